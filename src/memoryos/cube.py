@@ -1,0 +1,420 @@
+"""MemCube: one unit of memory, payload and metadata (MemOS paper, section 4.2).
+
+A dialogue page, a topic segment, a fact, a trait, a KV cache and a LoRA adapter are all cubes, so
+scope, versions, expiry, audit and deletion are written once. Cubes are frozen values: a change makes
+a new value, and the vault decides what of the old one is kept. Enum values are the stored strings:
+do not rename them. Heat is not a field: it depends on the moment it is asked for
+(`operation.hierarchy.heat`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from memoryos.errors import InvalidInput
+from memoryos.scope import Scope
+
+SCHEMA_VERSION = 1  # of the JSON form; raise it when a field changes meaning
+
+_VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class MemoryType(StrEnum):
+    """The three kinds of memory a model can use (MemOS paper, section 4.1)."""
+
+    PLAINTEXT = "plaintext"
+    ACTIVATION = "activation"
+    PARAMETER = "parameter"
+
+
+class Kind(StrEnum):
+    """What a cube is; equal to the `type` of its payload."""
+
+    PAGE = "page"  # one exchange of a dialogue
+    SEGMENT = "segment"  # a topic: pages that belong together
+    FACT = "fact"  # an entry of the user knowledge base or of the agent's traits
+    TRAIT = "trait"  # a level on one dimension of the persona schema
+    PROFILE = "profile"  # a static field of a persona: name, gender, birth year
+    ACTIVATION = "activation"  # a KV cache
+    PARAMETER = "parameter"  # an adapter such as LoRA
+
+
+class Tier(StrEnum):
+    """Where in the hierarchy a cube lives."""
+
+    STM = "stm"  # short-term: the latest pages
+    MTM = "mtm"  # mid-term: topic segments and their pages
+    LPM = "lpm"  # long-term personal memory
+    ARCHIVE = "archive"  # evicted; kept, searchable on request
+
+
+class State(StrEnum):
+    """Lifecycle state (MemOS paper, section 5.4.3)."""
+
+    GENERATED = "generated"
+    ACTIVATED = "activated"
+    MERGED = "merged"
+    ARCHIVED = "archived"
+    EXPIRED = "expired"
+    FROZEN = "frozen"
+
+
+class Origin(StrEnum):
+    """Where a cube's content came from (origin signature)."""
+
+    USER_INPUT = "user_input"
+    INFERENCE = "inference"
+    RETRIEVAL = "retrieval"
+    FINETUNING = "finetuning"
+    IMPORT = "import"
+
+
+class SemanticType(StrEnum):
+    """What a cube means to the reader."""
+
+    DIALOGUE = "dialogue"
+    TOPIC = "topic"
+    FACT = "fact"
+    PREFERENCE = "preference"
+    TRAIT = "trait"
+    PROFILE = "profile"
+    TASK_PROMPT = "task_prompt"
+    CAPABILITY = "capability"
+
+
+class Role(StrEnum):
+    """Who speaks in a turn."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+class Subject(StrEnum):
+    """Whose persona a statement describes."""
+
+    USER = "user"
+    AGENT = "agent"
+
+
+class Level(StrEnum):
+    """How strongly a trait shows."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class AccessMode(StrEnum):
+    """Who besides the owner may use a cube."""
+
+    PRIVATE = "private"
+    SHARED = "shared"
+    READ_ONLY = "read_only"
+
+
+class Priority(StrEnum):
+    """How much the scheduler should favour a cube."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    PINNED = "pinned"
+
+
+class Decay(StrEnum):
+    """How a cube ages when no expiry is set."""
+
+    NONE = "none"
+    HEAT = "heat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Attachment:
+    """Something sent along with a turn; the caption is what can be remembered of it."""
+
+    caption: str
+    uri: str | None = None
+    media_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Turn:
+    """One message of a dialogue."""
+
+    role: Role
+    text: str = ""
+    speaker: str | None = None  #: display name, when the role does not say it
+    at: AwareDatetime | None = None  #: when it was said; None until the memory stores it
+    source_id: str | None = None  #: id in the source data, such as a LoCoMo dia_id
+    attachments: tuple[Attachment, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The text and the captions: all that can be read in this turn."""
+        return " ".join(part for part in (self.text, *(f"[{item.caption}]" for item in self.attachments)) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Page:
+    """A dialogue page `{Q, R, T}` with its chain summary (MemoryOS paper, section 3.1).
+
+    At most one user turn and one assistant turn; either may be missing. The chain link is a link in
+    the vault, so that deleting a page cannot leave a dangling id here.
+    """
+
+    type: Literal[Kind.PAGE] = Kind.PAGE
+    turns: tuple[Turn, ...]
+    chain_summary: str = ""
+
+    @property
+    def text(self) -> str:
+        """The page as the embedder and a reader see it: one `speaker: words` line per turn."""
+        return "\n".join(f"{turn.speaker or turn.role.value}: {turn.words}" for turn in self.turns)
+
+    def turn_of(self, role: Role) -> Turn | None:
+        """The turn of that role, or None."""
+        return next((turn for turn in self.turns if turn.role is role), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Segment:
+    """A topic: what its pages have in common (MemoryOS paper, equation 2)."""
+
+    type: Literal[Kind.SEGMENT] = Kind.SEGMENT
+    summary: str
+    keywords: tuple[tuple[str, int], ...]  #: keyword and number of pages that have it, most frequent first
+    pages: int  #: how many pages belong to it
+    first_at: AwareDatetime
+    last_at: AwareDatetime
+
+    @property
+    def text(self) -> str:
+        """The summary."""
+        return self.summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Fact:
+    """A statement about the user or the agent, with the words that support it."""
+
+    type: Literal[Kind.FACT] = Kind.FACT
+    subject: Subject
+    text: str
+    quote: str = ""
+    confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Trait:
+    """A level on one dimension of the persona schema, and the reason for it."""
+
+    type: Literal[Kind.TRAIT] = Kind.TRAIT
+    subject: Subject
+    dimension: str
+    level: Level
+    reason: str
+    confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+
+    @property
+    def text(self) -> str:
+        """`Dimension (Level): reason`."""
+        return f"{self.dimension} ({self.level.value}): {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class ProfileField:
+    """A static field of a persona, such as name, gender or birth year."""
+
+    type: Literal[Kind.PROFILE] = Kind.PROFILE
+    subject: Subject
+    field: str
+    value: str
+    quote: str = ""
+
+    @property
+    def text(self) -> str:
+        """`field: value`."""
+        return f"{self.field}: {self.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Blob:
+    """Binary content kept outside the cube's JSON."""
+
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    size_bytes: Annotated[int, Field(ge=0)]
+    format: str  #: e.g. "safetensors"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Activation:
+    """A KV cache for `model`, valid for exactly the text it was computed from."""
+
+    type: Literal[Kind.ACTIVATION] = Kind.ACTIVATION
+    model: str
+    text: str
+    tokens: Annotated[int, Field(ge=0)]
+    blob: Blob
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Parameter:
+    """A parameter patch for `model`, such as a LoRA adapter."""
+
+    type: Literal[Kind.PARAMETER] = Kind.PARAMETER
+    model: str
+    method: str  #: e.g. "lora"
+    modules: tuple[str, ...]
+    rank: Annotated[int, Field(ge=1)]
+    blob: Blob
+    text: str = ""  #: what the patch teaches, in words
+
+
+Payload = Annotated[
+    Page | Segment | Fact | Trait | ProfileField | Activation | Parameter,
+    Field(discriminator="type"),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Descriptive:
+    """What it is, when it happened and where it came from."""
+
+    event_at: AwareDatetime  #: when it happened
+    recorded_at: AwareDatetime  #: when this store first held it
+    updated_at: AwareDatetime  #: when its content last changed
+    origin: Origin
+    semantic_type: SemanticType
+    tags: tuple[str, ...] = ()
+    source_ids: tuple[str, ...] = ()  #: ids in the source data
+    provenance: tuple[str, ...] = ()  #: ids of the cubes it was derived from
+    derived_by: str | None = None  #: rule set or model that derived it
+    valid_from: AwareDatetime | None = None  #: a fact holds from here ...
+    valid_to: AwareDatetime | None = None  #: ... until here; None is open
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Access:
+    """Who may read, write and share; names are principals such as "agent:coder"."""
+
+    mode: AccessMode = AccessMode.PRIVATE
+    readers: tuple[str, ...] = ()
+    writers: tuple[str, ...] = ()
+    sharers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Lifespan:
+    """When it ends: a fixed moment, or by decay."""
+
+    expires_at: AwareDatetime | None = None
+    decay: Decay = Decay.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Governance:
+    """What may be done with it."""
+
+    access: Access = Access()
+    lifespan: Lifespan = Lifespan()
+    priority: Priority = Priority.NORMAL
+    sensitivity: tuple[str, ...] = ()
+    watermark: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Behaviour:
+    """How it is used: the inputs of heat, and the contextual fingerprint."""
+
+    last_access: AwareDatetime
+    visits: Annotated[int, Field(ge=0)] = 0  #: N_visit: times retrieved
+    interactions: Annotated[int, Field(ge=0)] = 0  #: L_interaction: pages since the last promotion
+    fingerprint: tuple[str, ...] = ()  #: keywords of the content, K in F_score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Version:
+    """The head of a version chain; older versions are in the vault's history."""
+
+    number: Annotated[int, Field(ge=1)] = 1
+    supersedes: str | None = None  #: id of the cube this one replaced
+    superseded_by: str | None = None
+    superseded_at: AwareDatetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class MemCube:
+    """One memory: payload, scope, place in the hierarchy and metadata."""
+
+    id: str
+    scope: Scope
+    tier: Tier
+    payload: Payload
+    descriptive: Descriptive
+    behaviour: Behaviour
+    state: State = State.GENERATED
+    governance: Governance = Governance()
+    version: Version = Version()
+    schema_version: Literal[1] = SCHEMA_VERSION
+
+    @property
+    def kind(self) -> Kind:
+        """What this cube is."""
+        return Kind(self.payload.type)
+
+    @property
+    def memory_type(self) -> MemoryType:
+        """Which of the three memory types it belongs to."""
+        if self.kind is Kind.ACTIVATION:
+            return MemoryType.ACTIVATION
+        return MemoryType.PARAMETER if self.kind is Kind.PARAMETER else MemoryType.PLAINTEXT
+
+    @property
+    def subject(self) -> Subject | None:
+        """Whose persona it describes, if it describes one."""
+        return self.payload.subject if isinstance(self.payload, Fact | Trait | ProfileField) else None
+
+    @property
+    def text(self) -> str:
+        """The content in words."""
+        return self.payload.text
+
+    def moved(self, tier: Tier) -> MemCube:
+        """This cube in another tier."""
+        state = State.ARCHIVED if tier is Tier.ARCHIVE else State.ACTIVATED
+        return replace(self, tier=tier, state=state)
+
+    def visited(self, times: int, at: datetime) -> MemCube:
+        """This cube after `times` more retrievals, the last one at `at`."""
+        behaviour = replace(
+            self.behaviour,
+            visits=self.behaviour.visits + times,
+            last_access=max(self.behaviour.last_access, at),
+        )
+        return replace(self, behaviour=behaviour)
+
+
+_ADAPTER = TypeAdapter(MemCube)
+
+
+def to_json(cube: MemCube) -> str:
+    """The cube as JSON text; `from_json` gives back an equal value."""
+    return _ADAPTER.dump_json(cube).decode()
+
+
+def from_json(text: str | bytes) -> MemCube:
+    """Read a cube back from JSON. Raises InvalidInput when it is not one."""
+    try:
+        return _ADAPTER.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "cube"
+        raise InvalidInput(place, first["msg"], "Pass the JSON that to_json wrote") from None

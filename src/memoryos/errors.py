@@ -1,0 +1,85 @@
+"""Every error this library raises.
+
+    MemoryOSError
+    ├── InvalidInput            a value from the caller is wrong; names the field and the fix
+    ├── NotFound                no such memory in this scope
+    ├── ModelError              the chat model failed; nothing was stored
+    │   └── ModelNotConfigured  no chat model was given
+    ├── MissingExtra            an optional dependency is not installed
+    └── StorageError            the store could not do it; nothing was half-written
+        ├── StoreBusy           another process holds the write lock
+        ├── StoreReadOnly       the file or its folder may not be written
+        ├── StoreFull           the disk is full
+        ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
+        ├── StoreTooNew         written by a newer MemoryOS
+        └── EmbedderMismatch    the store's vectors come from another embedder
+
+The docstring of a class is its default message.
+"""
+
+from __future__ import annotations
+
+
+class MemoryOSError(Exception):
+    """MemoryOS could not do what was asked."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or type(self).__doc__)
+
+
+class InvalidInput(MemoryOSError, ValueError):
+    """A value given by the caller is not acceptable."""
+
+    def __init__(self, field: str, problem: str, fix: str) -> None:
+        super().__init__(f"{field}: {problem}. {fix}")
+        self.field = field
+        self.problem = problem
+        self.fix = fix
+
+
+class NotFound(MemoryOSError, LookupError):
+    """There is no such memory in this scope."""
+
+
+class ModelError(MemoryOSError):
+    """The chat model did not answer; nothing was stored."""
+
+
+class ModelNotConfigured(ModelError):
+    """No chat model is configured: set MEMORYOS_LLM_MODEL (and MEMORYOS_LLM_API_KEY,
+    MEMORYOS_LLM_BASE_URL) or pass Settings(llm=ChatSettings(model=..., api_key=...))."""
+
+
+class MissingExtra(MemoryOSError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'memoryos[{extra}]'")
+
+
+class StorageError(MemoryOSError):
+    """The store could not complete the operation; nothing was written."""
+
+
+class StoreBusy(StorageError):
+    """Another process holds the store's write lock; try again."""
+
+
+class StoreReadOnly(StorageError):
+    """The store may not be written: check the permissions of the file and of its folder."""
+
+
+class StoreFull(StorageError):
+    """The disk is full: free some space and try again; nothing was written."""
+
+
+class StoreCorrupt(StorageError):
+    """The file is damaged or is not a MemoryOS store: restore it from a backup or name another path."""
+
+
+class StoreTooNew(StorageError):
+    """The store was written by a newer MemoryOS: upgrade with pip install -U memoryos."""
+
+
+class EmbedderMismatch(StorageError):
+    """The store's vectors were made by another embedder: open it with that one."""

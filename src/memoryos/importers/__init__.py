@@ -1,0 +1,3 @@
+"""Readers of other systems' data."""
+
+from __future__ import annotations

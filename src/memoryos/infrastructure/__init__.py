@@ -1,0 +1,3 @@
+"""Where memory lives."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Doors: each holds only the MemoryOS object."""
+
+from __future__ import annotations

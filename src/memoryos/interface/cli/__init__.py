@@ -1,0 +1,3 @@
+"""The memoryos command."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Embedders and chat models behind small protocols."""
+
+from __future__ import annotations

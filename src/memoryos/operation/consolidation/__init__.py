@@ -1,0 +1,3 @@
+"""From raw pages to summaries, facts and traits."""
+
+from __future__ import annotations

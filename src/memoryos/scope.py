@@ -1,0 +1,63 @@
+"""Scope: whose memory it is. Every read and write of the vault names one.
+
+Ids are opaque data. They are only ever compared and bound as SQL parameters, never parsed, joined
+into paths or formatted into statements, so "../../x" and "'; DROP TABLE" are ordinary names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from urllib.parse import quote, unquote
+
+from memoryos.errors import InvalidInput
+from memoryos.text import checked_text
+
+ID_LIMIT = 256  # characters in one id or namespace label
+
+PRIVATE = ("private",)  # the namespace of a user's own memory
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The owner of a memory: tenant / user / agent, an optional session, and a namespace path.
+
+    `agent=None` means "every agent of this user": memory that was shared on purpose.
+    `session` labels what is written; it does not narrow what is read.
+    """
+
+    user: str
+    agent: str | None = "default"
+    session: str | None = None
+    tenant: str = "default"
+    namespace: tuple[str, ...] = PRIVATE
+
+    def __post_init__(self) -> None:
+        for name in ("tenant", "user"):
+            checked_text(f"scope.{name}", getattr(self, name), limit=ID_LIMIT)
+        for name in ("agent", "session"):
+            if getattr(self, name) is not None:
+                checked_text(f"scope.{name}", getattr(self, name), limit=ID_LIMIT)
+        if not isinstance(self.namespace, tuple) or not self.namespace:
+            raise InvalidInput("scope.namespace", "expected a tuple of labels", "Pass e.g. ('team', 'support')")
+        for label in self.namespace:
+            checked_text("scope.namespace", label, limit=ID_LIMIT)
+
+    @property
+    def owner(self) -> Scope:
+        """The scope without its session: what a hierarchy of memory belongs to."""
+        return self if self.session is None else replace(self, session=None)
+
+    @property
+    def across_agents(self) -> Scope:
+        """The part of the user's memory that all agents share."""
+        return replace(self, agent=None, session=None)
+
+    @property
+    def path(self) -> str:
+        """The namespace as one string; injective, because "/" inside a label is escaped."""
+        return "/".join(quote(label, safe="") for label in self.namespace)
+
+
+def namespace_from_path(path: str) -> tuple[str, ...]:
+    """Undo `Scope.path`."""
+    return tuple(unquote(label) for label in path.split("/"))

@@ -1,0 +1,24 @@
+"""What text MemoryOS accepts: one check, used wherever a caller's string comes in."""
+
+from __future__ import annotations
+
+from memoryos.errors import InvalidInput
+
+
+def checked_text(field: str, value: object, *, limit: int) -> str:
+    """Return `value` if it is storable text of 1 to `limit` characters.
+
+    Raises InvalidInput for anything else: not a string, blank, too long, NUL or lone surrogates
+    (SQLite would cut the text at a NUL, and a lone surrogate has no UTF-8 form).
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(field, f"expected text, got {type(value).__name__}", "Pass a str")
+    if not value.strip():
+        raise InvalidInput(field, "is empty", "Pass at least one visible character")
+    if len(value) > limit:
+        raise InvalidInput(field, f"has {len(value):,} characters, the limit is {limit:,}", "Split it into several turns")
+    if "\x00" in value:
+        raise InvalidInput(field, "contains a NUL byte", "Remove \\x00 before storing")
+    if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+        raise InvalidInput(field, "contains a lone surrogate", "Decode the source with errors='replace'")
+    return value
