@@ -46,8 +46,7 @@ class ModelError(MemoryOSError):
 
 
 class ModelNotConfigured(ModelError):
-    """No chat model is configured: set MEMORYOS_LLM_MODEL (and MEMORYOS_LLM_API_KEY,
-    MEMORYOS_LLM_BASE_URL) or pass Settings(llm=ChatSettings(model=..., api_key=...))."""
+    """No chat model is configured: set MEMORYOS_LLM_MODEL and MEMORYOS_LLM_API_KEY (MEMORYOS_LLM_BASE_URL for another provider)."""
 
 
 class MissingExtra(MemoryOSError, ImportError):

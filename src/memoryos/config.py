@@ -1,0 +1,73 @@
+"""Settings: every knob in one frozen value, and the only place that reads the environment.
+
+Each field can be set by `MEMORYOS_<FIELD>` (for example MEMORYOS_LLM_MODEL). Defaults are the
+MemoryOS paper's (section 4.1) where it gives one.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from memoryos.errors import InvalidInput
+
+
+class PersonaSharing(StrEnum):
+    """Who reads the user persona that one agent's conversations formed."""
+
+    PAIR = "pair"  # only that (user, agent) pair
+    USER = "user"  # every agent of the user
+
+
+class Settings(BaseSettings):
+    """How one MemoryOS behaves."""
+
+    model_config = SettingsConfigDict(env_prefix="MEMORYOS_", frozen=True, extra="forbid")
+
+    # Hierarchy: what stays where, and when it moves.
+    short_term_capacity: int = Field(7, ge=1, description="pages in STM")
+    mid_term_capacity: int = Field(200, ge=1, description="segments in MTM")
+    knowledge_capacity: int = Field(100, ge=1, description="facts in LPM, for the user and for the agent each")
+    segment_threshold: float = Field(0.6, ge=-1, le=2, description="theta: F_score above which a page joins a segment")
+    heat_threshold: float = Field(5.0, ge=0, description="tau: heat above which a segment goes to LPM extraction")
+    heat_visits: float = Field(1.0, ge=0, description="alpha: weight of N_visit")
+    heat_interactions: float = Field(1.0, ge=0, description="beta: weight of L_interaction")
+    heat_recency: float = Field(1.0, ge=0, description="gamma: weight of R_recency")
+    recency_seconds: float = Field(1e7, gt=0, description="mu: time constant of R_recency, seconds")
+
+    # Recall.
+    recall_segments: int = Field(5, ge=1, description="top-m segments")
+    recall_pages: int = Field(10, ge=1, description="top-k pages")
+    recall_facts: int = Field(10, ge=0, description="user facts and agent facts, each")
+    context_tokens: int = Field(2048, ge=64, description="budget of context(), tokens")
+
+    # Persona.
+    persona_sharing: PersonaSharing = PersonaSharing.PAIR
+    persona_schema: str | None = Field(None, description="path of a persona schema; None is the built-in one")
+
+    # Models.
+    embedder: str = "minilm"
+    llm_model: str | None = None
+    llm_api_key: SecretStr | None = None
+    llm_base_url: str | None = None
+    llm_timeout_seconds: float = Field(60.0, gt=0)
+    llm_retries: int = Field(2, ge=0)
+    llm_temperature: float | None = Field(None, ge=0, le=2)
+    llm_max_tokens: int | None = Field(None, ge=1)
+
+    # Limits.
+    max_text_chars: int = Field(100_000, ge=1, description="characters in one turn")
+    busy_timeout_seconds: float = Field(30.0, ge=0, description="how long a write waits for another process")
+
+
+def load_settings(**values: Any) -> Settings:
+    """Settings from `values`, then the environment, then the defaults. Raises InvalidInput naming the field."""
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "settings"
+        raise InvalidInput(field, first["msg"], "See memoryos.Settings for the fields and their ranges") from None

@@ -1,0 +1,84 @@
+"""Words and keywords of a text, without a model.
+
+Scripts with spaces are split at word characters; Chinese is segmented by jieba's dictionary; kana,
+Thai and their like, which have neither spaces nor a dictionary here, become character pairs.
+Two forms of a word are the same keyword when their stems are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import rjieba
+from snowballstemmer import stemmer
+
+from memoryos.language.stopwords import FUNCTION_WORDS
+
+KEYWORD_LIMIT = 10  # keywords of one page: enough for two turns, few enough that Jaccard can be high
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_PAIRED = "\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # kana, Thai, Lao, Burmese, Khmer
+_RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])\w)+)")
+
+_ENGLISH = stemmer("english")
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The form under which `word` is compared: Snowball for ASCII words, the word itself otherwise."""
+    return _ENGLISH.stemWord(word) if word.isascii() else word  # type: ignore[no-any-return]
+
+
+def words(text: str) -> Iterator[str]:
+    """The words of `text` in order: lower case, compatibility-normalised, unstemmed."""
+    for run in _RUN.finditer(unicodedata.normalize("NFKC", text).lower()):
+        if run["han"]:
+            yield from rjieba.cut(run["han"])
+        elif run["paired"]:
+            yield from _pairs(run["paired"])
+        else:
+            yield run["word"]
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """The stems under which `text` is found in the text index, repeated as often as they occur."""
+    return tuple(stem(word) for word in words(text) if word not in FUNCTION_WORDS)
+
+
+def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:
+    """The content words of `text`, most frequent first, each stem once in the form seen first."""
+    counts: Counter[str] = Counter()
+    surface: dict[str, str] = {}
+    for word in words(text):
+        if is_content(word):
+            counts[stem(word)] += 1
+            surface.setdefault(stem(word), word)
+    return tuple(surface[form] for form, _ in counts.most_common(limit))
+
+
+def is_content(word: str) -> bool:
+    """Whether a word tells what a text is about."""
+    return len(word) > 1 and word not in FUNCTION_WORDS and not word.isdecimal()
+
+
+def stems(keyword_set: Iterable[str]) -> frozenset[str]:
+    """The stems of some words."""
+    return frozenset(stem(word) for word in keyword_set)
+
+
+def jaccard(left: Iterable[str], right: Iterable[str]) -> float:
+    """`|L ∩ R| / |L ∪ R|` over stems, in [0, 1]; 0 when both are empty."""
+    first, second = stems(left), stems(right)
+    union = first | second
+    return len(first & second) / len(union) if union else 0.0
+
+
+def _pairs(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for start in range(len(run) - 1):
+        yield run[start : start + 2]
