@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from threading import Lock
 
 import rjieba
 from snowballstemmer import stemmer
@@ -25,12 +26,16 @@ _PAIRED = "\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # kana, Thai, 
 _RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])\w)+)")
 
 _ENGLISH = stemmer("english")
+_ENGLISH_LOCK = Lock()  # a Snowball stemmer keeps the word it works on in itself
 
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The form under which `word` is compared: Snowball for ASCII words, the word itself otherwise."""
-    return _ENGLISH.stemWord(word) if word.isascii() else word  # type: ignore[no-any-return]
+    if not word.isascii():
+        return word
+    with _ENGLISH_LOCK:
+        return str(_ENGLISH.stemWord(word))
 
 
 def words(text: str) -> Iterator[str]:

@@ -1,0 +1,230 @@
+"""The store contract: what every back end does, and nothing about how.
+
+A vault is used through short sessions, each bound to one scope, so a statement without an owner
+cannot be written. `read` sees one consistent snapshot; `write` is one transaction: all of it becomes
+durable when the block ends, or nothing does. What a session sees belongs to exactly that tenant,
+user, agent and namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.cube import Kind, MemCube, Subject, Tier
+from memoryos.scope import Scope
+
+Vector = NDArray[np.float32]
+
+
+class LinkKind(StrEnum):
+    """What one cube is to another; read `source kind target`."""
+
+    CHAIN = "chain"  # a page continues the chain of an earlier page
+    MEMBER_OF = "member_of"  # a page belongs to a segment; at most one
+    DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
+    SUPERSEDES = "supersedes"  # a cube replaces another
+    MENTIONS = "mentions"  # a cube names an entity
+
+
+class Operation(StrEnum):
+    """What an event says happened to a cube."""
+
+    ADD = "add"
+    MOVE = "move"  # to another tier
+    JOIN = "join"  # a segment took in a page
+    VISIT = "visit"  # a search returned it
+    PROMOTE = "promote"  # a segment's pages were extracted into LPM
+    REVISE = "revise"  # its content changed; the old version is in the history
+    REFRESH = "refresh"  # derived content was computed again
+    DELETE = "delete"
+
+
+class JobKind(StrEnum):
+    """Work that follows a write."""
+
+    EXTRACT = "extract"  # facts, traits and profile from a segment's new pages
+
+
+class JobState(StrEnum):
+    """Where a job is."""
+
+    QUEUED = "queued"  # -> leased
+    LEASED = "leased"  # a worker has it until the lease ends; -> done, queued, dead
+    DONE = "done"
+    DEAD = "dead"  # failed too often; the cause is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cube with what the indexes need to know about it.
+
+    `vector` and `terms` are None when the cube has none (insert) or they did not change (update).
+    """
+
+    cube: MemCube
+    vector: Vector | None = None
+    terms: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed, typed edge between two cubes of one tenant."""
+
+    source: str
+    kind: LinkKind
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the log: every change to a cube is one event."""
+
+    sequence: int
+    at: datetime
+    operation: Operation
+    kind: Kind
+    cube_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A unit of background work on one cube."""
+
+    id: str
+    kind: JobKind
+    cube_id: str
+    state: JobState
+    attempts: int
+    created_at: datetime
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How many cubes there are of each kind in each tier."""
+
+    counts: Mapping[tuple[Kind, Tier], int]
+
+    def of(self, kind: Kind, *tiers: Tier) -> int:
+        """Cubes of that kind in those tiers; in all of them when none is named."""
+        return sum(count for (found, tier), count in self.counts.items() if found is kind and (not tiers or tier in tiers))
+
+
+class Reader(Protocol):
+    """A consistent view of one owner's cubes."""
+
+    def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        """The cubes with these ids that exist in this scope."""
+        ...
+
+    def cubes(
+        self,
+        kind: Kind,
+        *,
+        tiers: Sequence[Tier] = (),
+        subject: Subject | None = None,
+        newest: int | None = None,
+    ) -> list[MemCube]:
+        """Cubes in the order they were inserted; only the `newest` of them when given."""
+        ...
+
+    def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
+        """The vectors of these cubes, where they have one."""
+        ...
+
+    def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
+        """The links of that kind that leave these cubes."""
+        ...
+
+    def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
+        """The links of that kind that arrive at these cubes, in insertion order of the source."""
+        ...
+
+    def find_terms(self, terms: Iterable[str], *, kind: Kind, tiers: Sequence[Tier], limit: int) -> dict[str, float]:
+        """Cubes that contain any of the terms, by BM25 score (higher is better), best first."""
+        ...
+
+    def history(self, cube_id: str) -> list[MemCube]:
+        """Earlier versions of a cube, oldest first."""
+        ...
+
+    def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """The scope's events with a sequence above `after`, oldest first."""
+        ...
+
+    def jobs(self, *states: JobState) -> list[Job]:
+        """The scope's jobs in these states (all when none is named), oldest first."""
+        ...
+
+    def census(self) -> Census:
+        """Counts by kind and tier."""
+        ...
+
+
+class Writer(Reader, Protocol):
+    """A transaction on one owner's cubes. Each change is logged as one event."""
+
+    def insert(self, entries: Sequence[Entry]) -> None:
+        """Store new cubes. An id that exists already in the tenant is a programming error."""
+        ...
+
+    def update(self, entries: Sequence[Entry], operation: Operation) -> None:
+        """Store cubes in place of those with the same id. REVISE keeps the old version in the history."""
+        ...
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove cubes with their vectors, terms, links, versions and jobs; only the event remains."""
+        ...
+
+    def link(self, links: Sequence[Link]) -> None:
+        """Add links; one that exists already is left as it is."""
+        ...
+
+    def unlink(self, links: Sequence[Link]) -> None:
+        """Remove links; one that does not exist is ignored."""
+        ...
+
+    def enqueue(self, kind: JobKind, cube_ids: Iterable[str]) -> None:
+        """Add a job for each cube, unless one of that kind already waits for it."""
+        ...
+
+    def lease(self, *, until: datetime) -> Job | None:
+        """Take the oldest job that is queued, or whose lease has ended, until that moment."""
+        ...
+
+    def finish(self, job: Job) -> None:
+        """Mark a leased job as done."""
+        ...
+
+    def fail(self, job: Job, error: str, *, dead: bool) -> None:
+        """Give a leased job back to the queue, or bury it, with the cause."""
+        ...
+
+
+class Vault(Protocol):
+    """A store of cubes."""
+
+    def read(self, scope: Scope) -> AbstractContextManager[Reader]:
+        """A snapshot of the scope's owner."""
+        ...
+
+    def write(self, scope: Scope) -> AbstractContextManager[Writer]:
+        """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
+        ...
+
+    def owners(self, tenant: str) -> list[Scope]:
+        """Every scope of the tenant that holds a cube."""
+        ...
+
+    def close(self) -> None:
+        """Release the store. Calling it twice is harmless."""
+        ...

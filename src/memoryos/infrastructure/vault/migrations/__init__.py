@@ -1,0 +1,49 @@
+"""Schema versions: Alembic migrations, run in the caller's transaction together with their record.
+
+Alembic is imported only when there is something to migrate: opening a current store stays fast.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+
+from memoryos.errors import StoreCorrupt, StoreTooNew
+
+HEAD = "0001"  # the newest revision in versions/; a test holds it against the files
+
+_FOLDER = Path(__file__).parent
+
+
+def is_current(connection: Connection) -> bool:
+    """Whether the schema is the one this program writes.
+
+    Raises StoreTooNew for a later schema and StoreCorrupt for a database that is not a vault.
+    """
+    found = _revision(connection)
+    if found is not None and found > HEAD:
+        raise StoreTooNew(f"the store has schema {found}, this program knows {HEAD}. {StoreTooNew.__doc__}")
+    return found == HEAD
+
+
+def upgrade(connection: Connection) -> None:
+    """Bring the schema to HEAD; the migrations and their record are part of the caller's transaction."""
+    if is_current(connection):  # another process was faster
+        return
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_FOLDER))
+    config.attributes["connection"] = connection
+    command.upgrade(config, HEAD)
+
+
+def _revision(connection: Connection) -> str | None:
+    names = inspect(connection).get_table_names()
+    if "alembic_version" in names:
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if names:
+        raise StoreCorrupt(f"this database is not a MemoryOS store (it has a table {names[0]!r}); name another path")
+    return None

@@ -1,0 +1,368 @@
+"""Readers and writers over a SQL connection: the part of a back end that every SQL database shares.
+
+What a dialect does differently comes in as its `TextIndex`. Every statement carries the four owner
+columns, taken from the scope that the session was opened with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+from uuid_utils.compat import uuid7
+
+from memoryos.clock import Clock
+from memoryos.cube import Kind, MemCube, Subject, Tier, from_json, to_json
+from memoryos.errors import InvalidInput, StorageError, StoreCorrupt
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.contract import (
+    Census,
+    Entry,
+    Event,
+    Job,
+    JobKind,
+    JobState,
+    Link,
+    LinkKind,
+    Operation,
+    Vector,
+)
+from memoryos.infrastructure.vault.tables import OWNER, micros, moment, owner_row
+from memoryos.scope import Scope
+
+IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
+
+WHOLE_CUBE = 0  # the vector part that stands for all of a cube
+
+
+class TextIndex(Protocol):
+    """Full-text search as one dialect does it."""
+
+    def add(self, rows: Sequence[tuple[str, Sequence[str]]]) -> None:
+        """Index the terms of some cubes, in place of those indexed before."""
+        ...
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Forget some cubes."""
+        ...
+
+    def find(self, terms: Sequence[str], matching: ColumnElement[bool], limit: int) -> dict[str, float]:
+        """Cubes that match, with their BM25 score, best first."""
+        ...
+
+
+class SqlReader:
+    """`contract.Reader` over a connection."""
+
+    def __init__(self, connection: Connection, scope: Scope, text_index: TextIndex) -> None:
+        self._connection = connection
+        self._scope = scope.owner
+        self._owner = owner_row(scope)
+        self._text = text_index
+
+    def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        found = {}
+        for chunk in _chunks(ids):
+            query = select(tables.cubes.c.document).where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk))
+            for (document,) in self._connection.execute(query):
+                cube = _cube(document)
+                found[cube.id] = cube
+        return found
+
+    def cubes(
+        self,
+        kind: Kind,
+        *,
+        tiers: Sequence[Tier] = (),
+        subject: Subject | None = None,
+        newest: int | None = None,
+    ) -> list[MemCube]:
+        cubes = tables.cubes
+        query = select(cubes.c.document).where(self._owned(cubes), cubes.c.kind == kind.value)
+        if tiers:
+            query = query.where(cubes.c.tier.in_([tier.value for tier in tiers]))
+        if subject:
+            query = query.where(cubes.c.subject == subject.value)
+        # Newest first lets the database stop after `newest` rows; callers want insertion order.
+        rows = self._connection.execute(query.order_by(cubes.c.position.desc()).limit(newest)).scalars().all()
+        return [_cube(document) for document in reversed(rows)]
+
+    def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
+        found = {}
+        for chunk in _chunks(ids):
+            query = (
+                select(tables.vectors.c.cube_id, tables.vectors.c.data)
+                .join(tables.cubes, _same_cube(tables.vectors.c.cube_id))
+                .where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk), tables.vectors.c.part == WHOLE_CUBE)
+            )
+            for cube_id, data in self._connection.execute(query):
+                found[cube_id] = np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
+        return found
+
+    def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
+        return self._links(tables.links.c.source, sources, kind)
+
+    def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
+        return self._links(tables.links.c.target, targets, kind)
+
+    def _links(self, end: ColumnElement[str], ids: Iterable[str], kind: LinkKind) -> list[Link]:
+        links = tables.links
+        found = []
+        for chunk in _chunks(ids):
+            query = (
+                select(links.c.source, links.c.target)
+                .join(tables.cubes, _same_cube(links.c.source))
+                .where(self._owned(tables.cubes), links.c.kind == kind.value, end.in_(chunk))
+                .order_by(tables.cubes.c.position)
+            )
+            found += [Link(source, kind, target) for source, target in self._connection.execute(query)]
+        return found
+
+    def find_terms(self, terms: Iterable[str], *, kind: Kind, tiers: Sequence[Tier], limit: int) -> dict[str, float]:
+        wanted = sorted(set(terms))
+        matching = and_(
+            self._owned(tables.cubes),
+            tables.cubes.c.kind == kind.value,
+            tables.cubes.c.tier.in_([tier.value for tier in tiers]),
+        )
+        return self._text.find(wanted, matching, limit) if wanted else {}
+
+    def history(self, cube_id: str) -> list[MemCube]:
+        versions = tables.versions
+        query = (
+            select(versions.c.document)
+            .join(tables.cubes, _same_cube(versions.c.cube_id))
+            .where(self._owned(tables.cubes), versions.c.cube_id == cube_id)
+            .order_by(versions.c.version)
+        )
+        return [_cube(document) for document in self._connection.execute(query).scalars()]
+
+    def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        events = tables.events
+        query = (
+            select(events.c.sequence, events.c.at, events.c.operation, events.c.kind, events.c.cube_id, events.c.version)
+            .where(self._owned(events), events.c.sequence > after)
+            .order_by(events.c.sequence)
+            .limit(limit)
+        )
+        return [
+            Event(row.sequence, moment(row.at), Operation(row.operation), Kind(row.kind), row.cube_id, row.version)
+            for row in self._connection.execute(query)
+        ]
+
+    def jobs(self, *states: JobState) -> list[Job]:
+        query = select(tables.jobs).where(self._owned(tables.jobs))
+        if states:
+            query = query.where(tables.jobs.c.state.in_([state.value for state in states]))
+        ordered = query.order_by(tables.jobs.c.created_at, tables.jobs.c.id)
+        return [_job(row) for row in self._connection.execute(ordered)]
+
+    def census(self) -> Census:
+        cubes = tables.cubes
+        query = (
+            select(cubes.c.kind, cubes.c.tier, func.count()).where(self._owned(cubes)).group_by(cubes.c.kind, cubes.c.tier)
+        )
+        return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
+
+    def _owned(self, table: Table) -> ColumnElement[bool]:
+        return and_(*(table.c[name] == self._owner[name] for name in OWNER))
+
+
+class SqlWriter(SqlReader):
+    """`contract.Writer` over a connection inside a transaction."""
+
+    def __init__(self, connection: Connection, scope: Scope, text_index: TextIndex, clock: Clock) -> None:
+        super().__init__(connection, scope, text_index)
+        self._clock = clock
+
+    def insert(self, entries: Sequence[Entry]) -> None:
+        if not entries:
+            return
+        self._check_scope(entries)
+        first = self._next_position()
+        rows = [{**tables.cube_row(entry.cube), "position": first + index} for index, entry in enumerate(entries)]
+        self._connection.execute(insert(tables.cubes), rows)
+        self._index(entries)
+        self._log((entry.cube for entry in entries), Operation.ADD)
+
+    def update(self, entries: Sequence[Entry], operation: Operation) -> None:
+        if not entries:
+            return
+        self._check_scope(entries)
+        if operation is Operation.REVISE:
+            self._keep_versions([entry.cube.id for entry in entries])
+        for entry in entries:
+            row = tables.cube_row(entry.cube)
+            changed = self._connection.execute(
+                update(tables.cubes).where(self._owned(tables.cubes), tables.cubes.c.id == entry.cube.id).values(row)
+            )
+            if changed.rowcount != 1:
+                raise StorageError(f"cube {entry.cube.id} is not in this scope; nothing was written")
+        self._index(entries)
+        self._log((entry.cube for entry in entries), operation)
+
+    def delete(self, ids: Sequence[str]) -> None:
+        doomed = list(self.get(ids).values())
+        for chunk in _chunks(cube.id for cube in doomed):
+            self._text.remove(chunk)
+            self._connection.execute(
+                delete(tables.cubes).where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk))
+            )
+        self._log(doomed, Operation.DELETE)
+
+    def link(self, links: Sequence[Link]) -> None:
+        if not links:
+            return
+        rows = [self._link_row(link) for link in links]
+        dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite
+        # Only a repeated link is ignored; a second segment for a page still fails.
+        statement = dialect.insert(tables.links).on_conflict_do_nothing(index_elements=list(tables.links.primary_key))
+        self._connection.execute(statement, rows)
+
+    def unlink(self, links: Sequence[Link]) -> None:
+        key = tuple_(*(tables.links.c[name] for name in ("tenant", "source", "kind", "target")))
+        for start in range(0, len(links), IDS_PER_STATEMENT):
+            doomed = [tuple(self._link_row(link).values()) for link in links[start : start + IDS_PER_STATEMENT]]
+            self._connection.execute(delete(tables.links).where(key.in_(doomed)))
+
+    def enqueue(self, kind: JobKind, cube_ids: Iterable[str]) -> None:
+        wanted = list(dict.fromkeys(cube_ids))
+        waiting = {job.cube_id for job in self.jobs(JobState.QUEUED, JobState.LEASED) if job.kind is kind}
+        rows = [
+            {
+                **self._owner,
+                "id": str(uuid7()),
+                "kind": kind.value,
+                "cube_id": cube_id,
+                "state": JobState.QUEUED.value,
+                "attempts": 0,
+                "created_at": micros(self._clock()),
+            }
+            for cube_id in wanted
+            if cube_id not in waiting
+        ]
+        if rows:
+            self._connection.execute(insert(tables.jobs), rows)
+
+    def lease(self, *, until: datetime) -> Job | None:
+        jobs = tables.jobs
+        abandoned = and_(jobs.c.state == JobState.LEASED.value, jobs.c.lease_until < micros(self._clock()))
+        query = (
+            select(jobs)
+            .where(self._owned(jobs), or_(jobs.c.state == JobState.QUEUED.value, abandoned))
+            .order_by(jobs.c.created_at, jobs.c.id)
+            .limit(1)
+        )
+        row = self._connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        values = {"state": JobState.LEASED.value, "attempts": row.attempts + 1, "lease_until": micros(until)}
+        self._set_job(row.id, values)
+        return _job(row, **{"state": JobState.LEASED, "attempts": row.attempts + 1})
+
+    def finish(self, job: Job) -> None:
+        self._set_job(job.id, {"state": JobState.DONE.value, "lease_until": None, "error": None})
+
+    def fail(self, job: Job, error: str, *, dead: bool) -> None:
+        state = JobState.DEAD if dead else JobState.QUEUED
+        self._set_job(job.id, {"state": state.value, "lease_until": None, "error": error})
+
+    def _set_job(self, job_id: str, values: dict[str, Any]) -> None:
+        self._connection.execute(
+            update(tables.jobs).where(self._owned(tables.jobs), tables.jobs.c.id == job_id).values(values)
+        )
+
+    def _index(self, entries: Sequence[Entry]) -> None:
+        with_vector = [entry for entry in entries if entry.vector is not None]
+        if with_vector:
+            self._drop_vectors([entry.cube.id for entry in with_vector])
+            self._connection.execute(insert(tables.vectors), [_vector_row(entry) for entry in with_vector])
+        with_terms = [(entry.cube.id, entry.terms) for entry in entries if entry.terms is not None]
+        if with_terms:
+            self._text.add(with_terms)
+
+    def _drop_vectors(self, ids: Sequence[str]) -> None:
+        stored = tables.vectors
+        for chunk in _chunks(ids):
+            self._connection.execute(
+                delete(stored).where(stored.c.tenant == self._scope.tenant, stored.c.cube_id.in_(chunk))
+            )
+
+    def _keep_versions(self, ids: Sequence[str]) -> None:
+        rows = [
+            {"tenant": cube.scope.tenant, "cube_id": cube.id, "version": cube.version.number, "document": to_json(cube)}
+            for cube in self.get(ids).values()
+        ]
+        if rows:
+            self._connection.execute(insert(tables.versions), rows)
+
+    def _log(self, changed: Iterable[MemCube], operation: Operation) -> None:
+        rows = [
+            {
+                **self._owner,
+                "at": micros(self._clock()),
+                "operation": operation.value,
+                "kind": cube.kind.value,
+                "cube_id": cube.id,
+                "version": cube.version.number,
+            }
+            for cube in changed
+        ]
+        if rows:
+            self._connection.execute(insert(tables.events), rows)
+
+    def _next_position(self) -> int:
+        highest = select(func.max(tables.cubes.c.position)).where(self._owned(tables.cubes))
+        return (self._connection.execute(highest).scalar() or 0) + 1
+
+    def _link_row(self, link: Link) -> dict[str, str]:
+        return {
+            "tenant": self._scope.tenant,
+            "source": link.source,
+            "kind": link.kind.value,
+            "target": link.target,
+        }
+
+    def _check_scope(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            if entry.cube.scope.owner != self._scope:
+                raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
+
+
+def _same_cube(column: ColumnElement[str]) -> ColumnElement[bool]:
+    return and_(tables.cubes.c.tenant == column.table.c.tenant, tables.cubes.c.id == column)  # type: ignore[attr-defined]
+
+
+def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
+    distinct = list(dict.fromkeys(ids))
+    for start in range(0, len(distinct), IDS_PER_STATEMENT):
+        yield distinct[start : start + IDS_PER_STATEMENT]
+
+
+def _cube(document: str) -> MemCube:
+    try:
+        return from_json(document)
+    except InvalidInput as error:
+        raise StoreCorrupt(f"a stored cube cannot be read ({error.field}: {error.problem}); restore from a backup") from error
+
+
+def _vector_row(entry: Entry) -> dict[str, Any]:
+    data = np.asarray(entry.vector, dtype="<f4").tobytes()
+    return {"tenant": entry.cube.scope.tenant, "cube_id": entry.cube.id, "part": WHOLE_CUBE, "data": data}
+
+
+def _job(row: Any, **changes: Any) -> Job:
+    values = {
+        "id": row.id,
+        "kind": JobKind(row.kind),
+        "cube_id": row.cube_id,
+        "state": JobState(row.state),
+        "attempts": row.attempts,
+        "created_at": moment(row.created_at),
+        "error": row.error,
+    }
+    return Job(**(values | changes))

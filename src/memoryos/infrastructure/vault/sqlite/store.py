@@ -1,0 +1,174 @@
+"""SqliteVault: the vault in one SQLite file (WAL, foreign keys, full sync, one transaction per operation).
+
+Reads run beside a write and see the state before it. Writes take the lock at BEGIN, so two of them
+never deadlock; the second waits up to the busy timeout.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DatabaseError
+
+from memoryos.clock import Clock
+from memoryos.errors import (
+    EmbedderMismatch,
+    InvalidInput,
+    StorageError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+)
+from memoryos.infrastructure.vault import migrations, tables
+from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
+from memoryos.infrastructure.vault.sqlite.text_index import Fts5
+from memoryos.scope import Scope, namespace_from_path
+
+_WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
+
+_ERRORS: dict[int, type[StorageError]] = {
+    sqlite3.SQLITE_BUSY: StoreBusy,
+    sqlite3.SQLITE_LOCKED: StoreBusy,
+    sqlite3.SQLITE_READONLY: StoreReadOnly,
+    sqlite3.SQLITE_CANTOPEN: StoreReadOnly,
+    sqlite3.SQLITE_PERM: StoreReadOnly,
+    sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_CORRUPT: StoreCorrupt,
+    sqlite3.SQLITE_NOTADB: StoreCorrupt,
+}
+
+
+class SqliteVault:
+    """A vault in the file at `path`; `embedder` names what makes its vectors."""
+
+    def __init__(self, path: Path, *, embedder: str, clock: Clock, busy_timeout_seconds: float) -> None:
+        self.path = path
+        self._clock = clock
+        self._lock = Lock()  # threads queue here instead of polling the file lock
+        self._engine = _engine(path, busy_timeout_seconds)
+        try:
+            self._prepare(embedder)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def read(self, scope: Scope) -> Iterator[SqlReader]:
+        """A snapshot of the scope's owner."""
+        with self._transaction(writes=False) as connection:
+            yield SqlReader(connection, scope, Fts5(connection, scope.tenant))
+
+    @contextmanager
+    def write(self, scope: Scope) -> Iterator[SqlWriter]:
+        """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
+        with self._lock, self._transaction(writes=True) as connection:
+            yield SqlWriter(connection, scope, Fts5(connection, scope.tenant), self._clock)
+
+    def owners(self, tenant: str) -> list[Scope]:
+        """Every scope of the tenant that holds a cube."""
+        cubes = tables.cubes
+        query = (
+            select(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
+            .where(cubes.c.tenant == tenant)
+            .distinct()
+            .order_by(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
+        )
+        with self._transaction(writes=False) as connection:
+            return [
+                Scope(tenant=tenant, user=user, agent=agent or None, namespace=namespace_from_path(path))
+                for user, agent, path in connection.execute(query)
+            ]
+
+    def close(self) -> None:
+        """Release the file. Calling it twice is harmless."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        with _mapped_errors(self.path), self._engine.connect() as connection:
+            connection.execution_options(**{_WRITES: writes})
+            with connection.begin():
+                yield connection
+
+    def _prepare(self, embedder: str) -> None:
+        _create_private(self.path)
+        with self._transaction(writes=False) as connection:
+            ready = migrations.is_current(connection) and _recorded_embedder(connection) is not None
+        if not ready:
+            with self._transaction(writes=True) as connection:
+                migrations.upgrade(connection)
+                if _recorded_embedder(connection) is None:
+                    connection.execute(tables.meta.insert(), {"key": "embedder", "value": embedder})
+        with self._transaction(writes=False) as connection:
+            recorded = _recorded_embedder(connection)
+        if recorded != embedder:
+            raise EmbedderMismatch(
+                f"the vectors in {self.path} were made by the embedder {recorded!r}, and it was opened with {embedder!r}; "
+                f"open it with Settings(embedder=...) that gives {recorded!r}"
+            )
+
+
+def _recorded_embedder(connection: Connection) -> str | None:
+    return connection.execute(select(tables.meta.c.value).where(tables.meta.c.key == "embedder")).scalar()
+
+
+def _create_private(path: Path) -> None:
+    """Create the file readable by its owner only; SQLite gives its WAL the same mode."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except IsADirectoryError:
+        raise InvalidInput("path", f"{path} is a folder", "Name a file in it, e.g. memory.db") from None
+    except FileNotFoundError:
+        raise InvalidInput("path", f"the folder {path.parent} does not exist", "Create it first") from None
+    except OSError as error:
+        raise _from_os(path, error) from error
+
+
+def _from_os(path: Path, error: OSError) -> StorageError:
+    kind = StoreFull if error.errno == 28 else StoreReadOnly  # 28: ENOSPC
+    return kind(f"{path}: {error.strerror}. {kind.__doc__}")
+
+
+def _engine(path: Path, busy_timeout_seconds: float) -> Engine:
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),
+        connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
+        max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection
+    )
+    event.listen(engine, "connect", _configure)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _configure(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves, or DDL would commit behind our back
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # durable when add() returns, power cut included
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def _mapped_errors(path: Path) -> Iterator[None]:
+    """Turn the driver's errors into ours; the driver's stays as the cause."""
+    try:
+        yield
+    except (DatabaseError, sqlite3.Error) as error:
+        driver = error.orig if isinstance(error, DatabaseError) else error
+        code = getattr(driver, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+        kind = _ERRORS.get(code, StorageError)
+        raise kind(f"{path}: {driver}. {kind.__doc__}") from error

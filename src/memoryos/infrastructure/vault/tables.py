@@ -1,0 +1,192 @@
+"""The vault's tables, in portable SQL.
+
+The tenant leads every key, so that a partitioned or distributed database can split by it. `document`
+is the cube; the columns beside it are its index, written by `cube_row` together with it and by
+nothing else. Moments are microseconds since the epoch, UTC.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    text,
+)
+
+from memoryos.cube import MemCube, to_json
+from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.scope import Scope
+
+metadata = MetaData()
+
+EVERY_AGENT = ""  # stored for Scope.agent = None; never a valid id
+
+# SQLite numbers rows by itself only in a column declared exactly INTEGER PRIMARY KEY.
+_Sequence = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _owner() -> list[Column[Any]]:
+    return [
+        Column("tenant", Text, nullable=False),
+        Column("user_id", Text, nullable=False),
+        Column("agent_id", Text, nullable=False),
+        Column("namespace", Text, nullable=False),
+    ]
+
+
+def _to_cube(*columns: str) -> list[ForeignKeyConstraint]:
+    return [
+        ForeignKeyConstraint(["tenant", column], ["cubes.tenant", "cubes.id"], ondelete="CASCADE") for column in columns
+    ]
+
+
+OWNER = ("tenant", "user_id", "agent_id", "namespace")
+
+meta = Table(  # what the store itself is: one row per fact, e.g. which embedder made the vectors
+    "meta",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+cubes = Table(
+    "cubes",
+    metadata,
+    *_owner(),
+    Column("id", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),  # order of insertion within the owner: FIFO
+    Column("kind", Text, nullable=False),
+    Column("subject", Text),
+    Column("tier", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("session_id", Text),
+    Column("event_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("version", Integer, nullable=False),
+    Column("document", Text, nullable=False),  # the cube as JSON
+    PrimaryKeyConstraint("tenant", "id"),
+    Index("cubes_by_owner", *OWNER, "kind", "tier", "position"),
+    Index("cubes_by_position", *OWNER, "position", unique=True),
+)
+
+versions = Table(  # what a cube was before each revision
+    "versions",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("cube_id", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("document", Text, nullable=False),
+    PrimaryKeyConstraint("tenant", "cube_id", "version"),
+    *_to_cube("cube_id"),
+)
+
+links = Table(
+    "links",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    PrimaryKeyConstraint("tenant", "source", "kind", "target"),
+    *_to_cube("source", "target"),
+    Index("links_by_target", "tenant", "target", "kind", "source"),
+    # A page is in one segment, once: the database refuses the second membership.
+    Index(
+        "links_one_segment",
+        "tenant",
+        "source",
+        unique=True,
+        sqlite_where=text(f"kind = '{LinkKind.MEMBER_OF.value}'"),
+        postgresql_where=text(f"kind = '{LinkKind.MEMBER_OF.value}'"),
+    ),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("cube_id", Text, nullable=False),
+    Column("part", Integer, nullable=False),  # 0 is the whole cube; 1.. are its turns
+    Column("data", LargeBinary, nullable=False),  # little-endian float32
+    PrimaryKeyConstraint("tenant", "cube_id", "part"),
+    *_to_cube("cube_id"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("sequence", _Sequence, primary_key=True, autoincrement=True),
+    *_owner(),
+    Column("at", BigInteger, nullable=False),
+    Column("operation", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("cube_id", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Index("events_by_owner", *OWNER, "sequence"),
+    Index("events_by_cube", "tenant", "cube_id", "sequence"),
+    sqlite_autoincrement=True,  # a sequence number is never used again, even after a deletion
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    *_owner(),
+    Column("id", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("cube_id", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("lease_until", BigInteger),
+    Column("error", Text),
+    PrimaryKeyConstraint("tenant", "id"),
+    *_to_cube("cube_id"),
+    Index("jobs_by_owner", *OWNER, "state", "created_at"),
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since the epoch."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(value: int) -> datetime:
+    """Undo `micros`."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def owner_row(scope: Scope) -> dict[str, str]:
+    """The owner columns of a scope."""
+    agent = EVERY_AGENT if scope.agent is None else scope.agent
+    return {"tenant": scope.tenant, "user_id": scope.user, "agent_id": agent, "namespace": scope.path}
+
+
+def cube_row(cube: MemCube) -> dict[str, Any]:
+    """The columns of a cube, without its position."""
+    expires_at = cube.governance.lifespan.expires_at
+    return {
+        **owner_row(cube.scope),
+        "id": cube.id,
+        "kind": cube.kind.value,
+        "subject": cube.subject.value if cube.subject else None,
+        "tier": cube.tier.value,
+        "state": cube.state.value,
+        "session_id": cube.scope.session,
+        "event_at": micros(cube.descriptive.event_at),
+        "expires_at": micros(expires_at) if expires_at else None,
+        "version": cube.version.number,
+        "document": to_json(cube),
+    }

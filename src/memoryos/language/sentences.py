@@ -1,0 +1,64 @@
+"""Sentences of English and Chinese text, found by punctuation alone.
+
+Every sentence is an exact substring of the text, so it can be quoted.
+"""
+
+from __future__ import annotations
+
+import re
+
+# The look-behind keeps a long run of dots linear; Chinese marks end a sentence without a space after them.
+_BOUNDARY = re.compile(
+    r"""(?<![.!?…])[.!?…]++["'”’)\]]*+(?=\s|$)   # English: only before white space, so 3.5 and a.b stay whole
+      | [。！？]++[”’」』）)"]*+
+      | [!?]++(?=[\u3400-\u9fff])
+      | [\r\n]++""",
+    re.VERBOSE,
+)
+_LAST_WORD = re.compile(r"[^\s(\[\"'“‘]+$")
+_INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
+_WORD_WINDOW = 20  # characters looked at before a dot; longer than any abbreviation
+
+# Something always follows these, so their dot never ends a sentence.
+_NEVER_LAST = frozenset({"dr", "mr", "mrs", "ms", "prof", "rev", "gen", "sen", "rep", "e.g", "i.e", "vs", "cf"})
+# These may be the last word: their dot ends the sentence when a capital follows.
+_MAY_BE_LAST = frozenset({"etc", "inc", "ltd", "co", "jr", "sr", "approx", "dept", "est", "st", "no"})
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of `text` in order, without the white space around them."""
+    sentences = []
+    start = 0
+    for match in _BOUNDARY.finditer(text):
+        if _ends_sentence(text, match):
+            sentences.append(text[start : match.end()].strip())
+            start = match.end()
+    sentences.append(text[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    """Whether the boundary is one, and not the dot of an abbreviation."""
+    if match.group() != ".":
+        return True
+    last = _LAST_WORD.search(text[max(0, match.start() - _WORD_WINDOW) : match.start()])
+    word = last.group() if last else ""
+    if word.lower() in _NEVER_LAST:
+        return False
+    following = text[match.end() : match.end() + _WORD_WINDOW].lstrip()
+    if word.lower() in _MAY_BE_LAST and word.lower() not in {"st", "no"}:
+        return not following[:1].islower()
+    if word == "St":
+        return not following[:1].isupper()  # "St. Louis"; a street's name ends with a lower-case or no follower
+    if word == "No":
+        return not following[:1].isdigit()
+    return _ends_after_initials(word, following)
+
+
+def _ends_after_initials(word: str, following: str) -> bool:
+    """For "U.S.", "a.m." or "J." whether the sentence ends there; True for any other word."""
+    if not _INITIALS.fullmatch(word) or word == "I":
+        return True
+    if len(word) == 1:
+        return not following[:1].isupper()  # "J. Smith"
+    return not following[:1].islower()
