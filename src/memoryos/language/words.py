@@ -75,13 +75,6 @@ def stems(keyword_set: Iterable[str]) -> frozenset[str]:
     return frozenset(stem(word) for word in keyword_set)
 
 
-def jaccard(left: Iterable[str], right: Iterable[str]) -> float:
-    """`|L ∩ R| / |L ∪ R|` over stems, in [0, 1]; 0 when both are empty."""
-    first, second = stems(left), stems(right)
-    union = first | second
-    return len(first & second) / len(union) if union else 0.0
-
-
 def _pairs(run: str) -> Iterator[str]:
     if len(run) == 1:
         yield run

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.cube import Kind, MemCube, Subject, Tier
+from memoryos.errors import StoreCorrupt
 from memoryos.scope import Scope
 
 Vector = NDArray[np.float32]
@@ -72,6 +73,13 @@ class Entry:
     cube: MemCube
     vector: Vector | None = None
     terms: Sequence[str] | None = None
+
+    @property
+    def known_vector(self) -> Vector:
+        """The vector of a cube that must have one."""
+        if self.vector is None:
+            raise StoreCorrupt(f"cube {self.cube.id} has no vector; rebuild the index or restore from a backup")
+        return self.vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ class SqliteVault:
     def __init__(self, path: Path, *, embedder: str, clock: Clock, busy_timeout_seconds: float) -> None:
         self.path = path
         self._clock = clock
+        self._is_closed = False
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._engine = _engine(path, busy_timeout_seconds)
         try:
@@ -90,10 +91,13 @@ class SqliteVault:
 
     def close(self) -> None:
         """Release the file. Calling it twice is harmless."""
+        self._is_closed = True
         self._engine.dispose()
 
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        if self._is_closed:
+            raise StorageError(f"the store {self.path} is closed; open it again")
         with _mapped_errors(self.path), self._engine.connect() as connection:
             connection.execution_options(**{_WRITES: writes})
             with connection.begin():

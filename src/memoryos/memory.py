@@ -1,0 +1,445 @@
+"""MemoryOS: the object users hold; one short method per operation, like a table of system calls.
+
+One instance serves many scopes and threads. `AsyncMemoryOS` is the same, awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from memoryos.clock import Clock, system_clock
+from memoryos.config import Settings, load_settings
+from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
+from memoryos.errors import InvalidInput, ModelError
+from memoryos.infrastructure.vault.contract import Event, Job, JobState, Reader, Vault
+from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
+from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.tokenizer import count_tokens
+from memoryos.operation import ingest, overview
+from memoryos.operation.background import Background
+from memoryos.operation.consolidation.extractor import RuleExtractor
+from memoryos.operation.consolidation.persona import PersonaSchema
+from memoryos.operation.consolidation.promotion import Promoter, persona_scope
+from memoryos.operation.correct import Corrector
+from memoryos.operation.hierarchy.paging import Pager
+from memoryos.operation.overview import Profile, SegmentView, Stats
+from memoryos.operation.recall.context import Context, pack
+from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.operation.recall.search import Question, Search, recall
+from memoryos.operation.recall.visits import VisitLog
+from memoryos.operation.respond import DEFAULT_ROLE, prompt
+from memoryos.scope import PRIVATE, Scope
+from memoryos.text import checked_text
+
+QUERY_CHARS = 10_000  # a longer question is a document: add it instead
+
+
+class MemoryOS:
+    """A memory for agents: layered, durable, searchable, with or without a chat model."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        embedder: Embedder,
+        *,
+        scope: Scope | None = None,
+        settings: Settings | None = None,
+        chat: ChatModel | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        """Put a memory together from its parts; `open` does it for a file."""
+        self.settings = settings or load_settings()
+        self._vault = vault
+        self._embedder = embedder
+        self._scope = scope
+        self._chat = chat
+        self._clock = clock
+        self._visits = VisitLog()
+        self._jobs = Background("jobs")
+        self._turns = Background("turns")
+        schema = PersonaSchema.load(Path(self.settings.persona_schema) if self.settings.persona_schema else None)
+        self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        user: str | None = None,
+        agent: str = "default",
+        session: str | None = None,
+        tenant: str = "default",
+        namespace: tuple[str, ...] = PRIVATE,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        chat: ChatModel | None = None,
+        clock: Clock = system_clock,
+    ) -> Self:
+        """Open the store in the file at `path`, creating it when it does not exist.
+
+        `user` and the ids beside it make the scope of calls that name none. Raises StorageError when
+        the file cannot be used, InvalidInput for a bad id.
+        """
+        settings = settings or load_settings()
+        scope = None
+        if user is not None:
+            scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
+        embedder = embedder or load_embedder(settings.embedder)
+        vault = SqliteVault(
+            _checked_path(path),
+            embedder=embedder.name,
+            clock=clock,
+            busy_timeout_seconds=settings.busy_timeout_seconds,
+        )
+        return cls(vault, embedder, scope=scope, settings=settings, chat=chat, clock=clock)
+
+    # Writing
+
+    def add(
+        self,
+        query: str | None = None,
+        response: str | None = None,
+        *,
+        at: datetime | str | None = None,
+        attachments: Sequence[Attachment] = (),
+        tags: Sequence[str] = (),
+        scope: Scope | None = None,
+    ) -> str:
+        """Remember one exchange, or half of one; returns the id of its page.
+
+        `at` is when it was said (now, when left out); attachments belong to the query, or to the
+        response when there is no query. Durable when it returns.
+        """
+        turns = ingest.turns_of(query, response, at=at, attachments=tuple(attachments), now=self._clock())
+        return self.add_many(turns, tags=tags, scope=scope)[0]
+
+    def add_many(
+        self,
+        turns: Iterable[Turn],
+        *,
+        tags: Sequence[str] = (),
+        origin: Origin = Origin.USER_INPUT,
+        progress: ingest.Progress | None = None,
+        scope: Scope | None = None,
+    ) -> list[str]:
+        """Remember a dialogue in the order given, all of it or nothing; returns the ids of its pages."""
+        owner = self._scope_of(scope)
+        now = self._clock()
+        limit = self.settings.max_text_chars
+        checked = [
+            ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]") for index, turn in enumerate(turns)
+        ]
+        labels = tuple(checked_text("tags", tag, limit=256) for tag in tags)
+        cubes = [
+            ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(checked)
+        ]
+        entries = ingest.embedded(cubes, self._embedder, progress)
+        with self._vault.write(owner) as writer:
+            pager = Pager(writer, self.settings, now)
+            pager.visit(self._visits.take(owner))
+            for entry in entries:
+                pager.add(entry)
+            has_work = pager.flush()
+        if has_work:
+            self._jobs.submit(lambda: self._run_jobs(owner))
+        return [cube.id for cube in cubes]
+
+    def update(self, cube_id: str, text: str, *, role: Role = Role.USER, scope: Scope | None = None) -> MemCube:
+        """Correct a memory; its old words stay in the history. For a page, `role` names the turn."""
+        checked = checked_text("text", text, limit=self.settings.max_text_chars)
+        return self._corrector(scope).revise(cube_id, checked, role=role)
+
+    def delete(self, cube_id: str, *, scope: Scope | None = None) -> None:
+        """Remove a memory and what was derived from it alone; a segment goes with its pages."""
+        self._corrector(scope).delete(cube_id)
+
+    def set_profile(
+        self, field: str, value: str, *, subject: Subject = Subject.AGENT, scope: Scope | None = None
+    ) -> None:
+        """State a static field of a persona, such as the agent's role or the user's name."""
+        owner = self._scope_of(scope)
+        lesson = overview.stated_field(field, value, subject=subject, now=self._clock())
+        home = persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
+        with self._vault.write(home) as writer:
+            self._promoter.learn(writer, home, [lesson])
+
+    def consolidate(self, *, scope: Scope | None = None) -> None:
+        """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
+        owner = self._scope_of(scope)
+        with self._vault.write(owner) as writer:
+            pager = Pager(writer, self.settings, self._clock())
+            pager.visit(self._visits.take(owner))
+            pager.promote_all()
+            pager.flush()
+        self._jobs.submit(lambda: self._run_jobs(owner))
+        self.wait()
+
+    # Reading
+
+    def search(
+        self,
+        query: str,
+        *,
+        strategy: Strategy | str = Strategy.TWO_STAGE,
+        pages: int | None = None,
+        archive: bool = False,
+        scope: Scope | None = None,
+    ) -> Recall:
+        """What the three tiers hold for a question; `archive` searches evicted memory too."""
+        owner = self._scope_of(scope)
+        text = checked_text("query", query, limit=QUERY_CHARS)
+        search = Search(_strategy(strategy), _positive("pages", pages, self.settings.recall_pages), archive)
+        self._turns.wait()  # what was answered a moment ago is part of the memory
+        question = Question(text, self._embedder.embed([text])[0])
+        with self._vault.read(owner) as reader:
+            recalled = self._recall(reader, owner, question, search)
+        if self._visits.record(owner, overview.visited(recalled), self._clock()):
+            self._flush_visits(owner)
+        return recalled
+
+    def context(
+        self,
+        query: str,
+        *,
+        tokens: int | None = None,
+        strategy: Strategy | str = Strategy.TWO_STAGE,
+        archive: bool = False,
+        scope: Scope | None = None,
+    ) -> Context:
+        """What is worth telling a model about a question, as text of at most `tokens` tokens."""
+        budget = _positive("tokens", tokens, self.settings.context_tokens)
+        return pack(self.search(query, strategy=strategy, archive=archive, scope=scope), budget, count_tokens)
+
+    def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:
+        """Answer with the chat model and the memory; the turn is stored once the answer is out.
+
+        Raises ModelNotConfigured without a model, ModelError when it fails; then nothing is stored.
+        """
+        owner = self._scope_of(scope)
+        answer = self._model().answer(self._prompt(query, role, owner))
+        self._remember_later(query, answer.text, owner)
+        return answer
+
+    def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Iterator[str]:
+        """Like `respond`, in pieces; the turn is stored when the last piece has been taken."""
+        owner = self._scope_of(scope)
+        model = self._model()
+        return self._streamed(model.stream(self._prompt(query, role, owner)), query, owner)
+
+    def get(self, cube_id: str, *, scope: Scope | None = None) -> MemCube:
+        """A memory by its id. Raises NotFound."""
+        return self._corrector(scope).find(cube_id)[0]
+
+    def history(self, cube_id: str, *, scope: Scope | None = None) -> list[MemCube]:
+        """The versions of a memory, oldest first, the present one last. Raises NotFound."""
+        cube, home = self._corrector(scope).find(cube_id)
+        with self._vault.read(home) as reader:
+            return [*reader.history(cube_id), cube]
+
+    def profile(self, *, scope: Scope | None = None) -> Profile:
+        """What LPM holds about the user and about the agent."""
+        owner = self._scope_of(scope)
+        home = persona_scope(owner, self.settings)
+        with self._vault.read(owner) as reader, self._vault.read(home) as persona:
+            return overview.profile(reader, persona)
+
+    def pages(self, *, tier: Tier | None = None, scope: Scope | None = None) -> list[MemCube]:
+        """The dialogue pages of a tier (all when none is named), oldest first."""
+        self._turns.wait()
+        with self._vault.read(self._scope_of(scope)) as reader:
+            return reader.cubes(Kind.PAGE, tiers=[tier] if tier else [])
+
+    def segments(self, *, archive: bool = False, scope: Scope | None = None) -> list[SegmentView]:
+        """The segments with their heat at this moment, hottest first."""
+        self._turns.wait()
+        with self._vault.read(self._scope_of(scope)) as reader:
+            return overview.segments(reader, self.settings, self._clock(), archive=archive)
+
+    def events(self, *, after: int = 0, limit: int = 1000, scope: Scope | None = None) -> list[Event]:
+        """The log of changes, oldest first."""
+        with self._vault.read(self._scope_of(scope)) as reader:
+            return reader.events(after=after, limit=limit)
+
+    def jobs(self, *states: JobState, scope: Scope | None = None) -> list[Job]:
+        """Background work in these states, oldest first."""
+        with self._vault.read(self._scope_of(scope)) as reader:
+            return reader.jobs(*states)
+
+    def stats(self, *, scope: Scope | None = None) -> Stats:
+        """How much there is in each tier, and what waits."""
+        self._turns.wait()
+        owner = self._scope_of(scope)
+        home = persona_scope(owner, self.settings)
+        with self._vault.read(owner) as reader, self._vault.read(home) as persona:
+            return overview.stats(reader, persona, self._embedder.name)
+
+    def scopes(self, *, tenant: str = "default") -> list[Scope]:
+        """Every scope of a tenant that holds a memory."""
+        return self._vault.owners(checked_text("tenant", tenant, limit=256))
+
+    # Life
+
+    def wait(self) -> None:
+        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
+        self._turns.wait()
+        self._jobs.wait()
+
+    def close(self) -> None:
+        """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
+        try:
+            self._turns.close()
+            for owner in self._visits.owners():
+                self._flush_visits(owner)
+            self._jobs.close()
+        finally:
+            self._vault.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # Parts of the above
+
+    def _scope_of(self, scope: Scope | None) -> Scope:
+        found = scope or self._scope
+        if found is None:
+            raise InvalidInput("scope", "no user was named", "Pass user= to MemoryOS.open, or scope=Scope(user=...)")
+        return found
+
+    def _corrector(self, scope: Scope | None) -> Corrector:
+        self._turns.wait()
+        return Corrector(self._promoter, self._scope_of(scope))
+
+    def _recall(self, reader: Reader, owner: Scope, question: Question, search: Search) -> Recall:
+        home = persona_scope(owner, self.settings)
+        if home == owner.owner:
+            return recall(reader, reader, question, search, self.settings)
+        with self._vault.read(home) as persona:
+            return recall(reader, persona, question, search, self.settings)
+
+    def _model(self) -> ChatModel:
+        if self._chat is None:
+            self._chat = OpenAIChat(self.settings)
+        return self._chat
+
+    def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
+        recalled = self.search(query, scope=owner)
+        memory = pack(recalled, self.settings.context_tokens, count_tokens, recent=False)
+        return prompt(recalled, memory.text, query, role=role)
+
+    def _streamed(self, pieces: Iterator[str], query: str, owner: Scope) -> Iterator[str]:
+        said = []
+        for piece in pieces:
+            said.append(piece)
+            yield piece
+        answer = "".join(said).strip()
+        if not answer:
+            raise ModelError("the chat model sent an empty answer; nothing was stored")
+        self._remember_later(query, answer, owner)
+
+    def _remember_later(self, query: str, answer: str, owner: Scope) -> None:
+        self._turns.submit(lambda: self._remember(query, answer, owner))
+
+    def _remember(self, query: str, answer: str, owner: Scope) -> None:
+        self.add(query, answer, scope=owner)
+
+    def _run_jobs(self, owner: Scope) -> None:
+        self._promoter.run_all(owner)
+
+    def _flush_visits(self, owner: Scope) -> None:
+        with self._vault.write(owner) as writer:
+            pager = Pager(writer, self.settings, self._clock())
+            pager.visit(self._visits.take(owner))
+            has_work = pager.flush()
+        if has_work:
+            self._jobs.submit(lambda: self._run_jobs(owner))
+
+
+def _checked_path(path: str | Path) -> Path:
+    if not isinstance(path, str | Path) or not str(path).strip() or "\x00" in str(path):
+        raise InvalidInput("path", "is not a file name", "Pass e.g. 'memory.db'")
+    if str(path) == ":memory:":
+        raise InvalidInput("path", "in-memory stores are not supported", "Pass a file, e.g. in tempfile.mkdtemp()")
+    return Path(path).expanduser()
+
+
+def _strategy(value: Strategy | str) -> Strategy:
+    try:
+        return Strategy(value)
+    except ValueError:
+        known = ", ".join(strategy.value for strategy in Strategy)
+        raise InvalidInput("strategy", f"{value!r} is unknown", f"Use one of: {known}") from None
+
+
+def _positive(field: str, value: int | None, default: int) -> int:
+    if value is None:
+        return default
+    if not isinstance(value, int) or value < 1:
+        raise InvalidInput(field, f"{value!r} is not a positive number", "Pass 1 or more")
+    return value
+
+
+_Params = ParamSpec("_Params")
+_Result = TypeVar("_Result")
+
+
+def _awaited(
+    method: Callable[Concatenate[MemoryOS, _Params], _Result],
+) -> Callable[Concatenate[AsyncMemoryOS, _Params], Awaitable[_Result]]:
+    """The method as a coroutine that runs it in a thread."""
+
+    @wraps(method)
+    async def call(self: AsyncMemoryOS, *args: _Params.args, **kwargs: _Params.kwargs) -> _Result:
+        return await asyncio.to_thread(method, self.memory, *args, **kwargs)
+
+    return call
+
+
+class AsyncMemoryOS:
+    """The same operations, awaited; each runs in a thread, so the event loop stays free."""
+
+    def __init__(self, memory: MemoryOS) -> None:
+        self.memory = memory
+
+    @classmethod
+    async def open(cls, path: str | Path, *, user: str | None = None, settings: Settings | None = None) -> Self:
+        """Like `MemoryOS.open`; for its other arguments, pass AsyncMemoryOS(MemoryOS.open(...))."""
+        return cls(await asyncio.to_thread(MemoryOS.open, path, user=user, settings=settings))
+
+    add = _awaited(MemoryOS.add)
+    add_many = _awaited(MemoryOS.add_many)
+    update = _awaited(MemoryOS.update)
+    delete = _awaited(MemoryOS.delete)
+    set_profile = _awaited(MemoryOS.set_profile)
+    consolidate = _awaited(MemoryOS.consolidate)
+    search = _awaited(MemoryOS.search)
+    context = _awaited(MemoryOS.context)
+    respond = _awaited(MemoryOS.respond)
+    get = _awaited(MemoryOS.get)
+    history = _awaited(MemoryOS.history)
+    profile = _awaited(MemoryOS.profile)
+    pages = _awaited(MemoryOS.pages)
+    segments = _awaited(MemoryOS.segments)
+    events = _awaited(MemoryOS.events)
+    jobs = _awaited(MemoryOS.jobs)
+    stats = _awaited(MemoryOS.stats)
+    scopes = _awaited(MemoryOS.scopes)
+    wait = _awaited(MemoryOS.wait)
+    close = _awaited(MemoryOS.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,156 @@
+"""Chat models: any OpenAI-compatible server, through the official SDK.
+
+An answer is text or an error; an error is never text. Reasoning blocks are taken out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+
+from memoryos.config import Settings
+from memoryos.errors import MissingExtra, ModelError, ModelNotConfigured
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+_REASONING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+
+
+class Message(TypedDict):
+    """One message of a prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an answer cost, in tokens as the server counted them; 0 when it did not say."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer."""
+
+    text: str
+    usage: Usage
+    model: str
+
+
+class ChatModel(Protocol):
+    """Answers a prompt."""
+
+    def answer(self, messages: Sequence[Message]) -> Answer:
+        """The whole answer. Raises ModelError when there is none."""
+        ...
+
+    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+        """The answer in pieces, as they arrive. Raises ModelError, also after some pieces."""
+        ...
+
+
+class OpenAIChat:
+    """A chat model behind the OpenAI API, or behind one that speaks the same."""
+
+    def __init__(self, settings: Settings) -> None:
+        if not settings.llm_model:
+            raise ModelNotConfigured
+        self._client = _client(settings)
+        self._options: dict[str, Any] = {"model": settings.llm_model}
+        if settings.llm_temperature is not None:
+            self._options["temperature"] = settings.llm_temperature
+        if settings.llm_max_tokens is not None:
+            self._options["max_tokens"] = settings.llm_max_tokens
+
+    def answer(self, messages: Sequence[Message]) -> Answer:
+        """The whole answer. Raises ModelError when there is none."""
+        with _mapped_errors():
+            completion = self._client.chat.completions.create(messages=messages, **self._options)
+        choices = completion.choices or []
+        text = without_reasoning((choices[0].message.content or "") if choices else "")
+        if not text:
+            raise ModelError("the chat model sent an empty answer; nothing was stored")
+        return Answer(text, _usage(completion.usage), completion.model)
+
+    def stream(self, messages: Sequence[Message]) -> Iterator[str]:
+        """The answer in pieces, as they arrive. Raises ModelError, also after some pieces."""
+        with _mapped_errors():
+            chunks = self._client.chat.completions.create(messages=messages, stream=True, **self._options)
+            pieces = (chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+            yield from _visible(pieces)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def without_reasoning(text: str) -> str:
+    """The text without `<think>` blocks; an unclosed one reaches to the end."""
+    return _REASONING.sub("", text).strip()
+
+
+def _visible(pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces without reasoning; what could be the start of a tag is held back until it is known."""
+    seen, sent = "", 0
+    for piece in pieces:
+        seen += piece
+        shown = _settled(seen)
+        if len(shown) > sent:
+            yield shown[sent:]
+            sent = len(shown)
+    rest = _REASONING.sub("", seen).lstrip()[sent:]
+    if rest:
+        yield rest
+
+
+def _settled(text: str) -> str:
+    """What of the text so far will surely be shown."""
+    visible = _REASONING.sub("", text).lstrip()
+    for length in range(min(len("<think>") - 1, len(visible)), 0, -1):
+        if "<think>".startswith(visible[-length:]):
+            return visible[:-length]
+    return visible
+
+
+def _client(settings: Settings) -> OpenAI:
+    try:
+        from openai import OpenAI
+    except ImportError:
+        raise MissingExtra("The chat model", "llm") from None
+    if settings.llm_api_key is None and not settings.llm_base_url:
+        raise ModelNotConfigured
+    # Key and URL are always given: left out, the SDK would read the environment behind our settings.
+    return OpenAI(
+        api_key=settings.llm_api_key.get_secret_value() if settings.llm_api_key else "none",
+        base_url=settings.llm_base_url or OPENAI_URL,
+        timeout=settings.llm_timeout_seconds,
+        max_retries=settings.llm_retries,
+    )
+
+
+@contextmanager
+def _mapped_errors() -> Iterator[None]:
+    from httpx import HTTPError
+    from openai import OpenAIError
+
+    try:
+        yield
+    except (OpenAIError, HTTPError, ValueError) as error:  # ValueError: a body that is no JSON
+        raise ModelError(f"the chat model failed ({type(error).__name__}: {error}); nothing was stored") from error
+
+
+def _usage(usage: Any) -> Usage:
+    if usage is None:
+        return Usage()
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, getattr(details, "cached_tokens", 0) or 0)

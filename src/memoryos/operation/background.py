@@ -1,0 +1,53 @@
+"""One thread beside the caller: work that must happen, but that nobody should wait for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+
+logger = logging.getLogger(__name__)
+
+
+class Background:
+    """Runs tasks one after the other, in the order they were given.
+
+    The thread is not a daemon: at the end of the program what was begun is finished.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"memoryos-{name}")
+        self._lock = Lock()
+        self._pending: list[Future[None]] = []
+
+    def submit(self, task: Callable[[], None]) -> None:
+        """Run the task after those before it."""
+        with self._lock:
+            self._pending = [future for future in self._pending if not _succeeded(future)]
+            self._pending.append(self._executor.submit(_logged, task))
+
+    def wait(self) -> None:
+        """Return when all tasks are done. Raises the first error of one, once."""
+        with self._lock:
+            pending, self._pending = self._pending, []
+        errors = [error for future in pending if (error := future.exception())]
+        if errors:
+            raise errors[0]
+
+    def close(self) -> None:
+        """Finish what was given and end the thread. Raises like `wait`."""
+        self._executor.shutdown(wait=True)
+        self.wait()
+
+
+def _succeeded(future: Future[None]) -> bool:
+    return future.done() and future.exception() is None
+
+
+def _logged(task: Callable[[], None]) -> None:
+    try:
+        task()
+    except Exception as error:
+        logger.error("background task failed", extra={"action": "background", "error": type(error).__name__})
+        raise

@@ -1,0 +1,239 @@
+"""English sentences that state something durable about the person who says them.
+
+A sentence counts only when it matches one of the shapes below ("I work ...", "I'm allergic to ...", "My sister
+Anna lives ...", "I went ..."): what is not known to be a fact is left out. Precision matters more than
+recall here, because a wrong fact is told back to the user.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.cube import SemanticType
+from memoryos.operation.consolidation import english_words as words
+from memoryos.operation.consolidation.english_words import alternatives
+from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
+
+_LEAD = re.compile(
+    rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
+)
+_TIME = r"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowadays|tonight|tomorrow
+    |last\ \w+|this\ (?:morning|week|month|year|summer|winter|spring|fall|weekend|afternoon)|next\ \w+
+    |(?:a|an|one|two|three|four|five|six|\w+teen|\d+|a\ few|a\ couple\ of)\ (?:day|week|month|year)s?\ ago
+    |(?:every|each)\ \w+|(?:in|since)\ \d{4}|(?:in|on)\ (?:January|February|March|April|May|June|July|August
+    |September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)(?:\ \d+)?
+    |in\ (?:my\ (?:free|spare)\ time|college|high\ school|the\ (?:mornings?|evenings?))
+    |(?:on|over)\ (?:the\ )?weekends?|when\ I\ was\ (?:a\ \w+|young|little|\d+|in\ \w+)|as\ a\ (?:kid|child|teenager)
+    ),?\ )?"""
+_START = r"(?:I\b|i\b|Im\b|im\b|Ive\b|My\b|my\b|We\b|we\b|[A-Z][a-z]+\ and\ I\b)"
+# Where a statement may begin inside a sentence: after a comma, dash or "and".
+_INNER = re.compile(
+    rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus)?\s*(?={_START})|\ (?:and|but)\ (?=I\b)"
+)
+_HYPOTHETICAL = re.compile(
+    r"""^(?:if|unless|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|do|did|are|is|can|could|would|when\ you)\b
+      | \b(?:if|whether|as\ if|as\ though|in\ case|pretend|imagine|would\ have|could\ have)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
+_DOUBLE_QUOTES = re.compile(r'["“”]')
+
+_CONTENT_WORDS = 2  # the verb and what it is about: "hiked" alone says nothing
+_WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d+")
+
+_ADVERBS = rf"(?:(?:{alternatives(words.ADVERBS)})\ ){{0,3}}"
+_I_AM = r"(?:I'm|I\ am|Im)\ "
+_I_HAVE = r"(?:I've|I\ have|Ive)\ "
+
+_HABITS = alternatives(words.HABIT_VERBS)
+_PAST_VERBS = alternatives(words.PAST_VERBS)
+_PARTICIPLES = alternatives(words.PARTICIPLES)
+_GERUNDS = alternatives(words.GERUNDS)
+_RELATIONS = alternatives(words.RELATIONS)
+_CIRCUMSTANCES = alternatives(words.CIRCUMSTANCES)
+_DETERMINERS = r"(?:an?|one|two|three|four|five|six|seven|eight|ten|\d+|several|my\ own|no)"
+_FUTURE_DATE = re.compile(
+    r"""\b(?:tomorrow|tonight|next\ \w+|this\ (?:weekend|summer|winter|fall|spring|\w+day|month|year)|in\ (?:January|February
+      |March|April|May|June|July|August|September|October|November|December|\d{4}|(?:a|two|three|\d+)\ (?:days|weeks?|months?))
+      |on\ (?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _shape(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"{_TIME}{pattern}", re.VERBOSE)
+
+
+# "I love this", "I like how ...", "I love the colors": reactions to what is being shown, not tastes.
+_NO_REACTION = r"""(?!(?:this|that|it|those|these|them|how|what|when|where|her|his|their|him|hearing|seeing)\b
+    |(?:all\ )?the\ (?!beach|outdoors|ocean|sea\b|mountains|piano|violin|guitar|rain|snow|countryside|theat|gym|[A-Z]))"""
+_LIKES = rf"(?:{alternatives(words.PREFERENCE_VERBS)}|loved|enjoyed|hated)"
+_FOND = r"""(?:into|fond\ of|keen\ on|fan\ of|crazy\ about|passionate\ about|obsessed\ with|addicted\ to
+    |interested\ in)"""
+_PREFERENCES = [
+    _shape(rf"I\ (?:do\ )?{_ADVERBS}(?:don't\ |do\ not\ |didn't\ )?{_ADVERBS}{_LIKES}\ (?:to\ be\ )?{_NO_REACTION}"),
+    _shape(rf"I\ {_ADVERBS}(?:can't|cannot|can\ not)\ (?:stand|bear|live\ without)\ {_NO_REACTION}"),
+    _shape(rf"{_I_HAVE}{_ADVERBS}(?:loved|enjoyed|hated|been\ (?:into|a\ (?:\w+\ )?fan\ of))\ {_NO_REACTION}"),
+    _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:(?:a|very|so|super|a\ big|a\ huge)\ )?{_FOND}\ {_NO_REACTION}"),
+    _shape(
+        r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?favou?rites?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
+        \ (?:is|are|was|were|has\ to\ be|would\ be)\ (?!(?:probably\ )?(?:this|that|it|when|the\ one)\b)"""
+    ),
+]
+
+_STATES = r"""(?:allergic\ to|vegan|vegetarian|married|single|divorced|engaged|pregnant|retired|unemployed|self-employed
+    |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
+    |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
+    |Hindu|an?\ atheist|agnostic|\d{1,2}(?=\ years\ old|[.,!]|$)|in\ (?:college|high\ school|grad\ school|a\ band)
+    |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest|owner|founder|CEO|manager|captain|head|director|lead)\b
+    |one\ of\ (?:two|three|four|five|\d))"""
+# What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
+_NO_MOOD = r"(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good|nice|tough|big|huge|wonderful|fan)\b)"
+# What "I have a ..." must not go on with: a question is no possession.
+_NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit|hunch|great|good|point|look|chance|few|ton
+    |couple|suggestion|favou?r|doubt|clue|hard|tough|rough|big|blast|choice|time|moment|way|busy|long|crush|wonderful|fun
+    |amazing|soft\ spot)\b)"""
+# Objects that only point back at what was said before.
+_NO_POINTER = r"""(?![\w']*'t\b|'|\ (?:it|that|this\ one|them|this|so|up\ on|how|sure|out\ that|by\ it|by\ that|something|some\ great
+    |great|strong|to\ (?:realize|feel|think|see|understand|stay|be)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
+    |my\ (?:best|time|part|true|mind)|the\ (?:time|chance|hang))\b)"""
+_NO_PROGRESS = r"""(?!\ (?:back|on\ it|it|there|so|better|well|good|great|ok|okay|alright|fine|pretty|ready|used|hard|with|how|that|a\ lot
+    |to\ (?:realize|feel|think|see|understand|get)|my\ (?:best|part|time|true)|the\ time|some\ time|things)\b)"""
+_SKILLS = r"(?:speak|play|cook|sing|dance|swim|ski|surf|drive|bake|paint|read|write|knit|sew|ride)"
+_NOT_A_HABIT = (
+    r"(?!\ (?:it|that|this|them|on\ it|for\ it|with\ it|a\ role|hard|ahead|out|through|into|by|back|for\ that)\b)"
+)
+_GOALS = r"""(?:be(?:come)?\ an?|open|start|move|adopt|retire|go\ back\ to\ school|learn|study|visit|buy)"""
+_FACTS = [
+    _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?an?\ {_NO_MOOD}"),
+    _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?{_STATES}"),
+    _shape(rf"{_I_AM}{_ADVERBS}(?:{_GERUNDS})\b{_NO_PROGRESS}"),
+    _shape(rf"I\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
+    _shape(rf"(?:I've|I\ have)\ got\ {_DETERMINERS}\ {_NO_IDLE}"),
+    _shape(rf"I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?:{_HABITS})\b{_NOT_A_HABIT}"),
+    _shape(rf"I\ {_ADVERBS}can\ {_ADVERBS}{_SKILLS}\b{_NOT_A_HABIT}"),
+    _shape(
+        rf"""{_I_HAVE}{_ADVERBS}been\ (?:(?:{_GERUNDS}|seeing|cooking|hiking)\b{_NO_PROGRESS}|(?:to|in)\ (?=[A-Z])
+        |an?\ {_NO_MOOD}|married|diagnosed|friends\ with)"""
+    ),
+    _shape(rf"{_I_HAVE}(?:not\ )?{_ADVERBS}(?:{_PARTICIPLES})\b{_NO_POINTER}"),
+    _shape(rf"I\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}"),
+    _shape(
+        rf"""I\ was\ (?:born|raised|diagnosed|hired|promoted|accepted|fired|laid\ off|elected|adopted|in\ (?=[A-Z])
+        |an?\ {_NO_MOOD})"""
+    ),
+    _shape(
+        rf"""I\ {_ADVERBS}got\ (?:an?\ (?!chance|feeling|look){_NO_MOOD}|two|three|my\ (?!act|mind|head|hopes)|married
+        |engaged|divorced|promoted|fired|hired|laid\ off|accepted|into\ (?!it|that)|diagnosed)"""
+    ),
+    _shape(r"I\ (?:used\ to|grew\ up)\ (?!it|this|that|think|feel)"),
+    _shape(rf"I\ (?:want|wanna|plan|intend|aim)\ (?:to\ )?{_GOALS}\ (?!it|this|that|with|by|there)"),
+]
+# "My sister Anna lives ...", "My son's studying ...", "My dog is a ...".
+_KIN = rf"[Mm]y\ (?:\w+\ )?(?:{_RELATIONS})(?:,?\ [A-Z]\w+,?)?(?:\ and\ (?:my\ )?\w+)?(?:'s\ |\ )"
+_ASIDE = r"(?:(?:just|also|recently|still|currently|both)\ )?"
+_NO_PRAISE = r"(?!(?:bit|little|great|good|huge|real|true|lot|big|blast|so|such|there|part|source)\b)"
+_FAMILY_FACTS = [
+    _shape(
+        rf"""{_KIN}{_ASIDE}(?:(?:is|are|was|were)\ )?(?:an?\ {_NO_PRAISE}|named\ |called\ |from\ |in\ (?=[A-Z])|\d|allergic
+        |married|pregnant|engaged|diagnosed|born|(?:{_GERUNDS}|turning|visiting)\b{_NO_PROGRESS})"""
+    ),
+    _shape(rf"{_KIN}{_ASIDE}(?:has|have|had)\ (?:an?|two|three|been|surgery|twins)\ {_NO_PRAISE}{_NO_IDLE}"),
+    _shape(
+        rf"{_KIN}{_ASIDE}(?:lives?|works?|stud(?:y|ies)|teach(?:es)?|runs?|owns?|speaks?|died|passed\ away|turned\ \d+)\b"
+    ),
+    _shape(rf"{_KIN}{_ASIDE}(?:plays?\ (?!a\ )|graduat|(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:me|us|all|out|up)\b))"),
+    _shape(
+        rf"""[Mm]y\ (?!first|next|last|whole)(?:\w+\ )?(?:{_CIRCUMSTANCES})\ (?:is|are|was|were|has|have|starts?|opened|closed)
+        \ (?!(?:so|very|really|super|amazing|great|awesome|good|going|the\ best|pretty|been|just|always|finally)\b)"""
+    ),
+]
+_WE = rf"(?:[Ww]e|[A-Z][a-z]+\ and\ I|[Mm]y\ (?:{_RELATIONS})(?:\ [A-Z]\w+)?\ and\ I)"
+_SHARED_FACTS = [
+    _shape(rf"{_WE}\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:up|out)\b)"),
+    _shape(rf"{_WE}\ {_ADVERBS}(?:got\ (?:married|engaged|divorced|an?\ {_NO_MOOD})|live\ in\b)"),
+    _shape(rf"{_WE}\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
+    _shape(rf"(?:{_WE}\ have|[Ww]e've)\ been\ (?:married|together|living|working\ on)\b"),
+]
+_PLAN = _shape(
+    r"""(?:(?:I'm|I\ am|Im|We're|we're)\ (?:going\ (?:to|on)|gonna|flying|heading|leaving|meeting|seeing|having|hosting
+    |performing|running|starting|visiting)\ (?!it|you)|(?:I'll|I\ will)\ be\ (?!there|sure|back|okay|fine))"""
+)
+_SHAPES = (
+    (_PREFERENCES, SemanticType.PREFERENCE, PLAIN),
+    (_FACTS + _FAMILY_FACTS, SemanticType.FACT, PLAIN),
+    (_SHARED_FACTS, SemanticType.FACT, SHARED),
+)
+
+_AGENT = re.compile(
+    rf"""(?:[Ii](?:'d|\ would)?\ {_ADVERBS}(?:(?:highly|strongly)\ )?(?:recommend|suggest|advise)(?:ed)?
+      \ (?!it\b|that\ you|you\b)
+    | I\ {_ADVERBS}(?:don't|wouldn't|do\ not)\ recommend\ (?!it\b|that\b)
+    | {_I_AM}{_ADVERBS}(?:not\ )?(?:just\ )?an?\ {_NO_MOOD}
+    | I\ promised?\ (?:to|that|you)\b | (?:I'll|I\ will)\ (?:remind|send|schedule|follow\ up|book|remember)\b
+    | (?:I|I've|I\ have)\ {_ADVERBS}(?:recommended|suggested|booked|scheduled|reserved|ordered|created|updated|sent|promised)
+      \ (?!it\b))""",
+    re.VERBOSE,
+)
+
+
+def statement(sentence: str) -> Statement | None:
+    """Find the part of the sentence that states something durable about its speaker, if there is one."""
+    plain = _plain(sentence)
+    if not _is_declarative(plain):
+        return None
+    for start in _starts(plain):
+        clause = plain[start:]
+        found = _classified(clause)
+        if found is not None and not _ADDRESSED.search(clause):
+            return Statement(sentence[start:], *found)
+    return None
+
+
+def agent_statement(sentence: str) -> Statement | None:
+    """Find the part in which an assistant says what it is, recommended, did or promised."""
+    plain = _plain(sentence)
+    if not _is_declarative(plain):
+        return None
+    for start in _starts(plain):
+        match = _AGENT.match(plain[start:])
+        if match and _has_content(plain[start:][match.end() :]):
+            return Statement(sentence[start:], SemanticType.FACT, PLAIN)
+    return None
+
+
+def _plain(sentence: str) -> str:
+    """Write straight apostrophes; the length stays the same, so that offsets stay valid."""
+    return sentence.replace("’", "'").replace("\u00a0", " ")
+
+
+def _is_declarative(plain: str) -> bool:
+    """Neither a question, a supposition, half a quotation, nor a document."""
+    if len(plain) > SENTENCE_LIMIT or plain.rstrip().endswith(("?", "?!", "!?", ":")):
+        return False
+    return not _HYPOTHETICAL.search(plain) and len(_DOUBLE_QUOTES.findall(plain)) % 2 == 0
+
+
+def _starts(plain: str) -> list[int]:
+    """Where a first-person clause may begin: behind the interjections, and behind commas outside quotations."""
+    first = 0
+    while match := _LEAD.match(plain, first):
+        first = match.end()
+    inner = [match.end() for match in _INNER.finditer(plain, first)]
+    outside = [start for start in inner if len(_DOUBLE_QUOTES.findall(plain[:start])) % 2 == 0]
+    return [first, *outside]
+
+
+def _classified(clause: str) -> tuple[SemanticType, float] | None:
+    clause = f"I{clause[1:]}" if re.match(r"i\b", clause) else clause
+    for shapes, kind, confidence in _SHAPES:
+        if any(_has_content(clause[match.start() :]) for shape in shapes if (match := shape.match(clause))):
+            return kind, confidence
+    if _PLAN.match(clause) and _FUTURE_DATE.search(clause) and _has_content(clause):
+        return SemanticType.FACT, PLAIN
+    return None
+
+
+def _has_content(text: str) -> bool:
+    """Whether anything remains besides pronouns, fillers and the verb."""
+    return sum(word.lower() not in words.EMPTY_WORDS for word in _WORD.findall(text)) >= _CONTENT_WORDS

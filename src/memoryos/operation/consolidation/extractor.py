@@ -1,0 +1,190 @@
+"""Long-term memory from dialogue pages: facts, traits and profile fields, by rules.
+
+Rules need no model and never invent words: every finding carries the exact words it rests on. An extractor
+that asks a chat model implements the same `Extractor` protocol.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
+from memoryos.language.sentences import split_sentences
+from memoryos.operation.consolidation import chinese, english, english_profile, english_rewrite
+from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
+from memoryos.operation.consolidation.persona import PersonaSchema
+from memoryos.operation.consolidation.statement import Claim, Statement
+from memoryos.operation.consolidation.traits import TraitReader
+
+# Display names that say what an assistant is, not who is talking.
+_GENERIC_SPEAKERS = frozenset(
+    ("assistant", "ai", "bot", "chatbot", "agent", "system", "model", "llm", "ai companion", "ai assistant", "chatgpt")
+) | frozenset(("gpt", "gpt-4", "claude", "gemini", "助手", "助理", "机器人", "智能助手", "人工智能", "系统"))
+_NAME_ALONE = re.compile(  # a sentence that says no more than the name: the profile holds that
+    r"(?:\W*(?:hi|hello|hey|你好|您好|大家好|嗨)\W+)?(?:i'm|i am|my name(?:'s| is)|this is|call me|我叫|我是|我的名字[是叫])\W*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something learned from pages, not yet a memory."""
+
+    payload: Fact | Trait | ProfileField
+    pages: tuple[str, ...]  #: ids of the pages that support it
+    event_at: datetime  #: when it was last said
+    semantic_type: SemanticType
+
+
+class Extractor(Protocol):
+    """Turns pages into findings."""
+
+    name: str
+
+    def extract(self, pages: Sequence[MemCube]) -> list[Finding]:
+        """What the pages say about the user and the agent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Utterance:
+    """One turn with what is needed to read it."""
+
+    page: str
+    turn: Turn
+    at: datetime
+
+    @property
+    def subject(self) -> Subject:
+        return Subject.USER if self.turn.role is Role.USER else Subject.AGENT
+
+    @property
+    def is_person(self) -> bool:
+        """A user, or the second human of a two-person chat in the assistant's place."""
+        if self.turn.role is Role.USER:
+            return True
+        speaker = " ".join((self.turn.speaker or "").split())
+        return bool(speaker) and speaker.casefold() not in _GENERIC_SPEAKERS
+
+
+class RuleExtractor:
+    """Extracts by rules, in English and Chinese; deterministic."""
+
+    def __init__(self, schema: PersonaSchema | None = None) -> None:
+        self.name = "rules"
+        self._traits = TraitReader(schema or PersonaSchema.load())
+
+    def extract(self, pages: Sequence[MemCube]) -> list[Finding]:
+        """Facts and profile fields in the order they were said, then traits in the order of the schema."""
+        utterances = list(_utterances(pages))
+        said = (finding for utterance in utterances for finding in _read(utterance))
+        return [*_merged(said), *self._trait_findings(utterances)]
+
+    def _trait_findings(self, utterances: list[_Utterance]) -> list[Finding]:
+        own = [item for item in utterances if item.subject is Subject.USER]
+        moments = {item.page: item.at for item in own}
+        return [
+            Finding(trait, pages, max(moments[page] for page in pages), SemanticType.TRAIT)
+            for trait, pages in self._traits.read([(item.page, item.turn.text) for item in own])
+        ]
+
+
+def _utterances(pages: Sequence[MemCube]) -> Iterator[_Utterance]:
+    for cube in pages:
+        if isinstance(cube.payload, Page):
+            for turn in cube.payload.turns:
+                if turn.role in (Role.USER, Role.ASSISTANT):
+                    yield _Utterance(cube.id, turn, turn.at or cube.descriptive.event_at)
+
+
+def _read(utterance: _Utterance) -> Iterator[Finding]:
+    """The facts and profile fields of one turn."""
+    for sentence in split_sentences(utterance.turn.text):
+        is_chinese = chinese.is_chinese(sentence)
+        claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
+        yield from (_profile_finding(claim, utterance) for claim in claims)
+        statement = _statement(sentence, utterance, is_chinese)
+        if statement is not None and not _only_names(statement, claims):
+            yield _fact_finding(statement, utterance, is_chinese)
+
+
+def _claims(sentence: str, utterance: _Utterance, is_chinese: bool) -> list[Claim]:
+    read = chinese.claims if is_chinese else english_profile.claims
+    return read(sentence, utterance.at)
+
+
+def _statement(sentence: str, utterance: _Utterance, is_chinese: bool) -> Statement | None:
+    language = chinese if is_chinese else english
+    return language.statement(sentence) if utterance.is_person else language.agent_statement(sentence)
+
+
+def _only_names(statement: Statement, claims: list[Claim]) -> bool:
+    names = (claim.value for claim in claims if claim.field == "name")
+    plain = statement.quote.replace("’", "'")
+    return any(_NAME_ALONE.fullmatch(plain.replace(name, "")) for name in names)
+
+
+def _profile_finding(claim: Claim, utterance: _Utterance) -> Finding:
+    payload = ProfileField(subject=utterance.subject, field=claim.field, value=claim.value, quote=claim.quote)
+    return Finding(payload, (utterance.page,), utterance.at, SemanticType.PROFILE)
+
+
+def _fact_finding(statement: Statement, utterance: _Utterance, is_chinese: bool) -> Finding:
+    name = _display_name(utterance, is_chinese)
+    write = _chinese_text if is_chinese else _english_text
+    payload = Fact(
+        subject=utterance.subject,
+        text=write(statement.quote, name, utterance.at),
+        quote=statement.quote,
+        confidence=statement.confidence,
+    )
+    return Finding(payload, (utterance.page,), utterance.at, statement.semantic_type)
+
+
+def _display_name(utterance: _Utterance, is_chinese: bool) -> str:
+    speaker = " ".join((utterance.turn.speaker or "").split())
+    if speaker:
+        return speaker
+    if utterance.subject is Subject.USER:
+        return "用户" if is_chinese else "User"
+    return "助手" if is_chinese else "Assistant"
+
+
+def _english_text(quote: str, name: str, at: datetime) -> str:
+    """Third person with dates in place; the speaker's own words where rewriting is unsafe."""
+    rewritten = english_rewrite.third_person(quote, name)
+    if rewritten is not None:
+        return insert_dates(rewritten, english_dates(rewritten, at), (" (", ")"))
+    dates = english_dates(quote, at)
+    return f'{name}: "{quote}"' + (f" ({dates[0].label})" if len(dates) == 1 else "")
+
+
+def _chinese_text(quote: str, name: str, at: datetime) -> str:
+    rewritten = chinese.third_person(quote, name)
+    if rewritten is not None:
+        return insert_dates(rewritten, chinese_dates(rewritten, at), ("（", "）"))
+    dates = chinese_dates(quote, at)
+    return f"{name}：“{quote}”" + (f"（{dates[0].label}）" if len(dates) == 1 else "")
+
+
+def _merged(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding per thing said; a repeat adds its page and its moment."""
+    merged: dict[tuple[str, ...], Finding] = {}
+    for finding in findings:
+        key = _identity(finding.payload)
+        first = merged.get(key)
+        if first is None:
+            merged[key] = finding
+        else:
+            pages = tuple(dict.fromkeys((*first.pages, *finding.pages)))
+            merged[key] = replace(first, pages=pages, event_at=max(first.event_at, finding.event_at))
+    return list(merged.values())
+
+
+def _identity(payload: Fact | Trait | ProfileField) -> tuple[str, ...]:
+    """What makes two findings the same: subject, kind, and words without case and punctuation."""
+    return payload.type, payload.subject, " ".join(re.findall(r"\w+", payload.text.casefold()))

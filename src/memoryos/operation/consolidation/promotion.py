@@ -1,0 +1,123 @@
+"""Promotion: what a hot segment's new pages say goes into LPM (MemoryOS paper, section 3.3).
+
+The effects and the end of the job are one transaction, so that a job which is run again after a
+crash changes nothing more.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from memoryos.clock import Clock
+from memoryos.config import PersonaSharing, Settings
+from memoryos.cube import Fact, Kind, MemCube, Origin, Subject
+from memoryos.infrastructure.vault.contract import Entry, Job, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.models.embedder import Embedder
+from memoryos.operation.consolidation.extractor import Extractor, Finding
+from memoryos.operation.hierarchy.long_term import Lesson, LongTerm
+from memoryos.scope import Scope
+
+LEASE = timedelta(minutes=1)
+MAX_ATTEMPTS = 3
+
+logger = logging.getLogger(__name__)
+
+
+def persona_scope(scope: Scope, settings: Settings) -> Scope:
+    """Where the user's persona of this scope lives."""
+    return scope.across_agents if settings.persona_sharing is PersonaSharing.USER else scope.owner
+
+
+@dataclass(frozen=True)
+class Promoter:
+    """Runs the extraction jobs of one store."""
+
+    vault: Vault
+    embedder: Embedder
+    extractor: Extractor
+    settings: Settings
+    clock: Clock
+
+    def run_all(self, scope: Scope) -> int:
+        """Run the scope's jobs until none is left; returns how many were finished."""
+        finished = 0
+        while job := self._lease(scope):
+            finished += self._attempt(scope, job)
+        return finished
+
+    def _lease(self, scope: Scope) -> Job | None:
+        with self.vault.write(scope) as writer:
+            return writer.lease(until=self.clock() + LEASE)
+
+    def _attempt(self, scope: Scope, job: Job) -> bool:
+        try:
+            self._run(scope, job)
+        except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
+            cause = f"{type(error).__name__}: {error}"
+            logger.warning("job failed", extra={"action": "job_failed", "job": job.id, "error": type(error).__name__})
+            with self.vault.write(scope) as writer:
+                writer.fail(job, cause, dead=job.attempts >= MAX_ATTEMPTS)
+            return False
+        return True
+
+    def _run(self, scope: Scope, job: Job) -> None:
+        with self.vault.read(scope) as reader:
+            pages = new_pages(reader, job.cube_id)
+        lessons = self.lessons(self.extractor.extract(pages))
+        home = persona_scope(scope, self.settings)
+        about_user = [lesson for lesson in lessons if lesson.payload.subject is Subject.USER]
+        about_agent = [lesson for lesson in lessons if lesson.payload.subject is Subject.AGENT]
+        if home != scope.owner:
+            with self.vault.write(home) as writer:
+                self.learn(writer, home, about_user)
+        with self.vault.write(scope) as writer:
+            # What an agent learned of itself stays with this user: it may quote the user's words.
+            self.learn(writer, scope, about_agent if home != scope.owner else lessons)
+            _mark_extracted(writer, job.cube_id, len(pages))
+            writer.finish(job)
+
+    def learn(self, writer: Writer, scope: Scope, lessons: Sequence[Lesson]) -> None:
+        """Add lessons to the personas of the writer's scope."""
+        long_term = LongTerm(writer, scope, self.settings, self.clock())
+        long_term.learn(lessons)
+        long_term.flush()
+
+    def lessons(self, findings: Sequence[Finding]) -> list[Lesson]:
+        """Findings as lessons; facts get their vectors."""
+        facts = [index for index, finding in enumerate(findings) if isinstance(finding.payload, Fact)]
+        vectors = self.embedder.embed([findings[index].payload.text for index in facts])
+        by_index = dict(zip(facts, vectors, strict=True))
+        return [
+            Lesson(
+                payload=finding.payload,
+                pages=finding.pages,
+                event_at=finding.event_at,
+                semantic_type=finding.semantic_type,
+                origin=Origin.INFERENCE,
+                derived_by=self.extractor.name,
+                vector=by_index.get(index),
+            )
+            for index, finding in enumerate(findings)
+        ]
+
+
+def new_pages(reader: Reader, segment_id: str) -> list[MemCube]:
+    """The pages that joined the segment since its last extraction: L_interaction counts them."""
+    segment = reader.get([segment_id]).get(segment_id)
+    if segment is None or segment.kind is not Kind.SEGMENT:
+        return []
+    ids = [link.source for link in reader.sources([segment_id], LinkKind.MEMBER_OF)]
+    fresh = ids[max(0, len(ids) - segment.behaviour.interactions) :]
+    pages = reader.get(fresh)
+    return [pages[page] for page in fresh if page in pages]
+
+
+def _mark_extracted(writer: Writer, segment_id: str, pages: int) -> None:
+    """Reset L_interaction, and nothing else; pages that joined meanwhile still count."""
+    for segment in writer.get([segment_id]).values():
+        left = max(0, segment.behaviour.interactions - pages)
+        cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
+        writer.update([Entry(cube)], Operation.PROMOTE)

@@ -1,0 +1,36 @@
+"""What a sentence says about its speaker, before it becomes a memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memoryos.cube import SemanticType
+
+# Longer "sentences" are pasted documents, logs or code, which rarely describe the person who pastes them.
+SENTENCE_LIMIT = 400  # characters
+
+PLAIN = 0.9  # confidence: a first-person statement in the singular
+SHARED = 0.75  # confidence: said of "we", so it holds for the speaker and someone else
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A declarative sentence, or the part of it, that describes the speaker."""
+
+    quote: str  #: exact words
+    semantic_type: SemanticType
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A profile field the speaker states about themselves."""
+
+    field: str  #: "name", "gender", "birth_year", "birthday", "occupation" or "location"
+    value: str
+    quote: str  #: exact words
+
+
+def about(year: int) -> str:
+    """A birth year derived from an age, which is right to within a year."""
+    return f"about {year}"

@@ -1,0 +1,84 @@
+"""Traits of the user: how often the cues of a persona dimension appear in the user's own turns."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from memoryos.cube import Level, Subject, Trait
+from memoryos.language.sentences import split_sentences
+from memoryos.operation.consolidation.persona import Dimension, PersonaSchema
+
+MEDIUM_FROM = 3  # pages; once or twice may be chance
+HIGH_FROM = 5  # pages; a subject that keeps coming back
+_REASON_CUES = 5  # cues named in a reason; more would be a list, not a reason
+_CERTAINTY = 2.0  # pages at which the confidence of a trait is one half
+
+# A sentence of dislike or absence shows no interest, whatever it names.
+_AVERSE = re.compile(
+    r"\b(?:hate|dislike|despise|detest|loathe|(?:don't|do not|doesn't|didn't|never|not)(?:\s+\w+){0,2}\s+"
+    r"(?:like|love|enjoy|care|into|interested|play|watch|read|have|own|fan)|can't stand|boring)\b"
+    r"|不(?:太|怎么|是很)?(?:喜欢|爱|感兴趣)|讨厌|没兴趣|受不了|没有兴趣",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    dimension: Dimension
+    pattern: re.Pattern[str]
+
+
+class TraitReader:
+    """Finds the dimensions of a schema in texts."""
+
+    def __init__(self, schema: PersonaSchema) -> None:
+        self._readers = [
+            _Reader(dimension, _pattern(dimension)) for dimension in schema.dimensions if dimension.has_cues
+        ]
+
+    def read(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
+        """Each trait that shows in the `(page id, text)` pairs, with its pages, in the order of the schema."""
+        own_words = [(page, _without_aversion(text)) for page, text in texts]
+        for reader in self._readers:
+            pages: dict[str, None] = {}
+            cues: Counter[str] = Counter()
+            for page, text in own_words:
+                matched = {match.group().casefold() for match in reader.pattern.finditer(text)}
+                if matched:
+                    pages[page] = None
+                    cues.update(sorted(matched))
+            if pages:
+                yield _trait(reader.dimension.name, cues, len(pages)), tuple(pages)
+
+
+def _pattern(dimension: Dimension) -> re.Pattern[str]:
+    """Any cue; English ones as whole words with an optional plural, Chinese ones as they stand."""
+    english = "|".join(re.escape(cue) for cue in sorted(dimension.cues_en, key=len, reverse=True))
+    chinese = "|".join(re.escape(cue) for cue in sorted(dimension.cues_zh, key=len, reverse=True))
+    parts = [rf"\b(?:{english})s?\b" if english else "", chinese]
+    return re.compile("|".join(part for part in parts if part), re.IGNORECASE)
+
+
+def _without_aversion(text: str) -> str:
+    plain = text.replace("’", "'")
+    return "\n".join(sentence for sentence in split_sentences(plain) if not _AVERSE.search(sentence))
+
+
+def _trait(dimension: str, cues: Counter[str], pages: int) -> Trait:
+    named = ", ".join(cue for cue, _ in cues.most_common(_REASON_CUES))
+    return Trait(
+        subject=Subject.USER,
+        dimension=dimension,
+        level=_level(pages),
+        reason=f"mentioned {named} in {pages} {'page' if pages == 1 else 'pages'}",
+        confidence=round(pages / (pages + _CERTAINTY), 2),
+    )
+
+
+def _level(pages: int) -> Level:
+    if pages >= HIGH_FROM:
+        return Level.HIGH
+    return Level.MEDIUM if pages >= MEDIUM_FROM else Level.LOW

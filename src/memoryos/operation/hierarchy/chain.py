@@ -1,0 +1,52 @@
+"""Dialogue chains: which page continues the one before it (MemoryOS paper, equation 1), without a model.
+
+A page continues its predecessor when both belong to the same talk and either the words are close or
+little time has passed. The chain's summary is extractive and grows by each page.
+"""
+
+from __future__ import annotations
+
+import math
+
+from memoryos.cube import MemCube, Page, Role
+from memoryos.infrastructure.vault.contract import Entry
+from memoryos.language.summary import summarise
+from memoryos.language.words import keywords, stem
+
+CHAIN_THRESHOLD = 0.5  # closeness in meaning and time, above which a page continues the chain
+PAUSE_WEIGHT = 0.3  # what an immediate reply counts beside a cosine; alone it is not enough
+PAUSE_SECONDS = 1800.0  # after half an hour that bonus is down to a third
+SUMMARY_CHARS = 280  # one or two sentences, as the paper's meta information
+
+
+def continues(previous: Entry, page: Entry) -> bool:
+    """Whether `page` continues the chain that `previous` ends."""
+    before, after = previous.cube, page.cube
+    if before.scope.session != after.scope.session or not _same_speakers(before, after):
+        return False
+    return closeness(previous, page) > CHAIN_THRESHOLD
+
+
+def closeness(previous: Entry, page: Entry) -> float:
+    """Cosine of the two pages plus a bonus that decays with the pause between them."""
+    pause = (page.cube.descriptive.event_at - previous.cube.descriptive.event_at).total_seconds()
+    return float(previous.known_vector @ page.known_vector) + PAUSE_WEIGHT * math.exp(-abs(pause) / PAUSE_SECONDS)
+
+
+def chain_summary(previous: MemCube | None, page: Page) -> str:
+    """The summary of the chain that ends with `page`; `previous` is the page it continues."""
+    earlier = previous.payload.chain_summary if previous and isinstance(previous.payload, Page) else ""
+    texts = [earlier, *(turn.words for turn in page.turns)]
+    weights = {stem(word): 1.0 for word in keywords("\n".join(texts), limit=24)}
+    return summarise(texts, weights, limit_chars=SUMMARY_CHARS)
+
+
+def _same_speakers(before: MemCube, after: MemCube) -> bool:
+    """Whether the people named in the two pages overlap; an unnamed speaker may be anyone."""
+    first, second = _people(before), _people(after)
+    return not first or not second or bool(first & second)
+
+
+def _people(cube: MemCube) -> set[str]:
+    turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
+    return {turn.speaker for turn in turns if turn.speaker and turn.role in (Role.USER, Role.ASSISTANT)}

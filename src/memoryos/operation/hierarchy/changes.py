@@ -1,0 +1,97 @@
+"""Changes: what one operation does to the vault, gathered in memory and written at its end.
+
+Reading through it shows the vault as it will be. A cube that changes several times in one operation
+is written once, and logged once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from memoryos.cube import MemCube, Tier
+from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Link, LinkKind, Operation, Writer
+
+
+@dataclass
+class Changes:
+    """The pending writes of one transaction."""
+
+    writer: Writer
+    _new: dict[str, Entry] = field(default_factory=dict)
+    _changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
+    _links: list[Link] = field(default_factory=list)
+    _waiting: set[str] | None = None  # cubes whose extraction is queued or running
+    _enqueued: list[str] = field(default_factory=list)
+
+    def add(self, entry: Entry) -> None:
+        """Store a new cube."""
+        self._new[entry.cube.id] = entry
+
+    def change(self, entry: Entry, operation: Operation) -> None:
+        """Store a cube in place of its earlier self; None for vector or terms leaves them as they are."""
+        cube_id = entry.cube.id
+        if cube_id in self._new:
+            self._new[cube_id] = _merged(self._new[cube_id], entry)
+        elif cube_id in self._changed:
+            earlier, first = self._changed[cube_id]
+            self._changed[cube_id] = (_merged(earlier, entry), first if first is Operation.REVISE else operation)
+        else:
+            self._changed[cube_id] = (entry, operation)
+
+    def link(self, source: str, kind: LinkKind, target: str) -> None:
+        """Add a link."""
+        self._links.append(Link(source, kind, target))
+
+    def enqueue(self, cube_id: str) -> None:
+        """Ask for the extraction of a segment."""
+        self.waiting.add(cube_id)
+        self._enqueued.append(cube_id)
+
+    @property
+    def waiting(self) -> set[str]:
+        """The segments that wait for their extraction."""
+        if self._waiting is None:
+            self._waiting = {job.cube_id for job in self.writer.jobs(JobState.QUEUED, JobState.LEASED)}
+        return self._waiting
+
+    def get(self, ids: Iterable[str]) -> list[MemCube]:
+        """Cubes as they will be."""
+        wanted = list(ids)
+        stored = self.writer.get(cube_id for cube_id in wanted if self._pending(cube_id) is None)
+        known = (self._pending(cube_id) or stored.get(cube_id) for cube_id in wanted)
+        return [cube for cube in known if cube]
+
+    def members(self, segment_id: str) -> list[MemCube]:
+        """The pages of a segment, as they will be."""
+        stored = [link.source for link in self.writer.sources([segment_id], LinkKind.MEMBER_OF)]
+        pending = [
+            link.source for link in self._links if link.kind is LinkKind.MEMBER_OF and link.target == segment_id
+        ]
+        return self.get([*stored, *pending])
+
+    def _pending(self, cube_id: str) -> MemCube | None:
+        entry = self._new.get(cube_id) or self._changed.get(cube_id, (None,))[0]
+        return entry.cube if entry else None
+
+    def move(self, cubes: Iterable[MemCube], tier: Tier) -> None:
+        """Put cubes into another tier."""
+        for cube in cubes:
+            self.change(Entry(cube.moved(tier)), Operation.MOVE)
+
+    def flush(self) -> bool:
+        """Write everything; returns whether a job was queued."""
+        self.writer.insert(list(self._new.values()))
+        for operation in Operation:
+            self.writer.update([entry for entry, done in self._changed.values() if done is operation], operation)
+        self.writer.link(self._links)
+        self.writer.enqueue(JobKind.EXTRACT, self._enqueued)
+        return bool(self._enqueued)
+
+
+def _merged(earlier: Entry, later: Entry) -> Entry:
+    return Entry(
+        later.cube,
+        earlier.vector if later.vector is None else later.vector,
+        earlier.terms if later.terms is None else later.terms,
+    )

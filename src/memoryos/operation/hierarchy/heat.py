@@ -1,0 +1,29 @@
+"""Heat: how much a segment is in use, for the moment it is asked for.
+
+    Heat = alpha * N_visit + beta * L_interaction + gamma * exp(-dt / mu)
+
+(MemoryOS paper, equation 4). `dt` is the time since the segment was last accessed, by its own
+history: an imported page was last accessed when it was said, not when it was imported.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+from memoryos.config import Settings
+from memoryos.cube import Behaviour
+
+
+def recency(last_access: datetime, now: datetime, mu_seconds: float) -> float:
+    """`exp(-dt / mu)`, in (0, 1]; a clock that ran backwards counts as no time at all."""
+    return math.exp(-max(0.0, (now - last_access).total_seconds()) / mu_seconds)
+
+
+def heat(behaviour: Behaviour, now: datetime, settings: Settings) -> float:
+    """The heat of a segment that behaved like this."""
+    return (
+        settings.heat_visits * behaviour.visits
+        + settings.heat_interactions * behaviour.interactions
+        + settings.heat_recency * recency(behaviour.last_access, now, settings.recency_seconds)
+    )

@@ -1,0 +1,194 @@
+"""MTM: topic segments, and which page goes where (MemoryOS paper, section 3.2).
+
+Values in, values out: nothing here touches a store. A segment's centroid is the plain mean of its
+pages' vectors, so that a page can be added without reading the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+from uuid_utils.compat import uuid7
+
+from memoryos.config import Settings
+from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment, SemanticType, Tier
+from memoryos.infrastructure.vault.contract import Entry, Vector
+from memoryos.language.summary import summarise
+from memoryos.language.words import stem
+from memoryos.operation.hierarchy.heat import heat
+from memoryos.operation.hierarchy.score import FScore, Probe, f_score
+
+SEGMENT_KEYWORDS = 12  # K_s: the most frequent keywords; more would only dilute Jaccard
+COUNTED_KEYWORDS = 48  # kept with their counts, so that a late topic word can still rise
+SUMMARY_CHARS = 360  # three sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A segment with what is needed to compare it: its centroid, and the probe made of it and of K_s."""
+
+    cube: MemCube
+    centroid: Vector
+    probe: Probe
+
+    @classmethod
+    def of(cls, cube: MemCube, centroid: Vector) -> Topic:
+        """The topic of a segment."""
+        return cls(cube, centroid, Probe.of(centroid, top_keywords(segment_of(cube))))
+
+    @property
+    def entry(self) -> Entry:
+        """The segment as the vault stores it."""
+        return Entry(self.cube, self.centroid)
+
+
+class MidTerm:
+    """The segments of one owner."""
+
+    def __init__(self, topics: Iterable[Topic], settings: Settings) -> None:
+        self._topics = {topic.cube.id: topic for topic in topics}
+        self._settings = settings
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self._topics.values())
+
+    def get(self, segment_id: str) -> Topic | None:
+        """The topic with that id, if it is in MTM."""
+        return self._topics.get(segment_id)
+
+    def put(self, topic: Topic) -> None:
+        """Add a topic, or replace it."""
+        self._topics[topic.cube.id] = topic
+
+    def rank(self, probe: Probe, limit: int) -> list[tuple[Topic, FScore]]:
+        """The `limit` topics with the highest F_score, best first."""
+        scored = [(topic, f_score(topic.probe, probe)) for topic in self]
+        return sorted(scored, key=lambda pair: -pair[1].total)[:limit]
+
+    def home_of(self, page: Entry) -> Topic | None:
+        """The segment the page joins: the best F_score, if it is above theta."""
+        best = self.rank(Probe.of(page.known_vector, page.cube.behaviour.fingerprint), 1)
+        return best[0][0] if best and best[0][1].total > self._settings.segment_threshold else None
+
+    def is_hot(self, topic: Topic, now: datetime) -> bool:
+        """Whether the segment should be extracted into LPM: heat above tau, and pages not extracted yet."""
+        behaviour = topic.cube.behaviour
+        return behaviour.interactions > 0 and heat(behaviour, now, self._settings) > self._settings.heat_threshold
+
+    def evict(self, now: datetime, *, spared: Collection[str]) -> list[Topic]:
+        """Take out the coldest segments until the rest fits; the `spared` stay even if it then does not."""
+        candidates = [topic for topic in self._topics.values() if topic.cube.id not in spared]
+        candidates.sort(key=lambda topic: self._coldness(topic, now))
+        surplus = max(0, len(self._topics) - self._settings.mid_term_capacity)
+        return [self._topics.pop(topic.cube.id) for topic in candidates[:surplus]]
+
+    def _coldness(self, topic: Topic, now: datetime) -> tuple[float, datetime, str]:
+        behaviour = topic.cube.behaviour
+        return heat(behaviour, now, self._settings), behaviour.last_access, topic.cube.id
+
+
+def segment_of(cube: MemCube) -> Segment:
+    """The segment payload of a cube that is known to be one."""
+    if not isinstance(cube.payload, Segment):
+        raise TypeError(f"cube {cube.id} is a {cube.kind.value}, not a segment")
+    return cube.payload
+
+
+def page_of(cube: MemCube) -> Page:
+    """The page payload of a cube that is known to be one."""
+    if not isinstance(cube.payload, Page):
+        raise TypeError(f"cube {cube.id} is a {cube.kind.value}, not a page")
+    return cube.payload
+
+
+def top_keywords(segment: Segment) -> tuple[str, ...]:
+    """K_s: the segment's most frequent keywords."""
+    return tuple(word for word, _ in segment.keywords[:SEGMENT_KEYWORDS])
+
+
+def joined(topic: Topic, page: Entry, now: datetime) -> Topic:
+    """The topic after `page` joined it: centroid, keywords, summary, time span and counters follow."""
+    segment = segment_of(topic.cube)
+    keywords = _counted(segment.keywords, page.cube)
+    at = page.cube.descriptive.event_at
+    payload = Segment(
+        summary=_summary([segment.summary, *_words(page.cube)], keywords),
+        keywords=keywords,
+        pages=segment.pages + 1,
+        first_at=min(segment.first_at, at),
+        last_at=max(segment.last_at, at),
+    )
+    behaviour = replace(
+        topic.cube.behaviour,
+        interactions=topic.cube.behaviour.interactions + 1,
+        last_access=max(topic.cube.behaviour.last_access, at),
+    )
+    cube = replace(
+        topic.cube,
+        payload=payload,
+        behaviour=behaviour,
+        descriptive=replace(topic.cube.descriptive, updated_at=now, event_at=payload.first_at),
+    )
+    centroid = topic.centroid + (page.known_vector - topic.centroid) / np.float32(payload.pages)
+    return Topic.of(cube, centroid)
+
+
+def opened(page: Entry, now: datetime) -> Topic:
+    """A new topic, formed by its first page."""
+    at = page.cube.descriptive.event_at
+    cube = MemCube(
+        id=str(uuid7()),
+        scope=page.cube.scope.owner,
+        tier=Tier.MTM,
+        payload=formed([page.cube]),
+        descriptive=Descriptive(
+            event_at=at,
+            recorded_at=now,
+            updated_at=now,
+            origin=Origin.INFERENCE,
+            semantic_type=SemanticType.TOPIC,
+        ),
+        behaviour=Behaviour(last_access=at, interactions=1),
+    )
+    return Topic.of(cube, page.known_vector)
+
+
+def formed(pages: Sequence[MemCube]) -> Segment:
+    """The segment that these pages form."""
+    keywords: tuple[tuple[str, int], ...] = ()
+    for page in pages:
+        keywords = _counted(keywords, page)
+    moments = [page.descriptive.event_at for page in pages]
+    return Segment(
+        summary=_summary([text for page in pages for text in _words(page)], keywords),
+        keywords=keywords,
+        pages=len(pages),
+        first_at=min(moments),
+        last_at=max(moments),
+    )
+
+
+def _summary(texts: Sequence[str], keywords: tuple[tuple[str, int], ...]) -> str:
+    weights = {stem(word): float(count) for word, count in keywords}
+    return summarise(texts, weights, limit_chars=SUMMARY_CHARS)
+
+
+def _counted(keywords: tuple[tuple[str, int], ...], page: MemCube) -> tuple[tuple[str, int], ...]:
+    """The keyword counts after one more page, most frequent first, each stem once."""
+    surface = {stem(word): word for word, _ in keywords}
+    counts = Counter({stem(word): count for word, count in keywords})
+    for word in page.behaviour.fingerprint:
+        surface.setdefault(stem(word), word)
+        counts[stem(word)] += 1
+    return tuple((surface[form], count) for form, count in counts.most_common(COUNTED_KEYWORDS))
+
+
+def _words(page: MemCube) -> list[str]:
+    return [turn.words for turn in page_of(page).turns]

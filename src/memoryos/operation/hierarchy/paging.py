@@ -1,0 +1,112 @@
+"""Paging: how pages enter STM, move to MTM and from there towards LPM or the archive.
+
+One `Pager` serves one write transaction of one owner. It loads STM and MTM once, moves pages in
+memory, and writes the difference at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from memoryos.config import Settings
+from memoryos.cube import Kind, MemCube, Tier
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
+from memoryos.operation.hierarchy.chain import chain_summary, continues
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, joined, opened, page_of
+from memoryos.operation.hierarchy.short_term import ShortTerm
+
+
+def load_mid_term(reader: Reader, settings: Settings) -> MidTerm:
+    """The owner's segments, as stored."""
+    cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.MTM])
+    return MidTerm(topics_of(reader, cubes), settings)
+
+
+def topics_of(reader: Reader, cubes: list[MemCube]) -> list[Topic]:
+    """Segments with their centroids."""
+    centroids = reader.vectors(cube.id for cube in cubes)
+    return [Topic.of(cube, centroids[cube.id]) for cube in cubes if cube.id in centroids]
+
+
+def load_short_term(reader: Reader, settings: Settings) -> ShortTerm:
+    """The owner's latest pages, as stored."""
+    cubes = reader.cubes(Kind.PAGE, tiers=[Tier.STM])
+    vectors = reader.vectors(cube.id for cube in cubes)
+    return ShortTerm((Entry(cube, vectors.get(cube.id)) for cube in cubes), settings.short_term_capacity)
+
+
+class Pager:
+    """The page moves of one transaction."""
+
+    def __init__(self, writer: Writer, settings: Settings, now: datetime) -> None:
+        self._settings = settings
+        self._now = now
+        self._short_term = load_short_term(writer, settings)
+        self._mid_term = load_mid_term(writer, settings)
+        self.changes = Changes(writer)
+
+    def add(self, page: Entry) -> None:
+        """Take a page into STM; pages that no longer fit go to their segment."""
+        page = self._chained(page)
+        self.changes.add(page)
+        for leaving in self._short_term.push(page):
+            self._place(leaving)
+
+    def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
+        """Count retrievals: cube id to (times, last time). Cubes that are gone are passed over."""
+        for cube in self.changes.get(visits):
+            times, last = visits[cube.id]
+            visited = cube.visited(times, last)
+            self.changes.change(Entry(visited), Operation.VISIT)
+            self._short_term.refresh(visited)
+            if topic := self._mid_term.get(cube.id):
+                self._mid_term.put(replace(topic, cube=visited))
+                self._promote_if_hot(cube.id)
+
+    def promote_all(self) -> None:
+        """Send every segment with pages not yet extracted to LPM extraction, hot or not."""
+        for topic in self._mid_term:
+            if topic.cube.behaviour.interactions > 0 and topic.cube.id not in self.changes.waiting:
+                self.changes.enqueue(topic.cube.id)
+
+    def flush(self) -> bool:
+        """Write the moves; returns whether they left work to do."""
+        return self.changes.flush()
+
+    def _chained(self, page: Entry) -> Entry:
+        """The page with its chain summary, linked to the page it continues."""
+        last = self._short_term.last
+        previous = last.cube if last and continues(last, page) else None
+        if previous:
+            self.changes.link(page.cube.id, LinkKind.CHAIN, previous.id)
+        payload = page_of(page.cube)
+        summary = chain_summary(previous, payload)
+        return replace(page, cube=replace(page.cube, payload=replace(payload, chain_summary=summary)))
+
+    def _place(self, page: Entry) -> None:
+        """Move a page from STM into the segment it fits, or into one of its own."""
+        self.changes.move([page.cube], Tier.MTM)
+        home = self._mid_term.home_of(page)
+        topic = joined(home, page, self._now) if home else opened(page, self._now)
+        if home:
+            self.changes.change(topic.entry, Operation.JOIN)
+        else:
+            self.changes.add(topic.entry)
+        self._mid_term.put(topic)
+        self.changes.link(page.cube.id, LinkKind.MEMBER_OF, topic.cube.id)
+        self._promote_if_hot(topic.cube.id)
+        self._evict(fresh=topic.cube.id)
+
+    def _promote_if_hot(self, segment_id: str) -> None:
+        topic = self._mid_term.get(segment_id)
+        if topic and segment_id not in self.changes.waiting and self._mid_term.is_hot(topic, self._now):
+            self.changes.enqueue(segment_id)
+
+    def _evict(self, *, fresh: str) -> None:
+        """Archive the coldest segments with their pages; never the fresh one, nor one that awaits extraction."""
+        for topic in self._mid_term.evict(self._now, spared={fresh} | self.changes.waiting):
+            members = self.changes.members(topic.cube.id)
+            self.changes.move([topic.cube, *members], Tier.ARCHIVE)

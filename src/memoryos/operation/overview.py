@@ -1,0 +1,143 @@
+"""Overviews: what a person wants to see of a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryos.config import Settings
+from memoryos.cube import Kind, MemCube, Origin, ProfileField, SemanticType, Subject, Tier
+from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader
+from memoryos.operation.hierarchy.heat import heat
+from memoryos.operation.hierarchy.long_term import Lesson
+from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
+from memoryos.operation.recall.hit import Recall
+from memoryos.text import checked_text
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """What LPM holds about one of the two speakers."""
+
+    profile: tuple[MemCube, ...]
+    traits: tuple[MemCube, ...]
+    facts: tuple[MemCube, ...]
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The static profile, field by field."""
+        return {cube.payload.field: cube.payload.value for cube in self.profile if isinstance(cube.payload, ProfileField)}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known yet."""
+        return not (self.profile or self.traits or self.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Both personas."""
+
+    user: Persona
+    agent: Persona
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView:
+    """A segment as it stands now."""
+
+    cube: MemCube
+    heat: float
+    keywords: tuple[str, ...]
+    page_ids: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """What it is about."""
+        return self.cube.text
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How much there is, and what waits."""
+
+    stm_pages: int
+    mtm_segments: int
+    mtm_pages: int
+    archived_segments: int
+    archived_pages: int
+    user_facts: int
+    agent_facts: int
+    traits: int
+    profile_fields: int
+    jobs_waiting: int
+    jobs_dead: int
+    embedder: str
+
+
+def profile(owner: Reader, persona: Reader) -> Profile:
+    """The personas: the user's from where it lives, the agent's from the owner."""
+    return Profile(user=_persona(persona, Subject.USER), agent=_persona(owner, Subject.AGENT))
+
+
+def _persona(reader: Reader, subject: Subject) -> Persona:
+    profile, traits, facts = (
+        tuple(reader.cubes(kind, tiers=[Tier.LPM], subject=subject)) for kind in (Kind.PROFILE, Kind.TRAIT, Kind.FACT)
+    )
+    return Persona(profile, traits, facts)
+
+
+def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool) -> list[SegmentView]:
+    """The segments with their heat at `now`, hottest first."""
+    cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.MTM, Tier.ARCHIVE] if archive else [Tier.MTM])
+    pages: dict[str, list[str]] = {}
+    for link in reader.sources((cube.id for cube in cubes), LinkKind.MEMBER_OF):
+        pages.setdefault(link.target, []).append(link.source)
+    views = [
+        SegmentView(
+            cube=cube,
+            heat=heat(cube.behaviour, now, settings),
+            keywords=top_keywords(segment_of(cube)),
+            page_ids=tuple(pages.get(cube.id, ())),
+        )
+        for cube in cubes
+    ]
+    return sorted(views, key=lambda view: -view.heat)
+
+
+def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
+    """Counts by tier."""
+    census = owner.census()
+    people = profile(owner, persona)
+    jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
+    dead = sum(job.state is JobState.DEAD for job in jobs)
+    return Stats(
+        stm_pages=census.of(Kind.PAGE, Tier.STM),
+        mtm_segments=census.of(Kind.SEGMENT, Tier.MTM),
+        mtm_pages=census.of(Kind.PAGE, Tier.MTM),
+        archived_segments=census.of(Kind.SEGMENT, Tier.ARCHIVE),
+        archived_pages=census.of(Kind.PAGE, Tier.ARCHIVE),
+        user_facts=len(people.user.facts),
+        agent_facts=len(people.agent.facts),
+        traits=len(people.user.traits) + len(people.agent.traits),
+        profile_fields=len(people.user.profile) + len(people.agent.profile),
+        jobs_waiting=len(jobs) - dead,
+        jobs_dead=dead,
+        embedder=embedder,
+    )
+
+
+def visited(recalled: Recall) -> list[str]:
+    """The cubes a search returned: its pages, and the segments they are in."""
+    return list(dict.fromkeys([*(hit.id for hit in recalled.hits), *(hit.segment for hit in recalled.hits if hit.segment)]))
+
+
+def stated_field(field: str, value: str, *, subject: Subject, now: datetime) -> Lesson:
+    """A profile field that the deployment or the user states, rather than one found in pages."""
+    payload = ProfileField(
+        subject=subject,
+        field=checked_text("field", field, limit=256),
+        value=checked_text("value", value, limit=10_000),
+    )
+    return Lesson(payload, (), now, SemanticType.PROFILE, Origin.USER_INPUT)

@@ -1,0 +1,43 @@
+"""Visits: what searches returned, gathered in memory and written in batches.
+
+A read never waits for a write. What is lost when the process is killed is a count, not a memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from threading import Lock
+
+from memoryos.scope import Scope
+
+FLUSH_AT = 64  # retrieved cubes waiting, of one owner; then the next search writes them
+
+Counts = dict[str, tuple[int, datetime]]  # cube id -> (times, last time)
+
+
+class VisitLog:
+    """Visits not yet written, by owner."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._pending: dict[Scope, Counts] = {}
+
+    def record(self, scope: Scope, ids: Iterable[str], at: datetime) -> bool:
+        """Count one visit to each cube; returns whether it is time to write them."""
+        with self._lock:
+            counts = self._pending.setdefault(scope.owner, {})
+            for cube_id in ids:
+                times, last = counts.get(cube_id, (0, at))
+                counts[cube_id] = (times + 1, max(last, at))
+            return len(counts) >= FLUSH_AT
+
+    def take(self, scope: Scope) -> Counts:
+        """The owner's visits; they are the caller's to write now."""
+        with self._lock:
+            return self._pending.pop(scope.owner, {})
+
+    def owners(self) -> list[Scope]:
+        """Who has visits waiting."""
+        with self._lock:
+            return list(self._pending)
