@@ -1,3 +1,31 @@
 """MemoryOS: a memory operating system for AI agents."""
 
 from __future__ import annotations
+
+from memoryos.compat import Memoryos
+from memoryos.config import Settings, load_settings
+from memoryos.cube import Attachment, Kind, MemCube, Role, Subject, Tier, Turn
+from memoryos.errors import MemoryOSError
+from memoryos.memory import AsyncMemoryOS, MemoryOS
+from memoryos.operation.recall.hit import Hit, Recall, Strategy
+from memoryos.scope import Scope
+
+__all__ = [
+    "AsyncMemoryOS",
+    "Attachment",
+    "Hit",
+    "Kind",
+    "MemCube",
+    "MemoryOS",
+    "MemoryOSError",
+    "Memoryos",
+    "Recall",
+    "Role",
+    "Scope",
+    "Settings",
+    "Strategy",
+    "Subject",
+    "Tier",
+    "Turn",
+    "load_settings",
+]

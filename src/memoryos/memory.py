@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from memoryos.clock import Clock, system_clock
+from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
 from memoryos.errors import InvalidInput, ModelError
@@ -28,6 +28,7 @@ from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correct import Corrector
+from memoryos.operation.hierarchy.long_term import Lesson
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.recall.context import Context, pack
@@ -35,6 +36,7 @@ from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.search import Question, Search, recall
 from memoryos.operation.recall.visits import VisitLog
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
+from memoryos.operation.stated import stated_fact, stated_field
 from memoryos.scope import PRIVATE, Scope
 from memoryos.text import checked_text
 
@@ -160,15 +162,35 @@ class MemoryOS:
         """Remove a memory and what was derived from it alone; a segment goes with its pages."""
         self._corrector(scope).delete(cube_id)
 
+    def add_fact(
+        self,
+        text: str,
+        *,
+        subject: Subject = Subject.USER,
+        at: datetime | str | None = None,
+        origin: Origin = Origin.USER_INPUT,
+        scope: Scope | None = None,
+    ) -> None:
+        """State a fact about the user or the agent; stating it twice changes nothing."""
+        owner = self._scope_of(scope)
+        now = self._clock()
+        said_at = now if at is None else parse_moment("at", at, now=now)
+        checked = checked_text("text", text, limit=self.settings.max_text_chars)
+        vector = self._embedder.embed([checked])[0]
+        self._learn(owner, stated_fact(checked, vector, subject=subject, at=said_at, origin=origin))
+
     def set_profile(
-        self, field: str, value: str, *, subject: Subject = Subject.AGENT, scope: Scope | None = None
+        self,
+        field: str,
+        value: str,
+        *,
+        subject: Subject = Subject.AGENT,
+        origin: Origin = Origin.USER_INPUT,
+        scope: Scope | None = None,
     ) -> None:
         """State a static field of a persona, such as the agent's role or the user's name."""
-        owner = self._scope_of(scope)
-        lesson = overview.stated_field(field, value, subject=subject, now=self._clock())
-        home = persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
-        with self._vault.write(home) as writer:
-            self._promoter.learn(writer, home, [lesson])
+        lesson = stated_field(field, value, subject=subject, at=self._clock(), origin=origin)
+        self._learn(self._scope_of(scope), lesson)
 
     def consolidate(self, *, scope: Scope | None = None) -> None:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
@@ -315,6 +337,12 @@ class MemoryOS:
             raise InvalidInput("scope", "no user was named", "Pass user= to MemoryOS.open, or scope=Scope(user=...)")
         return found
 
+    def _learn(self, owner: Scope, lesson: Lesson) -> None:
+        is_user = lesson.payload.subject is Subject.USER
+        home = persona_scope(owner, self.settings) if is_user else owner.owner
+        with self._vault.write(home) as writer:
+            self._promoter.learn(writer, home, [lesson])
+
     def _corrector(self, scope: Scope | None) -> Corrector:
         self._turns.wait()
         return Corrector(self._promoter, self._scope_of(scope))
@@ -419,6 +447,7 @@ class AsyncMemoryOS:
     add_many = _awaited(MemoryOS.add_many)
     update = _awaited(MemoryOS.update)
     delete = _awaited(MemoryOS.delete)
+    add_fact = _awaited(MemoryOS.add_fact)
     set_profile = _awaited(MemoryOS.set_profile)
     consolidate = _awaited(MemoryOS.consolidate)
     search = _awaited(MemoryOS.search)

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube, Origin, ProfileField, SemanticType, Subject, Tier
+from memoryos.cube import Kind, MemCube, ProfileField, Subject, Tier
 from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader
 from memoryos.operation.hierarchy.heat import heat
-from memoryos.operation.hierarchy.long_term import Lesson
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
 from memoryos.operation.recall.hit import Recall
-from memoryos.text import checked_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +129,3 @@ def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
 def visited(recalled: Recall) -> list[str]:
     """The cubes a search returned: its pages, and the segments they are in."""
     return list(dict.fromkeys([*(hit.id for hit in recalled.hits), *(hit.segment for hit in recalled.hits if hit.segment)]))
-
-
-def stated_field(field: str, value: str, *, subject: Subject, now: datetime) -> Lesson:
-    """A profile field that the deployment or the user states, rather than one found in pages."""
-    payload = ProfileField(
-        subject=subject,
-        field=checked_text("field", field, limit=256),
-        value=checked_text("value", value, limit=10_000),
-    )
-    return Lesson(payload, (), now, SemanticType.PROFILE, Origin.USER_INPUT)

@@ -36,6 +36,11 @@ _HYPOTHETICAL = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
+_HEAD_END = re.compile(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
+_POINTER = re.compile(
+    r"\b(?:something|anything|there\b(?!\s(?:is|are|was|were)\b)|(?:it|this|that|them|one|ones|these|those|him|somewhere)"
+    r"(?=\s*(?:$|(?:for|with|tonight|this|last|next|today|yesterday|at|in|on|again|too|now|every|when|back|as)\b)))"
+)
 _DOUBLE_QUOTES = re.compile(r'["“”]')
 
 _CONTENT_WORDS = 2  # the verb and what it is about: "hiked" alone says nothing
@@ -97,7 +102,7 @@ _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit
 _NO_POINTER = r"""(?![\w']*'t\b|'|\ (?:it|that|this\ one|them|this|so|up\ on|how|sure|out\ that|by\ it|by\ that|something|some\ great
     |great|strong|to\ (?:realize|feel|think|see|understand|stay|be)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
     |my\ (?:best|time|part|true|mind)|the\ (?:time|chance|hang))\b)"""
-_NO_PROGRESS = r"""(?!\ (?:back|on\ it|it|there|so|better|well|good|great|ok|okay|alright|fine|pretty|ready|used|hard|with|how|that|a\ lot
+_NO_PROGRESS = r"""(?!\ (?:back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine|pretty|ready|used|hard|with|how|that|a\ lot
     |to\ (?:realize|feel|think|see|understand|get)|my\ (?:best|part|time|true)|the\ time|some\ time|things)\b)"""
 _SKILLS = r"(?:speak|play|cook|sing|dance|swim|ski|surf|drive|bake|paint|read|write|knit|sew|ride)"
 _NOT_A_HABIT = (
@@ -226,12 +231,19 @@ def _starts(plain: str) -> list[int]:
 
 def _classified(clause: str) -> tuple[SemanticType, float] | None:
     clause = f"I{clause[1:]}" if re.match(r"i\b", clause) else clause
+    if _points_back(clause):
+        return None
     for shapes, kind, confidence in _SHAPES:
         if any(_has_content(clause[match.start() :]) for shape in shapes if (match := shape.match(clause))):
             return kind, confidence
     if _PLAN.match(clause) and _FUTURE_DATE.search(clause) and _has_content(clause):
         return SemanticType.FACT, PLAIN
     return None
+
+
+def _points_back(clause: str) -> bool:
+    """Whether its object is "it" or "them": nothing to remember without the sentence before."""
+    return _POINTER.search(_HEAD_END.split(clause, maxsplit=1)[0]) is not None
 
 
 def _has_content(text: str) -> bool:

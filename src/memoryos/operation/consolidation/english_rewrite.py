@@ -37,8 +37,11 @@ _MY = re.compile(r"(?P<before>)[Mm]y (?P<rest>.*)", re.DOTALL)
 _ADVERB = re.compile(r"(?:\w+ly|also|just|always|often|never|still|sometimes|even|now|once|both|first) ")
 _OTHERS = re.compile(r"\b(?:I|i|we|us|our|ours|you|your|i'm|I'm|they|them|their|him|he|she|her|his)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:my|me|mine|myself)\b", re.IGNORECASE)
+# A second verb would have to agree as well: "I like tea and often drink it".
 _SECOND_VERB = re.compile(
-    rf"(?:,|\b(?:and|but|or|then|so))\ (?:\w+ly\ |also\ |just\ )?(?:{'|'.join(sorted(_PRESENT))})\b"
+    rf"""(?:,|\b(?:and|but|or|then|so))\ (?:(?:(?:\w+ly|also|just|still|usually|often|always|never|sometimes)\ )+\w+\b(?<!ed)
+    |(?:{"|".join(sorted(_PRESENT))}|haven't|wasn't|'m)\b)""",
+    re.VERBOSE,
 )
 _TIME_LEAD = re.compile(
     r"[A-Za-z0-9 ]{3,30}, ?$|(?:Yesterday|Today|Recently|Lately|Currently|Tomorrow|Last \w+) $", re.IGNORECASE
@@ -74,6 +77,8 @@ def _verb_phrase(subject: str, rest: str) -> str | None:
     """The predicate agreeing with a name."""
     if _OTHERS.search(rest):
         return None
+    if _SECOND_VERB.search(rest):
+        return None
     rest = _PRONOUN.sub(lambda match: _PRONOUNS[match.group().lower()], rest)
     if subject in _BE_AND_HAVE:
         return f"{_BE_AND_HAVE[subject]} {rest}"
@@ -85,8 +90,6 @@ def _verb_phrase(subject: str, rest: str) -> str | None:
         return None
     if verb.lower() not in _PRESENT:
         return f"{adverbs}{rest}"  # a past tense or an auxiliary: the same in the third person
-    if _SECOND_VERB.search(tail):
-        return None
     return f"{adverbs}{_conjugated(verb.lower())} {tail}"
 
 
@@ -101,5 +104,5 @@ def _conjugated(verb: str) -> str:
 
 
 def _ended(text: str | None) -> str | None:
-    """One full stop at the end, whatever stood there."""
-    return None if text is None else f"{text.rstrip(' .!,;')}."
+    """Begin with a capital and end with one full stop, whatever stood there."""
+    return None if text is None else f"{text[:1].upper()}{text[1:].rstrip(' .!,;')}."

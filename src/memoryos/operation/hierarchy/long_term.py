@@ -30,6 +30,7 @@ from memoryos.cube import (
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Vector, Writer
 from memoryos.language.words import keywords, terms
 from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.trait import graded
 from memoryos.scope import Scope
 
 Learned = Fact | Trait | ProfileField

@@ -1,0 +1,213 @@
+"""Memoryos: the class of the public MemoryOS code, with its constructor and methods, over this engine.
+
+A script written for it runs unchanged. The defaults are the paper's, where that code's differ. A data
+folder which that code wrote is imported whole the first time it is opened.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memoryos.config import load_settings
+from memoryos.cube import MemCube
+from memoryos.errors import InvalidInput
+from memoryos.importers.load import load_legacy
+from memoryos.importers.memoryos_folder import list_users, read_folder
+from memoryos.memory import MemoryOS
+from memoryos.operation.overview import Persona
+from memoryos.scope import Scope
+
+DATABASE = "memoryos.db"  # in the data folder
+
+_EMBEDDERS = {
+    "all-MiniLM-L6-v2": "minilm",
+    "sentence-transformers/all-MiniLM-L6-v2": "minilm",
+    "minilm": "minilm",
+    "hashing": "hashing",
+}
+
+
+class Memoryos:
+    """The memory of one user and one assistant, kept in a folder."""
+
+    def __init__(
+        self,
+        user_id: str,
+        openai_api_key: str,
+        data_storage_path: str,
+        openai_base_url: str | None = None,
+        assistant_id: str = "default_assistant_profile",
+        short_term_capacity: int = 7,
+        mid_term_capacity: int = 200,
+        long_term_knowledge_capacity: int = 100,
+        retrieval_queue_capacity: int = 10,
+        mid_term_heat_threshold: float = 5.0,
+        mid_term_similarity_threshold: float = 0.6,
+        llm_model: str = "gpt-4o-mini",
+        embedding_model_name: str = "all-MiniLM-L6-v2",
+        embedding_model_kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Open the memory in `data_storage_path`, creating the folder when it does not exist."""
+        if embedding_model_kwargs:
+            raise InvalidInput("embedding_model_kwargs", "the bundled embedders take none", "Leave it out")
+        folder = _folder(data_storage_path)
+        settings = load_settings(
+            short_term_capacity=short_term_capacity,
+            mid_term_capacity=mid_term_capacity,
+            knowledge_capacity=long_term_knowledge_capacity,
+            recall_pages=retrieval_queue_capacity,
+            heat_threshold=mid_term_heat_threshold,
+            segment_threshold=mid_term_similarity_threshold,
+            llm_model=llm_model,
+            llm_api_key=openai_api_key or None,
+            llm_base_url=openai_base_url or None,
+            embedder=_embedder(embedding_model_name),
+        )
+        self.user_id = user_id
+        self.assistant_id = assistant_id
+        self.memory = MemoryOS.open(folder / DATABASE, user=user_id, agent=assistant_id, settings=settings)
+        self.retriever = Retriever(self.memory, user_id, assistant_id)
+        self._import_once(folder)
+
+    def add_memory(
+        self,
+        user_input: str,
+        agent_response: str,
+        timestamp: str | None = None,
+        meta_data: dict[str, Any] | None = None,
+    ) -> None:
+        """Remember an exchange; a timestamp without a zone is local time. `meta_data` becomes tags."""
+        tags = [f"{key}={value}" for key, value in (meta_data or {}).items()]
+        self.memory.add(user_input or None, agent_response or None, at=_moment(timestamp), tags=tags)
+
+    def get_response(
+        self,
+        query: str,
+        relationship_with_user: str = "friend",
+        style_hint: str = "",
+        user_conversation_meta_data: dict[str, Any] | None = None,
+    ) -> str:
+        """Answer with the chat model and the memory, and remember the exchange. Raises ModelError."""
+        role = f"an assistant who is the user's {relationship_with_user}"
+        if style_hint:
+            role += f", speaking in this style: {style_hint}"
+        if user_conversation_meta_data:
+            about = ", ".join(f"{key}: {value}" for key, value in user_conversation_meta_data.items())
+            role += f" (about this conversation: {about})"
+        return self.memory.respond(query, role=role).text
+
+    def get_user_profile_summary(self) -> str:
+        """The user's profile, traits and knowledge as text; "None" when nothing is known."""
+        user = self.memory.profile().user
+        return "None" if user.is_empty else _summary(user)
+
+    get_user_profile = get_user_profile_summary  # the name its web page gives
+
+    def get_assistant_knowledge_summary(self) -> list[dict[str, str]]:
+        """What the assistant knows of itself, oldest first."""
+        return [_knowledge(cube) for cube in self.memory.profile().agent.facts]
+
+    def force_mid_term_analysis(self) -> None:
+        """Extract every segment with new pages into long-term memory now."""
+        self.memory.consolidate()
+
+    def get_memory_stats(self) -> dict[str, Any]:
+        """Counts by tier."""
+        stats = self.memory.stats()
+        return {
+            "user_id": self.user_id,
+            "short_term_count": stats.stm_pages,
+            "mid_term_sessions_count": stats.mtm_segments,
+            "has_user_profile": not self.memory.profile().user.is_empty,
+            "assistant_knowledge_count": stats.agent_facts,
+        }
+
+    def close(self) -> None:
+        """Finish background work and release the store; at the end of a program this happens by itself."""
+        self.memory.close()
+
+    def _import_once(self, folder: Path) -> None:
+        if self.memory.events(limit=1) or not any((folder / name).is_dir() for name in ("users", "assistants")):
+            return
+        zone = datetime.now().astimezone().tzinfo
+        assert zone is not None  # astimezone() always sets one
+        legacy = read_folder(folder, user=self.user_id, assistant=self.assistant_id, zone=zone)
+        load_legacy(self.memory, legacy, shared_assistant=len(list_users(folder)) > 1)
+
+
+class Retriever:
+    """The `retriever` of a Memoryos."""
+
+    def __init__(self, memory: MemoryOS, user_id: str, assistant_id: str) -> None:
+        self._memory = memory
+        self._user_id = user_id
+        self._assistant_id = assistant_id
+
+    def retrieve_context(self, user_query: str, user_id: str | None = None) -> dict[str, Any]:
+        """The pages and the knowledge that bear on a question."""
+        scope = Scope(user=user_id or self._user_id, agent=self._assistant_id)
+        found = self._memory.search(user_query, scope=scope)
+        recent = {hit.id for hit in found.recent}
+        return {
+            "retrieved_pages": [_page(hit.cube) for hit in found.hits if hit.id not in recent],
+            "retrieved_user_knowledge": [_knowledge(hit.cube) for hit in found.user_facts],
+            "retrieved_assistant_knowledge": [_knowledge(hit.cube) for hit in found.agent_facts],
+            "retrieved_at": datetime.now().astimezone().isoformat(),
+        }
+
+
+def _folder(path: str) -> Path:
+    if not isinstance(path, str | Path) or not str(path).strip() or "\x00" in str(path):
+        raise InvalidInput("data_storage_path", "is not a folder name", "Pass e.g. './memory'")
+    folder = Path(path).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput("data_storage_path", f"{folder}: {error.strerror}", "Name a folder you may write") from error
+    return folder
+
+
+def _embedder(name: str) -> str:
+    if name not in _EMBEDDERS:
+        raise InvalidInput("embedding_model_name", f"{name!r} is not bundled", f"Use one of: {', '.join(_EMBEDDERS)}")
+    return _EMBEDDERS[name]
+
+
+def _moment(timestamp: str | None) -> datetime | None:
+    if timestamp is None:
+        return None
+    try:
+        return datetime.fromisoformat(timestamp).astimezone()  # that code's timestamps are local time
+    except (TypeError, ValueError):
+        raise InvalidInput("timestamp", f"{timestamp!r} is no date", "Use e.g. 2026-05-08 13:56:00") from None
+
+
+def _summary(user: Persona) -> str:
+    sections = {"Profile": user.profile, "Traits": user.traits, "Knowledge": user.facts}
+    return "\n\n".join(
+        "\n".join([f"{title}:", *(f"- {cube.text}" for cube in cubes)]) for title, cubes in sections.items() if cubes
+    )
+
+
+def _knowledge(cube: MemCube) -> dict[str, str]:
+    return {"knowledge": cube.text, "timestamp": _stamp(cube)}
+
+
+def _page(cube: MemCube) -> dict[str, str]:
+    from memoryos.cube import Page, Role
+
+    assert isinstance(cube.payload, Page)
+    said = {role: turn.words if (turn := cube.payload.turn_of(role)) else "" for role in (Role.USER, Role.ASSISTANT)}
+    return {
+        "page_id": cube.id,
+        "user_input": said[Role.USER],
+        "agent_response": said[Role.ASSISTANT],
+        "timestamp": _stamp(cube),
+        "meta_info": cube.payload.chain_summary,
+    }
+
+
+def _stamp(cube: MemCube) -> str:
+    return cube.descriptive.event_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")

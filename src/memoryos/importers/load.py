@@ -1,0 +1,79 @@
+"""Putting what a reader read into a memory, through its public operations.
+
+Loading the same source again adds nothing: turns are known by the ids they have in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from memoryos.cube import MemCube, Origin, Page, Role, Subject, Turn
+from memoryos.importers.dialogue import Conversation
+from memoryos.importers.memoryos_folder import LegacyMemory, LegacyPage
+from memoryos.memory import MemoryOS
+from memoryos.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What went in."""
+
+    turns: int = 0
+    pages: int = 0
+    known: int = 0  #: turns that had been loaded before
+
+
+def load_conversation(
+    memory: MemoryOS, conversation: Conversation, progress: Callable[[int], None] | None = None
+) -> Loaded:
+    """Add a conversation session by session; `progress` is told the turns of each."""
+    owner = Scope(user=conversation.user, agent=conversation.agent)
+    known = known_sources(memory, owner)
+    turns = pages = old = 0
+    for session in conversation.sessions:
+        fresh = [turn for turn in session.turns if turn.source_id is None or turn.source_id not in known]
+        scope = Scope(user=conversation.user, agent=conversation.agent, session=session.name)
+        if fresh:
+            pages += len(memory.add_many(fresh, origin=Origin.IMPORT, scope=scope))
+        turns += len(fresh)
+        old += len(session.turns) - len(fresh)
+        if progress:
+            progress(len(session.turns))
+    return Loaded(turns, pages, old)
+
+
+def load_legacy(memory: MemoryOS, legacy: LegacyMemory, *, shared_assistant: bool) -> Loaded:
+    """Add all that the public MemoryOS code kept for one user: pages, knowledge and profile.
+
+    Segments are formed anew from the pages. What the assistant learned is left out when other users
+    share the assistant (`shared_assistant`): in that format nobody can tell whose words it quotes.
+    """
+    scope = Scope(user=legacy.user, agent=legacy.assistant)
+    turns = [turn for page in legacy.pages for turn in _legacy_turns(page)]
+    pages = len(memory.add_many(turns, origin=Origin.IMPORT, scope=scope)) if turns else 0
+    for fact in legacy.user_facts:
+        memory.add_fact(fact.text, at=fact.timestamp, origin=Origin.IMPORT, scope=scope)
+    for fact in () if shared_assistant else legacy.agent_facts:
+        memory.add_fact(fact.text, subject=Subject.AGENT, at=fact.timestamp, origin=Origin.IMPORT, scope=scope)
+    if legacy.profile:
+        memory.set_profile("summary", legacy.profile, subject=Subject.USER, origin=Origin.IMPORT, scope=scope)
+    return Loaded(len(turns), pages)
+
+
+def known_sources(memory: MemoryOS, scope: Scope) -> set[str]:
+    """The source ids of every turn the scope holds."""
+    return {turn.source_id for page in memory.pages(scope=scope) for turn in _turns(page) if turn.source_id}
+
+
+def _turns(page: MemCube) -> tuple[Turn, ...]:
+    return page.payload.turns if isinstance(page.payload, Page) else ()
+
+
+def _legacy_turns(page: LegacyPage) -> list[Turn]:
+    said = [(Role.USER, page.user_input, "q"), (Role.ASSISTANT, page.agent_response, "r")]
+    return [
+        Turn(role=role, text=text, at=page.timestamp, source_id=f"{page.page_id}#{mark}" if page.page_id else None)
+        for role, text, mark in said
+        if text.strip()
+    ]

@@ -1,0 +1,58 @@
+"""Reading JSON that others wrote: a failure names the file, the place inside it and what to do."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import AfterValidator, TypeAdapter, ValidationError
+
+from memoryos.errors import InvalidInput
+
+T = TypeVar("T")
+
+_BROKEN = "The file is truncated or is no JSON: export it again or restore it from a backup"
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("contains a NUL byte")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]  #: text that the store can hold
+
+
+def read_json(path: Path, shape: TypeAdapter[T], *, fix: str) -> T:
+    """Read a JSON file of the given shape. Raises InvalidInput; a broken file is never read as empty."""
+    with readable(path):
+        data = path.read_bytes()
+    try:
+        return shape.validate_json(data.removeprefix(BOM_UTF8))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        advice = _BROKEN if first["type"] == "json_invalid" else fix
+        raise InvalidInput(_place(path, first["loc"]), first["msg"], advice) from None
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn a file system's refusal into InvalidInput."""
+    try:
+        yield
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror})"
+        raise InvalidInput(str(error.filename or path), problem, "Check the path and its permissions") from None
+
+
+def _place(path: Path, keys: tuple[int | str, ...]) -> str:
+    return f"{path} at {'.'.join(str(key) for key in keys)}" if keys else str(path)
+
+
+def to_utc(moment: datetime, zone: tzinfo) -> datetime:
+    """Convert to UTC; a moment without a zone is local to `zone`. Raises OverflowError outside the calendar."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)

@@ -1,0 +1,53 @@
+"""What an embedder is, and the ones that can be asked for by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.errors import InvalidInput
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors; the same text always gives the same vector, whatever it is embedded with."""
+
+    @property
+    def name(self) -> str:
+        """Identify the model and its numerics; a store keeps it, so vectors of two names never mix."""
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit row for each text, shape (len(texts), dim)."""
+
+
+def load_embedder(name: str) -> Embedder:
+    """Return the embedder called `name`; InvalidInput if there is none."""
+    build = _BUILT_IN.get(name)
+    if build is None:
+        raise InvalidInput("embedder", f"unknown name {name!r}", f"Use one of: {', '.join(sorted(_BUILT_IN))}")
+    return build()
+
+
+# The imports are inside so that `import memoryos` loads no model code. MiniLM is shared: it holds no state but the
+# weights, and a second copy of them would cost another 150 MB.
+@cache
+def _minilm() -> Embedder:
+    from memoryos.models.minilm import MiniLM
+
+    return MiniLM()
+
+
+def _hashing() -> Embedder:
+    from memoryos.models.hashing import Hashing
+
+    return Hashing()
+
+
+_BUILT_IN: dict[str, Callable[[], Embedder]] = {"hashing": _hashing, "minilm": _minilm}

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoryos.errors import InvalidInput
+from memoryos.models import minilm
+from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.hashing import Hashing
+from memoryos.models.minilm import MiniLM
+
+NAMES = ["hashing", "minilm"]
+TEXTS = [
+    "yes",
+    "My sister adopted a cat from the shelter last week.",
+    "我昨天和小明去上海吃了火锅，味道很好。",
+    "The deploy failed with ImportError: libGL.so.1, so we rolled back. " * 6,
+    "Where?",
+    "She is allergic to peanuts 🥜 and can't eat satay.",
+    "42",
+    "A very long story about the garden, the new job and the weather in town. " * 40,
+]
+
+
+@pytest.fixture(params=NAMES)
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    return load_embedder(request.param)
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    variables = {key: value for key, value in os.environ.items() if key != "ORT_DISABLE_TELEMETRY"}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=variables | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+
+def closeness(embedder: Embedder, first: str, second: str) -> float:
+    a, b = embedder.embed([first, second])
+    return float(a @ b)
+
+
+@pytest.mark.parametrize("count", [0, 1, len(TEXTS)])
+def test_there_is_one_float32_row_for_each_text(embedder: Embedder, count: int) -> None:
+    vectors = embedder.embed(TEXTS[:count])
+    assert vectors.shape == (count, embedder.dim)
+    assert vectors.dtype == np.float32
+
+
+def test_rows_have_unit_length(embedder: Embedder) -> None:
+    np.testing.assert_allclose(np.linalg.norm(embedder.embed(TEXTS), axis=1), 1.0, atol=1e-5)
+
+
+def test_different_texts_have_different_vectors(embedder: Embedder) -> None:
+    vectors = embedder.embed(TEXTS)
+    similarity = vectors @ vectors.T - np.eye(len(TEXTS))
+    assert similarity.max() < 0.95
+
+
+def test_a_vector_does_not_depend_on_the_other_texts(embedder: Embedder) -> None:
+    alone = np.concatenate([embedder.embed([text]) for text in TEXTS])
+    np.testing.assert_allclose(embedder.embed(TEXTS), alone, atol=1e-6)
+    np.testing.assert_allclose(embedder.embed(TEXTS[::-1]), alone[::-1], atol=1e-6)
+
+
+def test_order_is_kept_over_many_batches(embedder: Embedder) -> None:
+    texts = [f"{'word ' * (number * 7 % 60)}number {number}" for number in range(120)]
+    vectors = embedder.embed(texts)
+    for index in (0, 1, 59, 60, 119):
+        np.testing.assert_allclose(vectors[index], embedder.embed([texts[index]])[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t", "...", "😀", "\u200b", "\x00"])
+def test_a_text_without_words_has_a_fixed_unit_vector(embedder: Embedder, text: str) -> None:
+    (first,), (second,) = embedder.embed([text]), embedder.embed([text])
+    assert np.isfinite(first).all()
+    assert np.linalg.norm(first) == pytest.approx(1.0, abs=1e-5)
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_huge_text_is_embedded_beside_a_short_one(embedder: Embedder) -> None:
+    huge = ("We walked along the river and talked about music. " * 1001)[:50_000]
+    vectors = embedder.embed([huge, "music"])
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    np.testing.assert_allclose(vectors[1], embedder.embed(["music"])[0], atol=1e-6)
+
+
+def test_same_vectors_in_another_process(embedder: Embedder, request: pytest.FixtureRequest) -> None:
+    name = request.node.callspec.params["embedder"]
+    code = (
+        "from memoryos.models.embedder import load_embedder;"
+        f"print(load_embedder({name!r}).embed(['a cat on the 屋顶']).tobytes().hex())"
+    )
+    outputs = [bytes.fromhex(python(code, PYTHONHASHSEED=seed).stdout) for seed in ("1", "2")]
+    assert outputs[0] == outputs[1]
+    np.testing.assert_allclose(
+        np.frombuffer(outputs[0], np.float32), embedder.embed(["a cat on the 屋顶"])[0], atol=1e-6
+    )
+
+
+def test_eight_threads_agree(embedder: Embedder) -> None:
+    expected = embedder.embed(TEXTS)
+    with ThreadPoolExecutor(8) as pool:
+        for vectors in pool.map(lambda _: embedder.embed(TEXTS), range(8)):
+            np.testing.assert_allclose(vectors, expected, atol=1e-6)
+
+
+def test_concurrent_first_calls_load_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[object] = []
+    load = minilm._load
+    monkeypatch.setattr(minilm, "_load", lambda: loads.append(None) or load())
+    fresh = MiniLM()
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: fresh.embed(["hello"]), range(8)))
+    assert len(loads) == 1
+    for vectors in results:
+        np.testing.assert_array_equal(vectors, results[0])
+
+
+def test_nothing_is_loaded_for_no_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm, "_load", lambda: pytest.fail("loaded the model"))
+    assert MiniLM().embed([]).shape == (0, 384)
+
+
+@pytest.mark.parametrize(
+    ("text", "near", "far"),
+    [
+        ("I adopted a kitten.", "She has a new pet cat.", "The train to Leeds was late."),
+        ("What is she allergic to?", "Peanuts make Ann sick.", "Ann drives a red car."),
+        ("He got a job as a doctor.", "He now works as a physician in a hospital.", "He got a dog as a gift."),
+    ],
+)
+def test_minilm_knows_meaning(text: str, near: str, far: str) -> None:
+    embedder = load_embedder("minilm")
+    assert closeness(embedder, text, near) > closeness(embedder, text, far) + 0.05
+
+
+def test_minilm_still_computes_the_published_model() -> None:
+    # The float32 torch model gives 0.7553 here; a wrong pooling, mask or tokenizer moves it by far more than this.
+    similarity = closeness(load_embedder("minilm"), "A man is eating food.", "A man is eating a piece of bread.")
+    assert similarity == pytest.approx(0.7553, abs=0.01)
+
+
+def test_minilm_sees_the_first_256_tokens_only() -> None:
+    embedder = load_embedder("minilm")
+    head = "apple " * 254  # and two marks, for the start and the end
+    np.testing.assert_allclose(*embedder.embed([head, head + "submarine"]), atol=1e-6)
+    assert closeness(embedder, head, "submarine " + head) < 0.9999
+
+
+def test_minilm_is_silent_and_stays_at_home(tmp_path: Path) -> None:
+    code = (
+        "import os; from memoryos.models.minilm import MiniLM; MiniLM().embed(['hello']);"
+        "print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    )
+    done = python(code, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.stderr == ""
+    assert done.stdout.split() == ["1"]
+    assert list(tmp_path.iterdir()) == []  # onnxruntime's telemetry would have left a database here
+
+
+def test_asking_for_an_embedder_loads_no_model_code() -> None:
+    code = (
+        "import sys; from memoryos.models.embedder import load_embedder; load_embedder('minilm');"
+        "print({'onnxruntime', 'tokenizers'} & set(sys.modules))"
+    )
+    assert python(code).stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("text", "near", "far"),
+    [
+        ("a red bicycle", "two red bicycles", "the stock market"),
+        ("我喜欢吃火锅", "昨天吃了火锅", "她的生日是三月五日"),
+        ("Café", "CAFÉ!", "cave"),
+    ],
+)
+def test_hashing_knows_spelling(text: str, near: str, far: str) -> None:
+    assert closeness(Hashing(), text, near) > closeness(Hashing(), text, far) + 0.2
+
+
+def test_hashing_sees_the_whole_text() -> None:
+    text = "word " * 5_000
+    assert closeness(Hashing(), text, text + "needle") < 0.9999
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_hashing_always_gives_a_unit_row(text: str) -> None:
+    (vector,) = Hashing().embed([text])
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_embedders_have_their_own_names() -> None:
+    assert len({load_embedder(name).name for name in NAMES}) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", ["", "MiniLM", "openai"])
+def test_an_unknown_name_is_refused_with_the_known_ones(name: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load_embedder(name)
+    assert caught.value.field == "embedder"
+    assert all(known in str(caught.value) for known in NAMES)
