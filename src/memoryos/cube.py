@@ -179,6 +179,11 @@ class Page:
         """The page as the embedder and a reader see it: one `speaker: words` line per turn."""
         return "\n".join(f"{turn.speaker or turn.role.value}: {turn.words}" for turn in self.turns)
 
+    @property
+    def said(self) -> str:
+        """What was said, without who said it: what the page is about."""
+        return "\n".join(turn.words for turn in self.turns)
+
     def turn_of(self, role: Role) -> Turn | None:
         """The turn of that role, or None."""
         return next((turn for turn in self.turns if turn.role is role), None)
@@ -386,6 +391,11 @@ class MemCube:
     def text(self) -> str:
         """The content in words."""
         return self.payload.text
+
+    @property
+    def meaning(self) -> str:
+        """The words whose embedding stands for this cube."""
+        return self.payload.said if isinstance(self.payload, Page) else self.payload.text
 
     def moved(self, tier: Tier) -> MemCube:
         """This cube in another tier."""

@@ -21,7 +21,7 @@ from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.chain import chain_summary
 from memoryos.operation.hierarchy.long_term import identity
 from memoryos.operation.hierarchy.mid_term import formed, page_of
-from memoryos.operation.ingest import words_of
+from memoryos.operation.ingest import topic_words
 from memoryos.scope import Scope
 
 
@@ -54,7 +54,7 @@ class Corrector:
         cube, home = self.find(cube_id)
         revised = _revised(cube, text, role, self.promoter.clock())
         has_vector = cube.kind in (Kind.PAGE, Kind.FACT)
-        vector = self.promoter.embedder.embed([revised.text])[0] if has_vector else None
+        vector = self.promoter.embedder.embed([revised.meaning])[0] if has_vector else None
         pages = [cube_id] if cube.kind is Kind.PAGE else []
         with self._vault.write(home) as writer:
             writer.update([Entry(revised, vector, terms(revised.text))], Operation.REVISE)
@@ -150,7 +150,7 @@ def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
     payload = cube.payload
     if isinstance(payload, Page):
         payload = _with_turn(payload, text, role)
-        fingerprint = keywords(words_of(payload))
+        fingerprint = topic_words(payload)
     elif isinstance(payload, Fact):
         payload = replace(payload, text=text)
         fingerprint = keywords(text)

@@ -23,7 +23,7 @@ from memoryos.cube import (
 )
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Entry
-from memoryos.language.words import keywords, terms
+from memoryos.language.words import KEYWORD_LIMIT, keywords, stem, stems, terms, words
 from memoryos.models.embedder import Embedder
 from memoryos.scope import Scope
 from memoryos.text import checked_text
@@ -124,13 +124,15 @@ def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, tags: 
             tags=tags,
             source_ids=tuple(turn.source_id for turn in page.turns if turn.source_id),
         ),
-        behaviour=Behaviour(last_access=said_at, fingerprint=keywords(words_of(page))),
+        behaviour=Behaviour(last_access=said_at, fingerprint=topic_words(page)),
     )
 
 
-def words_of(page: Page) -> str:
-    """What was said on the page, without the names of the speakers: they are no topic."""
-    return "\n".join(turn.words for turn in page.turns)
+def topic_words(page: Page) -> tuple[str, ...]:
+    """The keywords of what was said on the page; the speakers, who are named all the time, are no topic."""
+    people = stems(word for turn in page.turns if turn.speaker for word in words(turn.speaker))
+    said = keywords(page.said, limit=KEYWORD_LIMIT + len(people))
+    return tuple(word for word in said if stem(word) not in people)[:KEYWORD_LIMIT]
 
 
 def embedded(cubes: Sequence[MemCube], embedder: Embedder, progress: Progress | None = None) -> list[Entry]:
@@ -138,7 +140,7 @@ def embedded(cubes: Sequence[MemCube], embedder: Embedder, progress: Progress | 
     entries: list[Entry] = []
     for start in range(0, len(cubes), EMBED_BATCH):
         batch = cubes[start : start + EMBED_BATCH]
-        vectors = embedder.embed([cube.text for cube in batch])
+        vectors = embedder.embed([cube.meaning for cube in batch])
         entries += [Entry(cube, vector, terms(cube.text)) for cube, vector in zip(batch, vectors, strict=True)]
         if progress:
             progress(len(entries), len(cubes))

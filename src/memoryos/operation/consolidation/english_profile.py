@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from memoryos.operation.consolidation.english_words import MONTHS, NOT_NAMES, OCCUPATIONS, alternatives
-from memoryos.operation.consolidation.statement import SENTENCE_LIMIT, Claim, about
+from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
 
-_AGES = range(5, 111)  # years; other numbers after "I'm" are times, sizes or jokes
 _BIRTH_YEARS = range(1900, 2100)
 
 _NAME = r"(?P<value>[A-Z][a-z]+(?:['-][A-Z]?[a-z]+)*(?: [A-Z](?:[a-z]+|\.))*)"
@@ -121,7 +120,7 @@ def _birth_years(plain: str, said_at: datetime) -> _Found:
             yield match["year"], *match.span()
     for pattern in _AGE:
         for match in pattern.finditer(plain):
-            if int(match["age"]) in _AGES and said_at.year > int(match["age"]):
+            if int(match["age"]) in AGES and said_at.year > int(match["age"]):
                 yield about(said_at.year - int(match["age"])), *match.span()
 
 

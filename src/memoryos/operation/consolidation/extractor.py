@@ -14,7 +14,7 @@ from typing import Protocol
 
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
 from memoryos.language.sentences import split_sentences
-from memoryos.operation.consolidation import chinese, english, english_profile, english_rewrite
+from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile, english_rewrite
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.statement import Claim, Statement
@@ -113,13 +113,14 @@ def _read(utterance: _Utterance) -> Iterator[Finding]:
 
 
 def _claims(sentence: str, utterance: _Utterance, is_chinese: bool) -> list[Claim]:
-    read = chinese.claims if is_chinese else english_profile.claims
+    read = chinese_profile.claims if is_chinese else english_profile.claims
     return read(sentence, utterance.at)
 
 
 def _statement(sentence: str, utterance: _Utterance, is_chinese: bool) -> Statement | None:
-    language = chinese if is_chinese else english
-    return language.statement(sentence) if utterance.is_person else language.agent_statement(sentence)
+    if utterance.is_person:
+        return chinese.statement(sentence) if is_chinese else english.statement(sentence)
+    return chinese.agent_statement(sentence) if is_chinese else english.agent_statement(sentence)
 
 
 def _only_names(statement: Statement, claims: list[Claim]) -> bool:

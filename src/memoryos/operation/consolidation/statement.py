@@ -9,6 +9,8 @@ from memoryos.cube import SemanticType
 # Longer "sentences" are pasted documents, logs or code, which rarely describe the person who pastes them.
 SENTENCE_LIMIT = 400  # characters
 
+AGES = range(5, 111)  # years; other numbers after "I am" are times, sizes or jokes
+
 PLAIN = 0.9  # confidence: a first-person statement in the singular
 SHARED = 0.75  # confidence: said of "we", so it holds for the speaker and someone else
 
@@ -32,5 +34,5 @@ class Claim:
 
 
 def about(year: int) -> str:
-    """A birth year derived from an age, which is right to within a year."""
+    """Write a birth year derived from an age, which is right to within a year."""
     return f"about {year}"

@@ -7,14 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from memoryos.cube import Level, Subject, Trait
+from memoryos.cube import Subject, Trait
 from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.persona import Dimension, PersonaSchema
+from memoryos.operation.hierarchy.trait import graded
 
-MEDIUM_FROM = 3  # pages; once or twice may be chance
-HIGH_FROM = 5  # pages; a subject that keeps coming back
 _REASON_CUES = 5  # cues named in a reason; more would be a list, not a reason
-_CERTAINTY = 2.0  # pages at which the confidence of a trait is one half
 
 # A sentence of dislike or absence shows no interest, whatever it names.
 _AVERSE = re.compile(
@@ -68,17 +66,8 @@ def _without_aversion(text: str) -> str:
 
 
 def _trait(dimension: str, cues: Counter[str], pages: int) -> Trait:
+    level, confidence = graded(pages)
     named = ", ".join(cue for cue, _ in cues.most_common(_REASON_CUES))
     return Trait(
-        subject=Subject.USER,
-        dimension=dimension,
-        level=_level(pages),
-        reason=f"mentioned {named} in {pages} {'page' if pages == 1 else 'pages'}",
-        confidence=round(pages / (pages + _CERTAINTY), 2),
+        subject=Subject.USER, dimension=dimension, level=level, reason=f"mentioned {named}", confidence=confidence
     )
-
-
-def _level(pages: int) -> Level:
-    if pages >= HIGH_FROM:
-        return Level.HIGH
-    return Level.MEDIUM if pages >= MEDIUM_FROM else Level.LOW

@@ -13,8 +13,10 @@ from memoryos.infrastructure.vault.contract import Entry
 from memoryos.language.summary import summarise
 from memoryos.language.words import keywords, stem
 
-CHAIN_THRESHOLD = 0.5  # closeness in meaning and time, above which a page continues the chain
-PAUSE_WEIGHT = 0.3  # what an immediate reply counts beside a cosine; alone it is not enough
+# Unrelated pages of one talk have a cosine of about 0.3 with MiniLM, neighbouring ones of about 0.5. So an immediate
+# reply continues the chain from a cosine of 0.4 on, and a page after a long pause only when it is close to a repeat.
+CHAIN_THRESHOLD = 0.7
+PAUSE_WEIGHT = 0.3  # what an immediate reply counts beside the cosine
 PAUSE_SECONDS = 1800.0  # after half an hour that bonus is down to a third
 SUMMARY_CHARS = 280  # one or two sentences, as the paper's meta information
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from memoryos.cube import MemCube, Page, Subject
+from memoryos.cube import Level, MemCube, Page, Subject, Trait
 from memoryos.operation.recall.hit import Recall
 
 CountTokens = Callable[[str], int]
@@ -73,8 +73,13 @@ def _by_worth(recalled: Recall, *, recent: bool) -> Iterator[_Line]:
     pages = [_Line(EARLIER, page_text(hit.cube), hit.cube) for hit in recalled.hits if hit.id not in stm]
     facts = [_Line(FACTS, dated(hit.cube), hit.cube) for hit in recalled.user_facts]
     agent = [_Line(AGENT, dated(hit.cube), hit.cube) for hit in recalled.agent_facts]
-    traits = [_Line(PROFILE if cube.subject is Subject.USER else AGENT, cube.text, cube) for cube in recalled.traits]
+    traits = [_Line(PROFILE, cube.text, cube) for cube in recalled.traits if _is_marked(cube)]
     yield from _in_turns(pages, facts, agent, traits)
+
+
+def _is_marked(cube: MemCube) -> bool:
+    """Whether a trait shows strongly enough to be worth a model's attention."""
+    return isinstance(cube.payload, Trait) and cube.payload.level is not Level.LOW
 
 
 def _in_turns(*queues: list[_Line]) -> Iterator[_Line]:

@@ -1,0 +1,50 @@
+# Each target does what its comment says; the commands stand alone, for people without make.
+# A Python of 3.11 or newer and git are all that must be there: `install` fetches the rest from PyPI.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install demo check fix test bench docs clean
+
+## install: make .venv with MemoryOS, its extras and the development tools
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "MemoryOS needs Python 3.11 or newer; name one with make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
+	@touch $@
+
+## demo: play a conversation of seven weeks and ask six questions
+demo: install
+	$(BIN)/memoryos demo
+
+## check: format, lint, types, layers (changes nothing)
+check: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+## fix: format and repair what can be repaired
+fix: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+## test: every test
+test: install
+	$(BIN)/pytest --numprocesses auto
+
+## bench: time adding and searching on the demo conversation
+bench: install
+	$(BIN)/python tools/bench_demo.py
+
+## docs: run the examples in README.md and docs/
+docs: install
+	$(BIN)/pytest tests/docs
+
+## clean: remove what install made
+clean:
+	rm -rf .venv

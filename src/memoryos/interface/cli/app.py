@@ -1,0 +1,64 @@
+"""The memoryos command: its parts, and how an error becomes a message and an exit code.
+
+0 done, 1 the store or the machine failed, 2 wrong usage or input, 3 no such memory, 4 the chat model failed.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
+from memoryos.interface.cli import importing, memory, render
+from memoryos.interface.cli.demo import demo
+
+_EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
+    (InvalidInput, 2),
+    (NotFound, 3),
+    (ModelError, 4),
+    (MemoryOSError, 1),
+)
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.command()(demo)
+app.command()(memory.add)
+app.command()(memory.search)
+app.command()(memory.ask)
+app.command()(memory.show)
+app.command()(memory.stats)
+app.add_typer(importing.app, name="import")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"memoryos {version('memoryos')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Memory for AI agents: layered, durable, searchable, in one file."""
+
+
+def main() -> None:
+    """Run the command; errors of the memory are told in one line."""
+    try:
+        app()
+    except MemoryOSError as error:
+        sys.exit(_tell(error))
+
+
+def _tell(error: MemoryOSError) -> int:
+    if "--json" in sys.argv:
+        render.print_json({"error": {"type": type(error).__name__, "message": str(error)}})
+    else:
+        Console(stderr=True, highlight=False).print(f"Error: {error}", markup=False, soft_wrap=True)
+    return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))

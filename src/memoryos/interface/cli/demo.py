@@ -1,0 +1,129 @@
+"""`memoryos demo`: a long conversation goes in, the hierarchy forms, questions find the right pages."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import AwareDatetime, TypeAdapter
+from rich.progress import Progress, TaskID
+
+from memoryos.cube import Attachment, Role, Turn
+from memoryos.errors import InvalidInput
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Db, Json, open_memory
+from memoryos.memory import MemoryOS
+from memoryos.operation.overview import Stats
+from memoryos.operation.recall.hit import Hit
+
+SHOWN = 3  # pages shown for each question
+
+_FILE = "demo_conversation.json"
+_MOMENT = TypeAdapter(AwareDatetime)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The conversation that is played, and the questions asked afterwards."""
+
+    user: str
+    agent: str
+    sessions: tuple[tuple[Turn, ...], ...]
+    questions: tuple[dict[str, Any], ...]
+
+    @property
+    def turn_count(self) -> int:
+        """How many turns it has."""
+        return sum(len(session) for session in self.sessions)
+
+
+def load_script() -> Script:
+    """The conversation that comes with the package."""
+    content = jsonlib.loads(resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8"))
+    user, agent = content["user"]["name"], content["agent"]["name"]
+    names = {Role.USER: user, Role.ASSISTANT: agent}
+    sessions = tuple(tuple(_turns(session, names)) for session in content["sessions"])
+    return Script(user, agent, sessions, tuple(content["questions"]))
+
+
+def _turns(session: dict[str, Any], names: dict[Role, str]) -> Iterator[Turn]:
+    at = _MOMENT.validate_python(session["at"])
+    for raw in session["turns"]:
+        role = Role(raw["role"])
+        attachments = tuple(Attachment(**item) for item in raw.get("attachments", ()))
+        yield Turn(role=role, text=raw["text"], speaker=names[role], at=at, attachments=attachments)
+
+
+def demo(db: Db = None, json: Json = False) -> None:
+    """Play a conversation of several weeks and ask six questions; no network, no key."""
+    script = load_script()
+    if db and db.exists():
+        raise InvalidInput("--db", f"{db} exists already", "Name a new file; the demo would mix with what is in it")
+    with ExitStack() as stack:
+        path = db or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "demo.db"
+        memory = stack.enter_context(open_memory(path, user=script.user, agent=script.agent))
+        _play(memory, script, quiet=json)
+        answers = [(question, memory.search(question["question"]).hits[:SHOWN]) for question in script.questions]
+        if json:
+            render.print_json(_json(memory, answers))
+        else:
+            _print(memory, answers)
+
+
+def _play(memory: MemoryOS, script: Script, *, quiet: bool) -> None:
+    with render.progress(quiet=quiet) as bar:
+        task = bar.add_task(f"{script.user} talks with {script.agent}", total=script.turn_count, note="")
+        for session in script.sessions:
+            memory.add_many(session)
+            _advance(bar, task, len(session), memory.stats())
+        memory.wait()
+        _advance(bar, task, 0, memory.stats())
+        memory.consolidate()  # what cooler topics say goes to LPM too, as an idle hour would do
+        _advance(bar, task, 0, memory.stats())
+
+
+def _advance(bar: Progress, task: TaskID, turns: int, stats: Stats) -> None:
+    learned = stats.user_facts + stats.agent_facts + stats.traits + stats.profile_fields
+    note = f"STM {stats.stm_pages} pages → MTM {stats.mtm_segments} topics, {stats.mtm_pages} pages → LPM {learned} memories"
+    bar.update(task, advance=turns, note=note)
+
+
+def found_at(question: dict[str, Any], hits: tuple[Hit, ...]) -> int | None:
+    """The rank of the first hit that holds what the question is about, from 1; None when none does."""
+    for rank, hit in enumerate(hits, 1):
+        if any(expected in hit.text for expected in question["expects"]):
+            return rank
+    return None
+
+
+def _print(memory: MemoryOS, answers: list[tuple[dict[str, Any], tuple[Hit, ...]]]) -> None:
+    console = render.console()
+    console.print(render.segments_table("Topics that formed (mid-term memory)", memory.segments()[:12]))
+    for number, (question, hits) in enumerate(answers, 1):
+        console.print()
+        console.print(render.hits_table(f"Question {number}: {question['question']}", hits))
+    console.print()
+    console.print(render.profile_table(memory.profile()))
+    found = sum(found_at(question, hits) is not None for question, hits in answers)
+    console.print(f"The right page is among the {SHOWN} shown for {found} of {len(answers)} questions.")
+
+
+def _json(memory: MemoryOS, answers: list[tuple[dict[str, Any], tuple[Hit, ...]]]) -> dict[str, Any]:
+    return {
+        "questions": [
+            {
+                "question": question["question"],
+                "found_at": found_at(question, hits),
+                "hits": [render.hit_json(hit) for hit in hits],
+            }
+            for question, hits in answers
+        ],
+        "segments": [render.segment_json(view) for view in memory.segments()],
+        "profile": render.profile_json(memory.profile()),
+    }

@@ -1,0 +1,89 @@
+"""`memoryos import`: data of other systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+
+from memoryos.errors import InvalidInput
+from memoryos.importers.dialogue import Conversation
+from memoryos.importers.gvd import read_gvd
+from memoryos.importers.load import Loaded, load_conversation, load_legacy
+from memoryos.importers.locomo import read_locomo
+from memoryos.importers.memoryos_folder import list_users, read_folder
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Db, Json, open_memory
+from memoryos.memory import MemoryOS
+
+app = typer.Typer(help="Import conversations from other systems; importing again adds nothing twice.", no_args_is_help=True)
+
+Source = Annotated[Path, typer.Argument(help="The file to read.")]
+Zone = Annotated[str, typer.Option(help="Time zone of the dates in the source, e.g. Europe/Berlin.")]
+
+
+@app.command()
+def locomo(path: Source, zone: Zone = "UTC", db: Db = None, json: Json = False) -> None:
+    """LoCoMo: each conversation becomes a user named by its sample id."""
+    _import(read_locomo(path, zone=_zone(zone)), db, json=json)
+
+
+@app.command()
+def gvd(path: Source, zone: Zone = "UTC", db: Db = None, json: Json = False) -> None:
+    """GVD (MemoryBank): each virtual user becomes a user."""
+    _import(read_gvd(path, zone=_zone(zone)), db, json=json)
+
+
+@app.command()
+def memoryos(
+    path: Annotated[Path, typer.Argument(help="A data folder that the public MemoryOS code wrote.")],
+    assistant: Annotated[str, typer.Option(help="The assistant_id.")] = "default_assistant_profile",
+    zone: Annotated[str | None, typer.Option(help="Time zone of its timestamps. [default: local]")] = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """A data folder of the public MemoryOS code: every user in it."""
+    local = datetime.now(UTC).astimezone().tzinfo or UTC
+    users = list_users(path)
+    legacies = [read_folder(path, user=user, assistant=assistant, zone=_zone(zone) if zone else local) for user in users]
+    with open_memory(db) as memory:
+        loaded = [load_legacy(memory, legacy, shared_assistant=len(users) > 1) for legacy in legacies]
+        memory.wait()
+    _report(list(users), len(users), loaded, json=json)
+
+
+def _import(conversations: list[Conversation], db: Path | None, *, json: bool) -> None:
+    total = sum(conversation.turn_count for conversation in conversations)
+    with open_memory(db) as memory, render.progress(quiet=json) as bar:
+        task = bar.add_task("importing", total=total, note="")
+        loaded = [_load(memory, conversation, lambda turns: bar.advance(task, turns)) for conversation in conversations]
+        memory.wait()
+    _report([conversation.user for conversation in conversations], len(conversations), loaded, json=json)
+
+
+def _load(memory: MemoryOS, conversation: Conversation, progress: Callable[[int], None]) -> Loaded:
+    return load_conversation(memory, conversation, progress)
+
+
+def _report(users: list[str], conversations: int, loaded: list[Loaded], *, json: bool) -> None:
+    turns, pages, known = (sum(getattr(one, name) for one in loaded) for name in ("turns", "pages", "known"))
+    if json:
+        render.print_json(
+            {"conversations": conversations, "turns": turns, "pages": pages, "already_there": known, "users": users}
+        )
+        return
+    again = f" ({known:,} turns were there already)" if known else ""
+    render.console().print(f"Imported {turns:,} turns as {pages:,} pages of {conversations} conversations{again}.")
+    if users:
+        render.console().print(f"Users: {', '.join(users)}. Try: memoryos show --user {users[0]}", markup=False)
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInput("--zone", f"{name!r} is no time zone", "Use e.g. UTC or Europe/Berlin") from None

@@ -1,0 +1,147 @@
+"""Commands on one user's memory: add, search, ask, show, stats."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from memoryos.cube import Tier
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Archive, Db, Json, Session, Tenant, User, open_memory
+from memoryos.operation.recall.hit import Recall, Strategy
+
+
+def add(
+    query: Annotated[str, typer.Argument(help="What the user said.")],
+    response: Annotated[str | None, typer.Argument(help="What the agent answered.", show_default=False)] = None,
+    at: Annotated[str | None, typer.Option(help="When, e.g. 2026-05-08T13:56:00+00:00. [default: now]")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A label; may be given several times.")] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    session: Session = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Remember one exchange."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
+        page = memory.add(query, response, at=at, tags=tag or ())
+    if json:
+        render.print_json({"id": page})
+    else:
+        render.console().print(f"Remembered as {page}.")
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="The question.")],
+    limit: Annotated[int, typer.Option(min=1, help="How many pages to show.")] = 10,
+    strategy: Annotated[Strategy, typer.Option(help="How pages are found.")] = Strategy.TWO_STAGE,
+    archive: Archive = False,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Find the pages and facts that bear on a question."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.search(query, strategy=strategy, pages=limit, archive=archive)
+    if json:
+        render.print_json(_recall_json(found, limit))
+    else:
+        _print_recall(found, limit)
+
+
+def ask(
+    query: Annotated[str, typer.Argument(help="The question.")],
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    session: Session = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Answer with the chat model and the memory (needs MEMORYOS_LLM_MODEL)."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
+        if json:
+            answer = memory.respond(query)
+            render.print_json({"answer": answer.text, "model": answer.model, "usage": asdict(answer.usage)})
+            return
+        for piece in memory.respond_stream(query):
+            typer.echo(piece, nl=False)
+        typer.echo()
+
+
+def show(
+    archive: Archive = False,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show the tiers: recent pages, segments with their heat, the profile."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        recent = memory.pages(tier=Tier.STM)
+        segments = memory.segments(archive=archive)
+        profile = memory.profile()
+    if json:
+        render.print_json(
+            {
+                "stm": [render.cube_json(page) for page in recent],
+                "segments": [render.segment_json(view) for view in segments],
+                "profile": render.profile_json(profile),
+            }
+        )
+        return
+    console = render.console()
+    console.print(render.pages_table("Short-term memory", recent))
+    console.print(render.segments_table("Mid-term memory", segments))
+    console.print(render.profile_table(profile))
+
+
+def stats(
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Count what is in each tier, and what waits."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        counts = asdict(memory.stats())
+        users = [{"user": scope.user, "agent": scope.agent} for scope in memory.scopes(tenant=tenant)]
+    if json:
+        render.print_json({"user": user, "agent": agent, **counts, "scopes": users})
+        return
+    table = Table(title=f"Memory of {user} with {agent}", title_justify="left")
+    table.add_column("what")
+    table.add_column("how many", justify="right")
+    for name, value in counts.items():
+        table.add_row(name.replace("_", " "), str(value))
+    render.console().print(table)
+
+
+def _recall_json(found: Recall, limit: int) -> dict[str, object]:
+    return {
+        "query": found.query,
+        "hits": [render.hit_json(hit) for hit in found.hits[:limit]],
+        "user_facts": [render.hit_json(hit) for hit in found.user_facts],
+        "agent_facts": [render.hit_json(hit) for hit in found.agent_facts],
+        "profile": [render.cube_json(cube) for cube in found.profile],
+        "traits": [render.cube_json(cube) for cube in found.traits],
+    }
+
+
+def _print_recall(found: Recall, limit: int) -> None:
+    console = render.console()
+    if not found.hits and not found.user_facts:
+        console.print("Nothing is remembered for this user and agent; `memoryos stats` lists who has memories.")
+        return
+    console.print(render.hits_table("Pages", found.hits[:limit]))
+    facts = [*found.user_facts, *found.agent_facts]
+    if facts:
+        console.print(render.hits_table("Facts", sorted(facts, key=lambda hit: -hit.score)[:limit]))

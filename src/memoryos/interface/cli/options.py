@@ -1,0 +1,39 @@
+"""Options that several commands share, and how a command opens the memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memoryos.config import load_settings
+from memoryos.errors import InvalidInput
+from memoryos.memory import MemoryOS
+
+Db = Annotated[
+    Path | None, typer.Option("--db", help="The store's file. [default: memoryos.db, or MEMORYOS_DB]", show_default=False)
+]
+User = Annotated[str, typer.Option("--user", help="Whose memory.")]
+Agent = Annotated[str, typer.Option("--agent", help="Which agent's memory of the user.")]
+Tenant = Annotated[str, typer.Option("--tenant", help="Which tenant.")]
+Session = Annotated[str | None, typer.Option("--session", help="Label of the conversation.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Archive = Annotated[bool, typer.Option("--archive", help="Include what was evicted to the archive.")]
+
+
+def open_memory(
+    db: Path | None,
+    *,
+    user: str | None = None,
+    agent: str = "default",
+    tenant: str = "default",
+    session: str | None = None,
+    must_exist: bool = False,
+) -> MemoryOS:
+    """Open the store; `must_exist` refuses to create one, for commands that only read."""
+    settings = load_settings()
+    path = db or Path(settings.db)
+    if must_exist and not path.expanduser().exists():
+        raise InvalidInput("--db", f"{path} does not exist", "Add or import something first, or name another file")
+    return MemoryOS.open(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings)

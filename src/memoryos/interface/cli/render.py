@@ -1,0 +1,163 @@
+"""Output: tables for people, one JSON document for programs. stdout is the result, stderr the rest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from memoryos.cube import MemCube
+from memoryos.operation.overview import Persona, Profile, SegmentView
+from memoryos.operation.recall.hit import Hit
+
+SUMMARY_CHARS = 90  # of a segment's summary in a table
+
+
+def print_json(document: Any) -> None:
+    """Print the one JSON document of a command."""
+    typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def console() -> Console:
+    """Where tables go."""
+    return Console(highlight=False)
+
+
+def progress(*, quiet: bool) -> Progress:
+    """A progress bar on stderr, so that stdout stays clean."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[note]}"),
+        console=Console(stderr=True),
+        disable=quiet,
+    )
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """A hit as data."""
+    return {
+        "id": hit.id,
+        "text": hit.text,
+        "score": round(hit.score, 6),
+        "parts": {name: round(value, 6) for name, value in hit.parts.items()},
+        "at": hit.at.isoformat(),
+        "kind": hit.cube.kind.value,
+        "tier": hit.cube.tier.value,
+        "topic": hit.topic,
+        "source_ids": list(hit.source_ids),
+        "provenance": list(hit.cube.descriptive.provenance),
+    }
+
+
+def cube_json(cube: MemCube) -> dict[str, Any]:
+    """A memory as data."""
+    return {
+        "id": cube.id,
+        "kind": cube.kind.value,
+        "tier": cube.tier.value,
+        "text": cube.text,
+        "at": cube.descriptive.event_at.isoformat(),
+        "source_ids": list(cube.descriptive.source_ids),
+        "provenance": list(cube.descriptive.provenance),
+        "version": cube.version.number,
+    }
+
+
+def segment_json(view: SegmentView) -> dict[str, Any]:
+    """A segment as data."""
+    return {
+        **cube_json(view.cube),
+        "heat": round(view.heat, 6),
+        "keywords": list(view.keywords),
+        "page_ids": list(view.page_ids),
+        "visits": view.cube.behaviour.visits,
+        "interactions": view.cube.behaviour.interactions,
+    }
+
+
+def profile_json(profile: Profile) -> dict[str, Any]:
+    """Both personas as data."""
+    return {"user": _persona_json(profile.user), "agent": _persona_json(profile.agent)}
+
+
+def _persona_json(persona: Persona) -> dict[str, Any]:
+    return {
+        "profile": dict(persona.fields),
+        "traits": [cube_json(cube) for cube in persona.traits],
+        "facts": [cube_json(cube) for cube in persona.facts],
+    }
+
+
+def hits_table(title: str, hits: Sequence[Hit]) -> Table:
+    """Hits with date, score, topic and why; the words get the room."""
+    table = Table(title=title, title_justify="left", show_lines=True, expand=True)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("when, score", no_wrap=True)
+    table.add_column("memory and why", ratio=1, overflow="fold")
+    for number, hit in enumerate(hits, 1):
+        table.add_row(str(number), f"{hit.at:%Y-%m-%d}\n[bold]{hit.score:.3f}[/]", f"{escape(hit.text)}\n[dim]{_why(hit)}[/]")
+    return table
+
+
+def _why(hit: Hit) -> str:
+    parts = " · ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in hit.parts.items())
+    topic = f"topic: {hit.topic}" if hit.topic else ""
+    return escape(" | ".join(part for part in (topic, parts, " ".join(hit.source_ids)) if part))
+
+
+def segments_table(title: str, views: Iterable[SegmentView]) -> Table:
+    """Segments with heat, size, time span and what they are about."""
+    table = Table(title=title, title_justify="left", expand=True)
+    for name in ("heat", "visits", "pages"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("first said", no_wrap=True)
+    table.add_column("topic", ratio=1)
+    table.add_column("summary", ratio=2)
+    for view in views:
+        table.add_row(
+            f"{view.heat:.2f}",
+            str(view.cube.behaviour.visits),
+            str(len(view.page_ids)),
+            f"{view.cube.descriptive.event_at:%Y-%m-%d}",
+            escape(", ".join(view.keywords[:6])),
+            escape(_short(view.summary)),
+        )
+    return table
+
+
+def pages_table(title: str, pages: Iterable[MemCube]) -> Table:
+    """Pages, oldest first."""
+    table = Table(title=title, title_justify="left", expand=True)
+    table.add_column("when", no_wrap=True)
+    table.add_column("page", ratio=1, overflow="fold")
+    for page in pages:
+        table.add_row(f"{page.descriptive.event_at:%Y-%m-%d %H:%M}", escape(page.text))
+    return table
+
+
+def profile_table(profile: Profile) -> Table:
+    """Both personas."""
+    table = Table(title="Long-term personal memory", title_justify="left", expand=True)
+    table.add_column("about", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("what is known", ratio=1, overflow="fold")
+    table.add_column("pages", justify="right", no_wrap=True)
+    for about, persona in (("user", profile.user), ("agent", profile.agent)):
+        for cube in (*persona.profile, *persona.traits, *persona.facts):
+            support = str(len(cube.descriptive.provenance)) if cube.descriptive.provenance else "stated"
+            table.add_row(about, cube.kind.value, escape(cube.text), support)
+    return table
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SUMMARY_CHARS else text[: SUMMARY_CHARS - 1] + "…"
+

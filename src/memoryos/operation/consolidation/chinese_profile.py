@@ -1,0 +1,134 @@
+"""Profile fields said outright in Chinese: name, gender, birth year, birthday, occupation, location."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+import rjieba
+
+from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
+
+_PLACE_LIMIT = 12  # characters in a place name
+_HAN = r"[\u4e00-\u9fff]"
+_END = r"(?=[，,。！!；; ]|$)"
+
+_REJECT = re.compile(r"[?？]|如果|要是|假如|不是|吗[。！]?$|[“「\"]我")
+# After an introduction the subject is left out: 我叫李明，今年28岁，住在上海. Not when others come into it.
+_INTRODUCES = re.compile(r"我(?:叫|是|的名字|今年|来自)")
+_RELATIVES = re.compile("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
+
+_LATIN_NAME = r"[A-Z][a-z]+(?: [A-Z][a-z]+)?"
+_NAMES = [
+    re.compile(rf"我(?:的?名字)?(?:叫做?|名叫|的名字[是叫])(?P<value>{_HAN}{{2,5}}(?:·{_HAN}{{1,6}})?|{_LATIN_NAME})"),
+    re.compile(rf"^(?:[你您]好|大家好|嗨|哈喽)[，,！! ]*我是(?P<value>{_HAN}{{2,4}}|{_LATIN_NAME}){_END}"),
+    re.compile(rf"叫我(?P<value>{_HAN}{{2,4}}?|{_LATIN_NAME})(?=就|吧|[，,。！! ]|$)"),
+]
+_NICKNAME = re.compile(rf"[小老阿大]{_HAN}{{1,2}}|({_HAN})\1")
+_NO_NAME_TAGS = ("r", "v", "p", "u", "d", "c", "m")  # pronouns, verbs, prepositions, particles, adverbs ...
+
+_WOMAN = "女"
+_GENDER = re.compile(
+    rf"(?:我就?是|作为)(?:一[个名位]|个)?(?:\d+岁的?|{_HAN}{{2}}的)?"
+    r"(?P<value>女生|女孩子?|女的|女人|女性|女士|男生|男孩子?|男的|男人|男性)(?=[，,。！! ]|$|我)"
+)
+_SELF = r"(?:我|(?<=[，,]))"
+_AGE = re.compile(rf"{_SELF}(?:今年|现在|已经|刚满|刚)*(?P<age>\d{{1,3}})岁")
+_BORN = re.compile(
+    rf"{_SELF}(?:是|出生于|生于|出生在)?在?(?P<year>(?:19|20)\d{{2}})年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?(?:出生|生)?"
+)
+_BIRTHDAY = re.compile(r"我的?生日[是在](?:\d{4}年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]?")
+_JOBS = (
+    r"(?:工程师|老师|教师|医生|护士|学生|律师|设计师|程序员|会计|司机|厨师|记者|作家|画家|演员|歌手|经理|教授|研究员|翻译"
+    r"|警察|摄影师|建筑师|咨询师|分析师|药剂师|美容师|理发师|销售员|公务员|研究生|博士生|自由职业者|插画师|快递员|服务员"
+    r"|农民|工人|编辑|教练)"
+)
+_OCCUPATION = re.compile(
+    rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说){_HAN}{{0,6}}?{_JOBS}){_END}"
+)
+_LOCATION = re.compile(
+    rf"{_SELF}(?:现在|目前|一直|[和跟]{_HAN}{{1,4}})?"
+    rf"(?:(?:住在|定居在?|搬到了?|搬去了?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
+    rf"|在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:生活|定居|居住|住{_END}))"
+)
+
+
+def claims(sentence: str, said_at: datetime) -> list[Claim]:
+    """Every profile field that the sentence states."""
+    if len(sentence) > SENTENCE_LIMIT or _REJECT.search(sentence):
+        return []
+    return [
+        Claim(field, value, sentence[start:end])
+        for field, read in _READERS.items()
+        for value, start, end in list(read(sentence, said_at))[:1]  # a sentence states a field once
+    ]
+
+
+_Found = Iterator[tuple[str, int, int]]
+
+
+def _own(pattern: re.Pattern[str], sentence: str) -> Iterator[re.Match[str]]:
+    """Matches whose subject is 我, or is left out in an introduction of oneself."""
+    implied = _INTRODUCES.search(sentence) is not None and _RELATIVES.search(sentence) is None
+    for match in pattern.finditer(sentence):
+        if implied or match.group().startswith("我"):
+            yield match
+
+
+def _names(sentence: str, _said_at: datetime) -> _Found:
+    for pattern in _NAMES:
+        for match in pattern.finditer(sentence):
+            if _is_name(match["value"]):
+                yield match["value"], *match.span()
+
+
+def _is_name(name: str) -> bool:
+    """A Latin name, a nickname such as 小明, or what the segmenter tags as a person."""
+    if name.isascii() or _NICKNAME.fullmatch(name):
+        return True
+    tags = [str(tag) for _, tag in rjieba.tag(name)]
+    return tags[0].startswith("nr") and not any(tag.startswith(_NO_NAME_TAGS) for tag in tags)
+
+
+def _genders(sentence: str, _said_at: datetime) -> _Found:
+    for match in _GENDER.finditer(sentence):
+        if match.group().startswith("我") or "我" in sentence[match.end() :]:
+            yield "woman" if match["value"].startswith(_WOMAN) else "man", *match.span()
+
+
+def _birth_years(sentence: str, said_at: datetime) -> _Found:
+    for match in _own(_BORN, sentence):
+        if "生" in match.group():
+            yield match["year"], *match.span()
+    for match in _own(_AGE, sentence):
+        if int(match["age"]) in AGES and said_at.year > int(match["age"]):
+            yield about(said_at.year - int(match["age"])), *match.span()
+
+
+def _birthdays(sentence: str, _said_at: datetime) -> _Found:
+    for match in _BIRTHDAY.finditer(sentence):
+        yield f"{match['month']}月{match['day']}日", *match.span()
+
+
+def _occupations(sentence: str, _said_at: datetime) -> _Found:
+    for match in _own(_OCCUPATION, sentence):
+        yield match["value"], *match.span()
+
+
+def _locations(sentence: str, _said_at: datetime) -> _Found:
+    """Yield a place only when it holds a word that the segmenter knows as one."""
+    for match in _own(_LOCATION, sentence):
+        place = match["value"] or match["place"]
+        if any(tag == "ns" for _, tag in rjieba.tag(place)):
+            yield place, *match.span()
+
+
+_READERS: dict[str, Callable[[str, datetime], _Found]] = {
+    "name": _names,
+    "gender": _genders,
+    "birth_year": _birth_years,
+    "birthday": _birthdays,
+    "occupation": _occupations,
+    "location": _locations,
+}
