@@ -178,7 +178,7 @@ def notice() -> str:
 | tokenizer.json, sha256 | {sha256(TARGET / "tokenizer.json")} |
 
 Changes to the original: exported to ONNX with mean pooling and L2 normalisation in the graph; matrices stored as
-int8 with one float16 scale per {BLOCK} weights (the word table: one float32 scale per word); the unused pooler left out.
+int8 with one float16 scale per {BLOCK} weights (the word table: one float32 scale per word); the pooler left out.
 `tokenizer.json` is unchanged. Rebuild with `python tools/build_minilm.py`.
 """
 

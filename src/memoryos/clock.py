@@ -23,12 +23,11 @@ def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetim
     Raises InvalidInput when it cannot be parsed, has no zone, or lies in the future.
     """
     if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise InvalidInput(field, f"{value[:40]!r} is no date", "Use ISO 8601, e.g. 2026-05-08T13:56:00+00:00") from None
+        value = _parsed(field, value)
     if not isinstance(value, datetime):
-        raise InvalidInput(field, f"expected a datetime or ISO 8601 text, got {type(value).__name__}", "Pass a datetime")
+        raise InvalidInput(
+            field, f"expected a datetime or ISO 8601 text, got {type(value).__name__}", "Pass a datetime"
+        )
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidInput(field, "has no time zone", "Add one, e.g. datetime(..., tzinfo=UTC) or a +00:00 suffix")
     try:
@@ -38,3 +37,10 @@ def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetim
     if moment > now + CLOCK_SKEW:
         raise InvalidInput(field, f"{moment.isoformat()} is in the future", "Pass the time at which it was said")
     return moment
+
+
+def _parsed(field: str, text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(field, f"{text[:40]!r} is no date", "Use ISO 8601, e.g. 2026-05-08T13:56:00+00:00") from None

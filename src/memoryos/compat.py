@@ -6,16 +6,17 @@ folder which that code wrote is imported whole the first time it is opened.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from memoryos.config import load_settings
-from memoryos.cube import MemCube
+from memoryos.cube import MemCube, Role
 from memoryos.errors import InvalidInput
 from memoryos.importers.load import load_legacy
 from memoryos.importers.memoryos_folder import list_users, read_folder
 from memoryos.memory import MemoryOS
+from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.overview import Persona
 from memoryos.scope import Scope
 
@@ -131,8 +132,7 @@ class Memoryos:
     def _import_once(self, folder: Path) -> None:
         if self.memory.events(limit=1) or not any((folder / name).is_dir() for name in ("users", "assistants")):
             return
-        zone = datetime.now().astimezone().tzinfo
-        assert zone is not None  # astimezone() always sets one
+        zone = datetime.now(UTC).astimezone().tzinfo or UTC  # that code's timestamps are local time
         legacy = read_folder(folder, user=self.user_id, assistant=self.assistant_id, zone=zone)
         load_legacy(self.memory, legacy, shared_assistant=len(list_users(folder)) > 1)
 
@@ -154,7 +154,7 @@ class Retriever:
             "retrieved_pages": [_page(hit.cube) for hit in found.hits if hit.id not in recent],
             "retrieved_user_knowledge": [_knowledge(hit.cube) for hit in found.user_facts],
             "retrieved_assistant_knowledge": [_knowledge(hit.cube) for hit in found.agent_facts],
-            "retrieved_at": datetime.now().astimezone().isoformat(),
+            "retrieved_at": datetime.now(UTC).astimezone().isoformat(),
         }
 
 
@@ -196,16 +196,14 @@ def _knowledge(cube: MemCube) -> dict[str, str]:
 
 
 def _page(cube: MemCube) -> dict[str, str]:
-    from memoryos.cube import Page, Role
-
-    assert isinstance(cube.payload, Page)
-    said = {role: turn.words if (turn := cube.payload.turn_of(role)) else "" for role in (Role.USER, Role.ASSISTANT)}
+    page = page_of(cube)
+    said = {role: turn.words if (turn := page.turn_of(role)) else "" for role in (Role.USER, Role.ASSISTANT)}
     return {
         "page_id": cube.id,
         "user_input": said[Role.USER],
         "agent_response": said[Role.ASSISTANT],
         "timestamp": _stamp(cube),
-        "meta_info": cube.payload.chain_summary,
+        "meta_info": page.chain_summary,
     }
 
 

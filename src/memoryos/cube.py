@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass
 from memoryos.errors import InvalidInput
 from memoryos.scope import Scope
 
-SCHEMA_VERSION = 1  # of the JSON form; raise it when a field changes meaning
+SCHEMA_VERSION: Literal[1] = 1  # of the JSON form; raise it when a field changes meaning
 
 _VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)
 

@@ -46,7 +46,7 @@ class ModelError(MemoryOSError):
 
 
 class ModelNotConfigured(ModelError):
-    """No chat model is configured: set MEMORYOS_LLM_MODEL and MEMORYOS_LLM_API_KEY (MEMORYOS_LLM_BASE_URL for another provider)."""
+    """No chat model is configured: set MEMORYOS_LLM_MODEL and MEMORYOS_LLM_API_KEY (or MEMORYOS_LLM_BASE_URL)."""
 
 
 class MissingExtra(MemoryOSError, ImportError):

@@ -6,12 +6,12 @@ One instance serves many scopes and threads. `AsyncMemoryOS` is the same, awaite
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
@@ -326,7 +326,9 @@ class MemoryOS:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     # Parts of the above
@@ -422,14 +424,14 @@ _Result = TypeVar("_Result")
 
 def _awaited(
     method: Callable[Concatenate[MemoryOS, _Params], _Result],
-) -> Callable[Concatenate[AsyncMemoryOS, _Params], Awaitable[_Result]]:
+) -> Callable[Concatenate[AsyncMemoryOS, _Params], Coroutine[Any, Any, _Result]]:
     """The method as a coroutine that runs it in a thread."""
 
     @wraps(method)
     async def call(self: AsyncMemoryOS, *args: _Params.args, **kwargs: _Params.kwargs) -> _Result:
         return await asyncio.to_thread(method, self.memory, *args, **kwargs)
 
-    return call
+    return cast("Callable[Concatenate[AsyncMemoryOS, _Params], Coroutine[Any, Any, _Result]]", call)
 
 
 class AsyncMemoryOS:

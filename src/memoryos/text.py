@@ -16,7 +16,9 @@ def checked_text(field: str, value: object, *, limit: int) -> str:
     if not value.strip():
         raise InvalidInput(field, "is empty", "Pass at least one visible character")
     if len(value) > limit:
-        raise InvalidInput(field, f"has {len(value):,} characters, the limit is {limit:,}", "Split it into several turns")
+        raise InvalidInput(
+            field, f"has {len(value):,} characters, the limit is {limit:,}", "Split it into several turns"
+        )
     if "\x00" in value:
         raise InvalidInput(field, "contains a NUL byte", "Remove \\x00 before storing")
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):

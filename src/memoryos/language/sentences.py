@@ -26,7 +26,7 @@ _MAY_BE_LAST = frozenset({"etc", "inc", "ltd", "co", "jr", "sr", "approx", "dept
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of `text` in order, without the white space around them."""
+    """Return the sentences of `text` in order, without the white space around them."""
     sentences = []
     start = 0
     for match in _BOUNDARY.finditer(text):

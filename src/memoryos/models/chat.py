@@ -15,7 +15,8 @@ from memoryos.config import Settings
 from memoryos.errors import MissingExtra, ModelError, ModelNotConfigured
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import OpenAI, Stream
+    from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 OPENAI_URL = "https://api.openai.com/v1"
 
@@ -75,7 +76,7 @@ class OpenAIChat:
     def answer(self, messages: Sequence[Message]) -> Answer:
         """The whole answer. Raises ModelError when there is none."""
         with _mapped_errors():
-            completion = self._client.chat.completions.create(messages=messages, **self._options)
+            completion: ChatCompletion = self._client.chat.completions.create(**self._request(messages))
         choices = completion.choices or []
         text = without_reasoning((choices[0].message.content or "") if choices else "")
         if not text:
@@ -85,13 +86,18 @@ class OpenAIChat:
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
         """The answer in pieces, as they arrive. Raises ModelError, also after some pieces."""
         with _mapped_errors():
-            chunks = self._client.chat.completions.create(messages=messages, stream=True, **self._options)
+            chunks: Stream[ChatCompletionChunk] = self._client.chat.completions.create(
+                **self._request(messages), stream=True
+            )
             pieces = (chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
             yield from _visible(pieces)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def _request(self, messages: Sequence[Message]) -> dict[str, Any]:
+        return {**self._options, "messages": list(messages)}
 
 
 def without_reasoning(text: str) -> str:

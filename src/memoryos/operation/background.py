@@ -49,5 +49,6 @@ def _logged(task: Callable[[], None]) -> None:
     try:
         task()
     except Exception as error:
-        logger.error("background task failed", extra={"action": "background", "error": type(error).__name__})
+        # No traceback: its last line may quote what a user said.
+        logger.error("background task failed", extra={"action": "background", "error": type(error).__name__})  # noqa: TRY400
         raise

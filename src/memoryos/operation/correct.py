@@ -142,7 +142,7 @@ def _refresh_segments(writer: Writer, segments: Iterable[str], now: datetime) ->
             descriptive=replace(segment.descriptive, updated_at=now),
             behaviour=replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(ids))),
         )
-        centroid = np.mean(list(vectors.values()), axis=0, dtype=np.float32)
+        centroid = np.stack(list(vectors.values())).mean(axis=0, dtype=np.float32)
         writer.update([Entry(cube, centroid)], Operation.REFRESH)
 
 

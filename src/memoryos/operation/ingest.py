@@ -64,7 +64,9 @@ def _text(field: str, value: object) -> str:
 def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") -> Turn:
     """The turn with its time in UTC (now, when it has none). Raises InvalidInput naming the field."""
     if not isinstance(turn, Turn):
-        raise InvalidInput(field, f"expected a Turn, got {type(turn).__name__}", "Pass memoryos.Turn(role=..., text=...)")
+        raise InvalidInput(
+            field, f"expected a Turn, got {type(turn).__name__}", "Pass memoryos.Turn(role=..., text=...)"
+        )
     if turn.text.strip() or not turn.attachments:
         checked_text(f"{field}.text", turn.text, limit=limit)
     for attachment in turn.attachments:

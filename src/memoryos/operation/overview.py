@@ -25,7 +25,9 @@ class Persona:
     @property
     def fields(self) -> Mapping[str, str]:
         """The static profile, field by field."""
-        return {cube.payload.field: cube.payload.value for cube in self.profile if isinstance(cube.payload, ProfileField)}
+        return {
+            cube.payload.field: cube.payload.value for cube in self.profile if isinstance(cube.payload, ProfileField)
+        }
 
     @property
     def is_empty(self) -> bool:
@@ -128,4 +130,6 @@ def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
 
 def visited(recalled: Recall) -> list[str]:
     """The cubes a search returned: its pages, and the segments they are in."""
-    return list(dict.fromkeys([*(hit.id for hit in recalled.hits), *(hit.segment for hit in recalled.hits if hit.segment)]))
+    return list(
+        dict.fromkeys([*(hit.id for hit in recalled.hits), *(hit.segment for hit in recalled.hits if hit.segment)])
+    )

@@ -124,7 +124,9 @@ class Census:
 
     def of(self, kind: Kind, *tiers: Tier) -> int:
         """Cubes of that kind in those tiers; in all of them when none is named."""
-        return sum(count for (found, tier), count in self.counts.items() if found is kind and (not tiers or tier in tiers))
+        return sum(
+            count for (found, tier), count in self.counts.items() if found is kind and (not tiers or tier in tiers)
+        )
 
 
 class Reader(Protocol):

@@ -144,7 +144,9 @@ class SqlReader:
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         events = tables.events
         query = (
-            select(events.c.sequence, events.c.at, events.c.operation, events.c.kind, events.c.cube_id, events.c.version)
+            select(
+                events.c.sequence, events.c.at, events.c.operation, events.c.kind, events.c.cube_id, events.c.version
+            )
             .where(self._owned(events), events.c.sequence > after)
             .order_by(events.c.sequence)
             .limit(limit)
@@ -164,7 +166,9 @@ class SqlReader:
     def census(self) -> Census:
         cubes = tables.cubes
         query = (
-            select(cubes.c.kind, cubes.c.tier, func.count()).where(self._owned(cubes)).group_by(cubes.c.kind, cubes.c.tier)
+            select(cubes.c.kind, cubes.c.tier, func.count())
+            .where(self._owned(cubes))
+            .group_by(cubes.c.kind, cubes.c.tier)
         )
         return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
 
@@ -262,7 +266,7 @@ class SqlWriter(SqlReader):
             return None
         values = {"state": JobState.LEASED.value, "attempts": row.attempts + 1, "lease_until": micros(until)}
         self._set_job(row.id, values)
-        return _job(row, **{"state": JobState.LEASED, "attempts": row.attempts + 1})
+        return _job(row, state=JobState.LEASED, attempts=row.attempts + 1)
 
     def finish(self, job: Job) -> None:
         self._set_job(job.id, {"state": JobState.DONE.value, "lease_until": None, "error": None})
@@ -334,7 +338,7 @@ class SqlWriter(SqlReader):
 
 
 def _same_cube(column: ColumnElement[str]) -> ColumnElement[bool]:
-    return and_(tables.cubes.c.tenant == column.table.c.tenant, tables.cubes.c.id == column)  # type: ignore[attr-defined]
+    return and_(tables.cubes.c.tenant == column.table.c.tenant, tables.cubes.c.id == column)
 
 
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
@@ -347,7 +351,9 @@ def _cube(document: str) -> MemCube:
     try:
         return from_json(document)
     except InvalidInput as error:
-        raise StoreCorrupt(f"a stored cube cannot be read ({error.field}: {error.problem}); restore from a backup") from error
+        raise StoreCorrupt(
+            f"a stored cube cannot be read ({error.field}: {error.problem}); restore from a backup"
+        ) from error
 
 
 def _vector_row(entry: Entry) -> dict[str, Any]:

@@ -90,8 +90,8 @@ def _play(memory: MemoryOS, script: Script, *, quiet: bool) -> None:
 
 def _advance(bar: Progress, task: TaskID, turns: int, stats: Stats) -> None:
     learned = stats.user_facts + stats.agent_facts + stats.traits + stats.profile_fields
-    note = f"STM {stats.stm_pages} pages → MTM {stats.mtm_segments} topics, {stats.mtm_pages} pages → LPM {learned} memories"
-    bar.update(task, advance=turns, note=note)
+    middle = f"MTM {stats.mtm_pages} pages in {stats.mtm_segments} topics"
+    bar.update(task, advance=turns, note=f"STM {stats.stm_pages} pages → {middle} → LPM {learned} memories")
 
 
 def found_at(question: dict[str, Any], hits: tuple[Hit, ...]) -> int | None:

@@ -20,7 +20,9 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_memory
 from memoryos.memory import MemoryOS
 
-app = typer.Typer(help="Import conversations from other systems; importing again adds nothing twice.", no_args_is_help=True)
+app = typer.Typer(
+    help="Import conversations from other systems; importing again adds nothing twice.", no_args_is_help=True
+)
 
 Source = Annotated[Path, typer.Argument(help="The file to read.")]
 Zone = Annotated[str, typer.Option(help="Time zone of the dates in the source, e.g. Europe/Berlin.")]
@@ -49,7 +51,9 @@ def memoryos(
     """A data folder of the public MemoryOS code: every user in it."""
     local = datetime.now(UTC).astimezone().tzinfo or UTC
     users = list_users(path)
-    legacies = [read_folder(path, user=user, assistant=assistant, zone=_zone(zone) if zone else local) for user in users]
+    legacies = [
+        read_folder(path, user=user, assistant=assistant, zone=_zone(zone) if zone else local) for user in users
+    ]
     with open_memory(db) as memory:
         loaded = [load_legacy(memory, legacy, shared_assistant=len(users) > 1) for legacy in legacies]
         memory.wait()

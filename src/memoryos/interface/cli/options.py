@@ -12,7 +12,8 @@ from memoryos.errors import InvalidInput
 from memoryos.memory import MemoryOS
 
 Db = Annotated[
-    Path | None, typer.Option("--db", help="The store's file. [default: memoryos.db, or MEMORYOS_DB]", show_default=False)
+    Path | None,
+    typer.Option("--db", help="The store's file. [default: memoryos.db, or MEMORYOS_DB]", show_default=False),
 ]
 User = Annotated[str, typer.Option("--user", help="Whose memory.")]
 Agent = Annotated[str, typer.Option("--agent", help="Which agent's memory of the user.")]

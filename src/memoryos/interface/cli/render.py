@@ -104,7 +104,9 @@ def hits_table(title: str, hits: Sequence[Hit]) -> Table:
     table.add_column("when, score", no_wrap=True)
     table.add_column("memory and why", ratio=1, overflow="fold")
     for number, hit in enumerate(hits, 1):
-        table.add_row(str(number), f"{hit.at:%Y-%m-%d}\n[bold]{hit.score:.3f}[/]", f"{escape(hit.text)}\n[dim]{_why(hit)}[/]")
+        table.add_row(
+            str(number), f"{hit.at:%Y-%m-%d}\n[bold]{hit.score:.3f}[/]", f"{escape(hit.text)}\n[dim]{_why(hit)}[/]"
+        )
     return table
 
 
@@ -160,4 +162,3 @@ def profile_table(profile: Profile) -> Table:
 
 def _short(text: str) -> str:
     return text if len(text) <= SUMMARY_CHARS else text[: SUMMARY_CHARS - 1] + "…"
-

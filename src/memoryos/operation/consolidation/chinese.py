@@ -20,7 +20,7 @@ _PAST = rf"(?:昨[天晚日]|前天|{_WEEKS}|上个?月|去年|前年)"
 _EVERY = r"(?:每[天周年月晚](?:早上|晚上)?|每个(?:周末|月|星期))"
 _TIME = (
     rf"(?:(?:{_PAST}|{_EVERY}|今[天早晚]|明[天早晚]|后天|最近|现在|目前|如今|今年|明年|下个?月|周末|平时|小时候|以前"
-    r"|之前|从小|\d{4}年(?:\d{1,2}月)?|[一二两三四五六七八九十\d]+个?(?:天|周|星期|月|年)前|早上|晚上|下班后)[，,]?)*"
+    r"|之前|从小|\d{4}年(?:\d{1,2}月)?|[一二两三四五六七八九十\d]+个?(?:天|周|星期|月|年)前|早上|晚上|下班后)[，,]?){0,3}"
 )
 _ADVERB = (
     r"(?:也|还|都|就|现在|目前|最近|一直|经常|平时|通常|总是|常常|偶尔|真的|非常|特别|很|最|超级?|比较|从小|从来|刚刚?"
@@ -40,7 +40,10 @@ _NOT_DECLARATIVE = re.compile(
     r"[?？]|[吗么嘛呢](?:[。！!~～]|$)|如果|假如|要是|假设|万一|的话|好像|可能|也许|大概会|是不是|能不能|可不可以|帮我|[你您]"
 )
 _NOT_ASSERTED = re.compile(r"[?？]|吗[。！]?$|如果|要是|假如")
-_VAGUE = r"(?!了?(?:它|这|那|什么|一下|一些?问题|个问题|点|想法|办法|兴趣|信心|时间|机会|感觉|意思|同感)|[了过](?:解|去|头|来))"
+_VAGUE = (
+    r"(?!了?(?:它|这|那|什么|一下|一些?问题|个问题|点|想法|办法|兴趣|信心|时间|机会|感觉|意思|同感)"
+    r"|[了过](?:解|去|头|来))"
+)
 _CONTENT = r"\w[\w《“]"  # at least two characters follow the verb
 
 _PREFERENCES = [
@@ -74,12 +77,14 @@ _FACTS = [
     re.compile(rf"{_I}对\w{{1,10}}过敏"),
     re.compile(rf"{_TIME}我叫\w{{2,8}}[，,](?:今年|住|是|来自|在|现在|目前)\w"),
     re.compile(rf"{_I}在(?!想|考虑|犹豫|等|找|吗)\w{{1,20}}?{_PLACE_VERBS}"),
-    re.compile(rf"{_TIME}我{_TIME}{_ADVERB}*(?:在|从小就?)(?:学习?|练习?)(?!校|生|的)\w{{2}}"),
+    re.compile(rf"{_TIME}我{_TIME}{_ADVERB}{{0,4}}(?:在|从小就?)(?:学习?|练习?)(?!校|生|的)\w{{2}}"),
     re.compile(rf"{_I}没?有{_NO_POSSESSION}(?:[一两三四五六七八九十\d]+|[个只条套辆位])\w"),
     re.compile(rf"{_I}(?:不能吃|不吃|不喝|不抽|会(?:弹|拉|做|开|打|跳|唱|画|写|骑|修)|会说(?=\w+[语话文])){_VAGUE}\w"),
     re.compile(rf"{_I}(?:吃素|会游泳)"),
     re.compile(rf"{_I}{_DEEDS}[完上]?(?=[了过]){_VAGUE}[了过]{_CONTENT}"),
-    re.compile(rf"{_TIME}我{_TIME}{_ADVERB}*(?:结婚|离婚|毕业|辞职|入职|退休|怀孕|失业|升职|分手|订婚|搬家|失恋)了"),
+    re.compile(
+        rf"{_TIME}我{_TIME}{_ADVERB}{{0,4}}(?:结婚|离婚|毕业|辞职|入职|退休|怀孕|失业|升职|分手|订婚|搬家|失恋)了"
+    ),
     re.compile(rf"(?:{_PAST}[，,]?我(?!们)|我{_PAST})\w{{0,8}}?(?:去|参加|搬|买|看|学|见|到|陪|带|跟|和){_CONTENT}"),
     re.compile(rf"{_TIME}我(?:打算|计划|准备|决定){_VAGUE}\w{{3}}"),
     re.compile(rf"我?(?:明[天早晚]|后天|下个?(?:周|星期|礼拜|月)\w?|明年)我?[要会将](?!怎|不会){_CONTENT}"),
@@ -149,7 +154,7 @@ def third_person(quote: str, name: str) -> str | None:
 
 
 def _without_greeting(sentence: str) -> str:
-    """The sentence from its first statement on, so that 你好 is not taken for an address."""
+    """Return the sentence from its first statement on, so that 你好 is not taken for an address."""
     return sentence[_first_start(sentence) :]
 
 

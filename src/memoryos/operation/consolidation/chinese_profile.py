@@ -55,7 +55,7 @@ _LOCATION = re.compile(
 
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
-    """Every profile field that the sentence states."""
+    """List every profile field that the sentence states."""
     if len(sentence) > SENTENCE_LIMIT or _REJECT.search(sentence):
         return []
     return [
@@ -69,7 +69,7 @@ _Found = Iterator[tuple[str, int, int]]
 
 
 def _own(pattern: re.Pattern[str], sentence: str) -> Iterator[re.Match[str]]:
-    """Matches whose subject is 我, or is left out in an introduction of oneself."""
+    """Yield the matches whose subject is 我, or is left out in an introduction of oneself."""
     implied = _INTRODUCES.search(sentence) is not None and _RELATIVES.search(sentence) is None
     for match in pattern.finditer(sentence):
         if implied or match.group().startswith("我"):
@@ -84,7 +84,7 @@ def _names(sentence: str, _said_at: datetime) -> _Found:
 
 
 def _is_name(name: str) -> bool:
-    """A Latin name, a nickname such as 小明, or what the segmenter tags as a person."""
+    """Accept a Latin name, a nickname such as 小明, and what the segmenter tags as a person."""
     if name.isascii() or _NICKNAME.fullmatch(name):
         return True
     tags = [str(tag) for _, tag in rjieba.tag(name)]

@@ -75,17 +75,17 @@ _Resolve = Callable[[re.Match[str], date], "str | None"]
 
 
 def english_dates(text: str, said_at: datetime) -> list[DateMention]:
-    """The relative English dates of `text` that can be resolved, in order."""
+    """Find the relative English dates of `text` that can be resolved, in order."""
     return _mentions(_ENGLISH_RULES, text, said_at)
 
 
 def chinese_dates(text: str, said_at: datetime) -> list[DateMention]:
-    """The relative Chinese dates of `text` that can be resolved, in order."""
+    """Find the relative Chinese dates of `text` that can be resolved, in order."""
     return _mentions(_CHINESE_RULES, text, said_at)
 
 
 def insert_dates(text: str, mentions: list[DateMention], brackets: tuple[str, str]) -> str:
-    """The text with each calendar date in brackets behind its expression."""
+    """Return the text with each calendar date in brackets behind its expression."""
     for mention in reversed(mentions):
         text = f"{text[: mention.end]}{brackets[0]}{mention.label}{brackets[1]}{text[mention.end :]}"
     return text
@@ -118,7 +118,7 @@ def _monday(day: date) -> date:
 
 
 def _add_months(day: date, months: int) -> date:
-    """The first of the month that many months away."""
+    """Return the first of the month that many months away."""
     years, month = divmod(day.year * _YEAR + day.month - 1 + months, _YEAR)
     return date(years, month + 1, 1)
 
@@ -128,7 +128,7 @@ def _add_years(day: date, years: int) -> date:
 
 
 def _shift(labels: _Labels, unit: str, count: int, today: date) -> str:
-    """The label of the day, week, month or year that lies `count` units away."""
+    """Return the label of the day, week, month or year that lies `count` units away."""
     if unit == "day":
         return labels.day(today + timedelta(days=count))
     if unit == "week":
@@ -168,7 +168,7 @@ def _english_weekend(match: re.Match[str], today: date) -> str | None:
 
 
 def _weekend(labels: _Labels, which: str, today: date) -> str | None:
-    """The Saturday of the weekend meant; `this` only when said on that weekend, `next` only then too."""
+    """Label the weekend meant; `this` only when said on that weekend, `next` only then too."""
     saturday = _monday(today) + timedelta(days=_SATURDAY)
     at_weekend = today >= saturday
     if which == "last":

@@ -31,14 +31,16 @@ _INNER = re.compile(
     rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus)?\s*(?={_START})|\ (?:and|but)\ (?=I\b)"
 )
 _HYPOTHETICAL = re.compile(
-    r"""^(?:if|unless|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|do|did|are|is|can|could|would|when\ you)\b
+    r"""^(?:if|unless|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|do|did|are|is|can|could
+    |would|when\ you)\b
       | \b(?:if|whether|as\ if|as\ though|in\ case|pretend|imagine|would\ have|could\ have)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
 _HEAD_END = re.compile(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
 _POINTER = re.compile(
-    r"\b(?:something|anything|there\b(?!\s(?:is|are|was|were)\b)|(?:it|this|that|them|one|ones|these|those|him|somewhere)"
+    r"\b(?:something|anything|there\b(?!\s(?:is|are|was|were)\b)|(?:it|this|that|them|one|ones|these|those|him
+    |somewhere)"
     r"(?=\s*(?:$|(?:for|with|tonight|this|last|next|today|yesterday|at|in|on|again|too|now|every|when|back|as)\b)))"
 )
 _DOUBLE_QUOTES = re.compile(r'["“”]')
@@ -58,8 +60,10 @@ _RELATIONS = alternatives(words.RELATIONS)
 _CIRCUMSTANCES = alternatives(words.CIRCUMSTANCES)
 _DETERMINERS = r"(?:an?|one|two|three|four|five|six|seven|eight|ten|\d+|several|my\ own|no)"
 _FUTURE_DATE = re.compile(
-    r"""\b(?:tomorrow|tonight|next\ \w+|this\ (?:weekend|summer|winter|fall|spring|\w+day|month|year)|in\ (?:January|February
-      |March|April|May|June|July|August|September|October|November|December|\d{4}|(?:a|two|three|\d+)\ (?:days|weeks?|months?))
+    r"""\b(?:tomorrow|tonight|next\ \w+|this\ (?:weekend|summer|winter|fall|spring|\w+day|month|year)
+    |in\ (?:January|February
+      |March|April|May|June|July|August|September|October|November|December|\d{4}|(?:a|two|three|\d+)\ (?:days
+      |weeks?|months?))
       |on\ (?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -71,7 +75,8 @@ def _shape(pattern: str) -> re.Pattern[str]:
 
 # "I love this", "I like how ...", "I love the colors": reactions to what is being shown, not tastes.
 _NO_REACTION = r"""(?!(?:this|that|it|those|these|them|how|what|when|where|her|his|their|him|hearing|seeing)\b
-    |(?:all\ )?the\ (?!beach|outdoors|ocean|sea\b|mountains|piano|violin|guitar|rain|snow|countryside|theat|gym|[A-Z]))"""
+    |(?:all\ )?the\ (?!beach|outdoors|ocean|sea\b|mountains|piano|violin|guitar|rain|snow|countryside|theat|gym
+    |[A-Z]))"""
 _LIKES = rf"(?:{alternatives(words.PREFERENCE_VERBS)}|loved|enjoyed|hated)"
 _FOND = r"""(?:into|fond\ of|keen\ on|fan\ of|crazy\ about|passionate\ about|obsessed\ with|addicted\ to
     |interested\ in)"""
@@ -86,7 +91,8 @@ _PREFERENCES = [
     ),
 ]
 
-_STATES = r"""(?:allergic\ to|vegan|vegetarian|married|single|divorced|engaged|pregnant|retired|unemployed|self-employed
+_STATES = r"""(?:allergic\ to|vegan|vegetarian|married|single|divorced|engaged|pregnant|retired|unemployed
+    |self-employed
     |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
     |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
     |Hindu|an?\ atheist|agnostic|\d{1,2}(?=\ years\ old|[.,!]|$)|in\ (?:college|high\ school|grad\ school|a\ band)
@@ -95,14 +101,19 @@ _STATES = r"""(?:allergic\ to|vegan|vegetarian|married|single|divorced|engaged|p
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
 _NO_MOOD = r"(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good|nice|tough|big|huge|wonderful|fan)\b)"
 # What "I have a ..." must not go on with: a question is no possession.
-_NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit|hunch|great|good|point|look|chance|few|ton
-    |couple|suggestion|favou?r|doubt|clue|hard|tough|rough|big|blast|choice|time|moment|way|busy|long|crush|wonderful|fun
+_NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit|hunch|great|good|point|look
+    |chance|few|ton
+    |couple|suggestion|favou?r|doubt|clue|hard|tough|rough|big|blast|choice|time|moment|way|busy|long|crush
+    |wonderful|fun
     |amazing|soft\ spot)\b)"""
 # Objects that only point back at what was said before.
-_NO_POINTER = r"""(?![\w']*'t\b|'|\ (?:it|that|this\ one|them|this|so|up\ on|how|sure|out\ that|by\ it|by\ that|something|some\ great
-    |great|strong|to\ (?:realize|feel|think|see|understand|stay|be)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
+_NO_POINTER = r"""(?![\w']*'t\b|'|\ (?:it|that|this\ one|them|this|so|up\ on|how|sure|out\ that|by\ it|by\ that
+    |something|some\ great
+    |great|strong|to\ (?:realize|feel|think|see|understand|stay|be)|a\ (?:lot|ton|bit|difference|deep\ breath
+    |break|look)
     |my\ (?:best|time|part|true|mind)|the\ (?:time|chance|hang))\b)"""
-_NO_PROGRESS = r"""(?!\ (?:back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine|pretty|ready|used|hard|with|how|that|a\ lot
+_NO_PROGRESS = r"""(?!\ (?:back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
+    |pretty|ready|used|hard|with|how|that|a\ lot
     |to\ (?:realize|feel|think|see|understand|get)|my\ (?:best|part|time|true)|the\ time|some\ time|things)\b)"""
 _SKILLS = r"(?:speak|play|cook|sing|dance|swim|ski|surf|drive|bake|paint|read|write|knit|sew|ride)"
 _NOT_A_HABIT = (
@@ -140,16 +151,19 @@ _ASIDE = r"(?:(?:just|also|recently|still|currently|both)\ )?"
 _NO_PRAISE = r"(?!(?:bit|little|great|good|huge|real|true|lot|big|blast|so|such|there|part|source)\b)"
 _FAMILY_FACTS = [
     _shape(
-        rf"""{_KIN}{_ASIDE}(?:(?:is|are|was|were)\ )?(?:an?\ {_NO_PRAISE}|named\ |called\ |from\ |in\ (?=[A-Z])|\d|allergic
+        rf"""{_KIN}{_ASIDE}(?:(?:is|are|was|were)\ )?(?:an?\ {_NO_PRAISE}|named\ |called\ |from\ |in\ (?=[A-Z])
+        |\d|allergic
         |married|pregnant|engaged|diagnosed|born|(?:{_GERUNDS}|turning|visiting)\b{_NO_PROGRESS})"""
     ),
     _shape(rf"{_KIN}{_ASIDE}(?:has|have|had)\ (?:an?|two|three|been|surgery|twins)\ {_NO_PRAISE}{_NO_IDLE}"),
     _shape(
-        rf"{_KIN}{_ASIDE}(?:lives?|works?|stud(?:y|ies)|teach(?:es)?|runs?|owns?|speaks?|died|passed\ away|turned\ \d+)\b"
+        rf"""{_KIN}{_ASIDE}(?:lives?|works?|stud(?:y|ies)|teach(?:es)?|runs?|owns?|speaks?|died|passed\ away
+        |turned\ \d+)\b"""
     ),
     _shape(rf"{_KIN}{_ASIDE}(?:plays?\ (?!a\ )|graduat|(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:me|us|all|out|up)\b))"),
     _shape(
-        rf"""[Mm]y\ (?!first|next|last|whole)(?:\w+\ )?(?:{_CIRCUMSTANCES})\ (?:is|are|was|were|has|have|starts?|opened|closed)
+        rf"""[Mm]y\ (?!first|next|last|whole)(?:\w+\ )?(?:{_CIRCUMSTANCES})\ (?:is|are|was|were|has|have
+        |starts?|opened|closed)
         \ (?!(?:so|very|really|super|amazing|great|awesome|good|going|the\ best|pretty|been|just|always|finally)\b)"""
     ),
 ]
@@ -176,7 +190,8 @@ _AGENT = re.compile(
     | I\ {_ADVERBS}(?:don't|wouldn't|do\ not)\ recommend\ (?!it\b|that\b)
     | {_I_AM}{_ADVERBS}(?:not\ )?(?:just\ )?an?\ {_NO_MOOD}
     | I\ promised?\ (?:to|that|you)\b | (?:I'll|I\ will)\ (?:remind|send|schedule|follow\ up|book|remember)\b
-    | (?:I|I've|I\ have)\ {_ADVERBS}(?:recommended|suggested|booked|scheduled|reserved|ordered|created|updated|sent|promised)
+    | (?:I|I've|I\ have)\ {_ADVERBS}(?:recommended|suggested|booked|scheduled|reserved|ordered|created|updated
+    |sent|promised)
       \ (?!it\b))""",
     re.VERBOSE,
 )

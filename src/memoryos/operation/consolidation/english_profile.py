@@ -13,7 +13,8 @@ _BIRTH_YEARS = range(1900, 2100)
 
 _NAME = r"(?P<value>[A-Z][a-z]+(?:['-][A-Z]?[a-z]+)*(?: [A-Z](?:[a-z]+|\.))*)"
 _NAMED = re.compile(
-    rf"\b(?:[Mm]y (?:full |first |real )?name(?:'s| is)|(?:[Yy]ou can |[Pp]lease |[Jj]ust |[Ff]riends |[Pp]eople )?\b[Cc]all me"
+    rf"\b(?:[Mm]y (?:full |first |real )?name(?:'s| is)|(?:[Yy]ou can |[Pp]lease |[Jj]ust |[Ff]riends "
+    rf"|[Pp]eople )?\b[Cc]all me"
     rf"|(?:everyone|everybody) calls me|I go by) {_NAME}(?! and (?:I'll|then)\b)"
 )
 # "I'm X" is a name only as an introduction: alone, in apposition or before where one comes from.
@@ -23,11 +24,18 @@ _INTRODUCED = re.compile(
 )
 _NOT_NAME_ENDING = re.compile(r"(?:ing|ful|less|ous|ble|ish|ese|[a-z]{3}ed|ally)$")
 
-_QUALIFIER = r"(?:trans(?:gender)? |cis(?:gender)? |young |old(?:er)? |single |married |gay |straight |black |Black |Asian |white |\d+[- ]year[- ]old )*"
-_SEX = r"(?P<value>woman|man|girl|boy|guy|male|female|lady|(?:trans(?:gender)? )(?:woman|man|girl|boy|guy)|non-?binary(?: person)?)"
+_QUALIFIER = (
+    r"(?:trans(?:gender)? |cis(?:gender)? |young |old(?:er)? |single |married |gay |straight "
+    r"|black |Black |Asian |white |\d+[- ]year[- ]old )*"
+)
+_SEX = (
+    r"(?P<value>woman|man|girl|boy|guy|male|female|lady|(?:trans(?:gender)? )(?:woman|man|girl|boy|guy)"
+    r"|non-?binary(?: person)?)"
+)
 _GENDER = [
     re.compile(
-        rf"\b(?:I'm|I am) (?:an? )?{_QUALIFIER}?(?<!not a ){_SEX}(?=[.,!;]|$| (?:and|in|from|who|of \d+|with|myself)\b)"
+        rf"\b(?:I'm|I am) (?:an? )?{_QUALIFIER}?(?<!not a ){_SEX}(?=[.,!;]|$| (?:and|in|from|who|of \d+"
+        rf"|with|myself)\b)"
     ),
     re.compile(rf"\b[Aa]s an? {_QUALIFIER}?{_SEX}(?: \w+ \w+)?, (?:I\b|I'|my\b)"),
     re.compile(r"\b[Aa]s an? (?P<value>trans(?:gender)? (?:woman|man|girl|boy|guy))\b(?!.*\byou\b)"),
@@ -36,15 +44,22 @@ _GENDER = [
 _SEX_VALUES = {"girl": "woman", "lady": "woman", "female": "woman", "boy": "man", "guy": "man", "male": "man"}
 
 _MONTH = rf"(?:{alternatives(MONTHS)})"
-_DAY = rf"(?:(?P<m1>{_MONTH}) (?P<d1>\d{{1,2}})(?:st|nd|rd|th)?|(?:the )?(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m2>{_MONTH}))"
+_DAY = (
+    rf"(?:(?P<m1>{_MONTH}) (?P<d1>\d{{1,2}})(?:st|nd|rd|th)?|(?:the )?(?P<d2>\d{{1,2}})(?:st|nd|rd"
+    rf"|th)?(?: of)? (?P<m2>{_MONTH}))"
+)
 _BIRTHDAY = re.compile(rf"\b(?:[Mm]y birthday(?:'s| is)(?: on)?|I was born on) {_DAY}\b")
 _BORN = re.compile(r"\bI was born (?:in|on)(?: [\w ]{2,25}?,?)?(?: in)? (?P<year>\d{4})\b")
 _AGE = [
     re.compile(
-        r"\b(?:I'm|I am)(?: only| already| now| currently)? (?P<age>\d{1,3})(?= years old| years of age| y/o|[.,!]|$| and I)"
+        r"\b(?:I'm|I am)(?: only| already| now| currently)? (?P<age>\d{1,3})(?= years old| years of age"
+        r"| y/o|[.,!]|$| and I)"
     ),
     re.compile(r"\b(?:I'm|I am) an? (?P<age>\d{1,3})[- ]year[- ]old\b"),
-    re.compile(r"\bI (?:just |recently )?turned (?P<age>\d{1,3})(?= years| last| this| today| yesterday| in |[.,!]|$)"),
+    re.compile(
+        r"\bI (?:just |recently )?turned (?P<age>\d{1,3})(?= years| last| this| today| yesterday"
+        r"| in |[.,!]|$)"
+    ),
 ]
 
 _JOBS = alternatives(OCCUPATIONS)
@@ -52,22 +67,26 @@ _NOT_A_JOB = (
     r"(?!(?:big|huge|good|great|bad|terrible|natural|fast|slow|better|real|better|excellent|decent|night|morning)\b)"
 )
 _WORK_AS = re.compile(
-    r"\b(?:I(?:'m| am)? (?:currently |now |still )?(?:work|working) as|[Mm]y (?:job|occupation|profession) is(?: being)?) (?:an? )"
+    r"\b(?:I(?:'m| am)? (?:currently |now |still )?(?:work|working) as|[Mm]y (?:job|occupation"
+    r"|profession) is(?: being)?) (?:an? )"
     r"(?P<value>[\w-]+(?: [\w-]+){0,3}?)(?=[.,!;]|$| (?:at|in|for|with|and|on|from|to|who|but|here|where|because)\b)"
 )
 _BEING = re.compile(
-    rf"\b(?:I'm|I am)(?: currently| now| still)? an? {_NOT_A_JOB}(?P<value>(?:[\w-]+ ){{0,2}}(?:{_JOBS}))(?=[.,!;]|$| (?:at|in|for|with|and|from|who|but|based|here|by)\b)"
+    rf"\b(?:I'm|I am)(?: currently| now"
+    rf"| still)? an? {_NOT_A_JOB}(?P<value>(?:[\w-]+ ){{0,2}}(?:{_JOBS}))(?=[.,!;]|$| (?:at|in|for|with|and"
+    rf"|from|who|but|based|here|by)\b)"
 )
 _PLACE = r"(?P<value>[A-Z][\w'.-]*(?:,? (?:of |de |la )?[A-Z][\w'-]*)*)"
 _LOCATION = re.compile(
-    rf"\b(?:I (?:currently |now |still |just |actually )?live in|I(?:'m| am)(?: currently| now)? (?:living|based) in|I (?:just|recently) (?:moved|relocated) to"
+    rf"\b(?:I (?:currently |now |still |just |actually )?live in|I(?:'m| am)(?: currently| now)? (?:living"
+    rf"|based) in|I (?:just|recently) (?:moved|relocated) to"
     rf"|I(?:'ve| have) (?:just |recently )?(?:moved|relocated) to) (?:the )?{_PLACE}"
 )
 _NOT_A_PLACE = frozenset({"I", "My", "We", "A", "An"})
 
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
-    """Every profile field that the sentence states."""
+    """List every profile field that the sentence states."""
     plain = sentence.replace("’", "'")
     if len(plain) > SENTENCE_LIMIT or plain.endswith("?") or _is_supposed(plain):
         return []
@@ -106,7 +125,7 @@ def _genders(plain: str, _said_at: datetime) -> _Found:
 
 
 def _gender_value(match: re.Match[str]) -> str:
-    """One word per gender, so that "girl" and "woman" do not conflict."""
+    """Give one word per gender, so that "girl" and "woman" do not conflict."""
     words = match["value"].replace("transgender", "trans").replace("nonbinary", "non-binary").split()
     if words[0] == "non-binary":
         return words[0]

@@ -39,7 +39,8 @@ _OTHERS = re.compile(r"\b(?:I|i|we|us|our|ours|you|your|i'm|I'm|they|them|their|
 _PRONOUN = re.compile(r"\b(?:my|me|mine|myself)\b", re.IGNORECASE)
 # A second verb would have to agree as well: "I like tea and often drink it".
 _SECOND_VERB = re.compile(
-    rf"""(?:,|\b(?:and|but|or|then|so))\ (?:(?:(?:\w+ly|also|just|still|usually|often|always|never|sometimes)\ )+\w+\b(?<!ed)
+    rf"""(?:,|\b(?:and|but|or|then|so))\ (?:
+    (?:(?:\w+ly|also|just|still|usually|often|always|never|sometimes)\ )+\w+\b(?<!ed)
     |(?:{"|".join(sorted(_PRESENT))}|haven't|wasn't|'m)\b)""",
     re.VERBOSE,
 )
@@ -49,7 +50,7 @@ _TIME_LEAD = re.compile(
 
 
 def third_person(quote: str, name: str) -> str | None:
-    """The sentence with `name` in place of the speaker, or None where grammar or reference is in doubt."""
+    """Write the sentence with `name` in place of the speaker, or None where grammar or reference is in doubt."""
     plain = quote.replace("’", "'").strip()
     if len(plain.split()) > _LIMIT:
         return None
@@ -74,7 +75,7 @@ def _possessive(rest: str, name: str) -> str | None:
 
 
 def _verb_phrase(subject: str, rest: str) -> str | None:
-    """The predicate agreeing with a name."""
+    """Make the predicate agree with a name."""
     if _OTHERS.search(rest):
         return None
     if _SECOND_VERB.search(rest):

@@ -69,8 +69,8 @@ PARTICIPLES = _words(
     applied decided become broken performed organized taken gone given"""
 )
 GERUNDS = _words(
-    """working studying living learning taking training teaching planning preparing volunteering writing building running
-    reading starting attending moving getting raising saving applying organizing pursuing majoring playing doing
+    """working studying living learning taking training teaching planning preparing volunteering writing building
+    running reading starting attending moving getting raising saving applying organizing pursuing majoring playing doing
     painting dating renting expecting recovering researching coaching hosting practicing collecting launching opening
     developing"""
 )
@@ -79,8 +79,8 @@ RELATIONS = _words(
     """sister brother mom mother mum dad father parents wife husband partner girlfriend boyfriend fiance fiancee
     fiancé fiancée son daughter kids kid children child baby twins grandma grandmother grandpa grandfather grandparents
     granddaughter grandson aunt uncle cousin cousins niece nephew friend friends roommate neighbor neighbour colleague
-    boss coworker family dog dogs cat cats puppy kitten pup pet pets horse rabbit parrot hamster turtle turtles fish bird
-    siblings ex"""
+    boss coworker family dog dogs cat cats puppy kitten pup pet pets horse rabbit parrot hamster turtle turtles fish
+    bird siblings ex"""
 )
 # ... and the circumstances of a life.
 CIRCUMSTANCES = _words(

@@ -25,7 +25,8 @@ _GENERIC_SPEAKERS = frozenset(
     ("assistant", "ai", "bot", "chatbot", "agent", "system", "model", "llm", "ai companion", "ai assistant", "chatgpt")
 ) | frozenset(("gpt", "gpt-4", "claude", "gemini", "助手", "助理", "机器人", "智能助手", "人工智能", "系统"))
 _NAME_ALONE = re.compile(  # a sentence that says no more than the name: the profile holds that
-    r"(?:\W*(?:hi|hello|hey|你好|您好|大家好|嗨)\W+)?(?:i'm|i am|my name(?:'s| is)|this is|call me|我叫|我是|我的名字[是叫])\W*",
+    r"(?:\W*(?:hi|hello|hey|你好|您好|大家好|嗨)\W+)?"
+    r"(?:i'm|i am|my name(?:'s| is)|this is|call me|我叫|我是|我的名字[是叫])\W*",
     re.IGNORECASE,
 )
 
@@ -46,7 +47,7 @@ class Extractor(Protocol):
     name: str
 
     def extract(self, pages: Sequence[MemCube]) -> list[Finding]:
-        """What the pages say about the user and the agent."""
+        """Find what the pages say about the user and the agent."""
         ...
 
 
@@ -102,7 +103,7 @@ def _utterances(pages: Sequence[MemCube]) -> Iterator[_Utterance]:
 
 
 def _read(utterance: _Utterance) -> Iterator[Finding]:
-    """The facts and profile fields of one turn."""
+    """Read the facts and profile fields of one turn."""
     for sentence in split_sentences(utterance.turn.text):
         is_chinese = chinese.is_chinese(sentence)
         claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
@@ -187,5 +188,5 @@ def _merged(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _identity(payload: Fact | Trait | ProfileField) -> tuple[str, ...]:
-    """What makes two findings the same: subject, kind, and words without case and punctuation."""
+    """Tell what makes two findings the same: subject, kind, and words without case and punctuation."""
     return payload.type, payload.subject, " ".join(re.findall(r"\w+", payload.text.casefold()))

@@ -118,7 +118,7 @@ def _dimension(entry: _DimensionEntry) -> Dimension:
 
 
 def _check_names(schema: PersonaSchema, place: str) -> None:
-    """A trait names its dimension, so a name must mean one dimension."""
+    """Refuse a name used twice: a trait names its dimension, so a name must mean one."""
     seen: set[str] = set()
     for dimension in schema.dimensions:
         if dimension.name.casefold() in seen:

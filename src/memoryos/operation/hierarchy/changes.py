@@ -65,9 +65,7 @@ class Changes:
     def members(self, segment_id: str) -> list[MemCube]:
         """The pages of a segment, as they will be."""
         stored = [link.source for link in self.writer.sources([segment_id], LinkKind.MEMBER_OF)]
-        pending = [
-            link.source for link in self._links if link.kind is LinkKind.MEMBER_OF and link.target == segment_id
-        ]
+        pending = [link.source for link in self._links if link.kind is LinkKind.MEMBER_OF and link.target == segment_id]
         return self.get([*stored, *pending])
 
     def _pending(self, cube_id: str) -> MemCube | None:

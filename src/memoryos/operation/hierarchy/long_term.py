@@ -150,11 +150,10 @@ def identity(payload: object) -> tuple[str, ...]:
 
 def _later(known: MemCube, lesson: Lesson, support: int) -> Learned:
     """The payload after the lesson: facts stay, traits grow with their support, the later field value wins."""
-    old, new = known.payload, lesson.payload
-    if isinstance(old, Trait) and isinstance(new, Trait):
+    new = lesson.payload
+    if isinstance(new, Trait):
         level, confidence = graded(support)
         return replace(new, level=level, confidence=confidence)
-    if isinstance(old, ProfileField) and isinstance(new, ProfileField):
-        return new if lesson.event_at >= known.descriptive.event_at else old
-    assert isinstance(old, Learned)
-    return old
+    is_earlier = lesson.event_at < known.descriptive.event_at
+    old = known.payload
+    return old if isinstance(old, Fact) or (isinstance(old, ProfileField) and is_earlier) else new

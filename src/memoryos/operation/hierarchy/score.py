@@ -1,6 +1,6 @@
 """F_score: how well a text fits a segment (MemoryOS paper, equation 3).
 
-    F_score = cos(e_s, e_p) + |K_s ∩ K_p| / |K_s ∪ K_p|        in [-1, 2]
+F_score = cos(e_s, e_p) + |K_s ∩ K_p| / |K_s ∪ K_p|        in [-1, 2]
 """
 
 from __future__ import annotations

@@ -34,7 +34,13 @@ class _Line:
     cube: MemCube
 
 
-PROFILE, FACTS, AGENT, EARLIER, RECENT = "User profile", "User facts", "Agent", "Earlier conversation", "Recent conversation"
+PROFILE, FACTS, AGENT, EARLIER, RECENT = (
+    "User profile",
+    "User facts",
+    "Agent",
+    "Earlier conversation",
+    "Recent conversation",
+)
 _SECTIONS = (PROFILE, FACTS, AGENT, EARLIER, RECENT)
 
 

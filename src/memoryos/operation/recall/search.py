@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from memoryos.config import Settings
-from memoryos.cube import Fact, Kind, MemCube, Subject, Tier
+from memoryos.cube import Kind, MemCube, Subject, Tier
 from memoryos.infrastructure.vault.contract import LinkKind, Reader, Vector
 from memoryos.language.words import keywords, terms
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, segment_of, top_keywords

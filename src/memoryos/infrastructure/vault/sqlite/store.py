@@ -116,8 +116,8 @@ class SqliteVault:
             recorded = _recorded_embedder(connection)
         if recorded != embedder:
             raise EmbedderMismatch(
-                f"the vectors in {self.path} were made by the embedder {recorded!r}, and it was opened with {embedder!r}; "
-                f"open it with Settings(embedder=...) that gives {recorded!r}"
+                f"the vectors in {self.path} were made by the embedder {recorded!r}, not by {embedder!r}; "
+                f"open it with the setting `embedder` that gives {recorded!r}"
             )
 
 

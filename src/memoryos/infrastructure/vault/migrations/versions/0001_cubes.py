@@ -143,6 +143,5 @@ def _create_fts5() -> None:
         _to_cube("cube_id"),
     )
     op.execute(
-        "CREATE VIRTUAL TABLE text_terms USING fts5"
-        "(terms, tokenize = \"unicode61 remove_diacritics 0 tokenchars '_'\")"
+        "CREATE VIRTUAL TABLE text_terms USING fts5(terms, tokenize = \"unicode61 remove_diacritics 0 tokenchars '_'\")"
     )
