@@ -39,7 +39,7 @@ test: install
 
 ## bench: time adding and searching on the demo conversation
 bench: install
-	$(BIN)/python tools/bench_demo.py
+	$(BIN)/python tools/bench.py
 
 ## docs: run the examples in README.md and docs/
 docs: install

@@ -6,7 +6,7 @@ One instance serves many scopes and threads. `AsyncMemoryOS` is the same, awaite
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
@@ -466,6 +466,14 @@ class AsyncMemoryOS:
     scopes = _awaited(MemoryOS.scopes)
     wait = _awaited(MemoryOS.wait)
     close = _awaited(MemoryOS.close)
+
+    async def respond_stream(
+        self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None
+    ) -> AsyncIterator[str]:
+        """Like `MemoryOS.respond_stream`."""
+        pieces = await asyncio.to_thread(self.memory.respond_stream, query, role=role, scope=scope)
+        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+            yield piece
 
     async def __aenter__(self) -> Self:
         return self

@@ -39,13 +39,14 @@ _HYPOTHETICAL = re.compile(
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
 _HEAD_END = re.compile(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
 _POINTER = re.compile(
-    r"\b(?:something|anything|there\b(?!\s(?:is|are|was|were)\b)|(?:it|this|that|them|one|ones|these|those|him
-    |somewhere)"
-    r"(?=\s*(?:$|(?:for|with|tonight|this|last|next|today|yesterday|at|in|on|again|too|now|every|when|back|as)\b)))"
+    r"""\b(?:something|anything|them|him|there\b(?!\s(?:is|are|was|were)\b)
+    |(?:it|this|that|one|ones|these|those|somewhere)(?=\s*(?:$|(?:for|with|tonight|this|last|next|today|yesterday
+    |at|in|on|again|too|now|every|when|back|as)\b)))""",
+    re.VERBOSE,
 )
 _DOUBLE_QUOTES = re.compile(r'["“”]')
 
-_CONTENT_WORDS = 2  # the verb and what it is about: "hiked" alone says nothing
+_CONTENT_WORDS = 2  # a verb with content and one more word: "hiked" alone says nothing
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d+")
 
 _ADVERBS = rf"(?:(?:{alternatives(words.ADVERBS)})\ ){{0,3}}"
@@ -122,7 +123,7 @@ _NOT_A_HABIT = (
 _GOALS = r"""(?:be(?:come)?\ an?|open|start|move|adopt|retire|go\ back\ to\ school|learn|study|visit|buy)"""
 _FACTS = [
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?an?\ {_NO_MOOD}"),
-    _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?{_STATES}"),
+    _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?={_STATES})"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:{_GERUNDS})\b{_NO_PROGRESS}"),
     _shape(rf"I\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(rf"(?:I've|I\ have)\ got\ {_DETERMINERS}\ {_NO_IDLE}"),
@@ -135,7 +136,7 @@ _FACTS = [
     _shape(rf"{_I_HAVE}(?:not\ )?{_ADVERBS}(?:{_PARTICIPLES})\b{_NO_POINTER}"),
     _shape(rf"I\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}"),
     _shape(
-        rf"""I\ was\ (?:born|raised|diagnosed|hired|promoted|accepted|fired|laid\ off|elected|adopted|in\ (?=[A-Z])
+        rf"""I\ was\ (?=born|raised|diagnosed|hired|promoted|accepted|fired|laid\ off|elected|adopted|in\ (?=[A-Z])
         |an?\ {_NO_MOOD})"""
     ),
     _shape(
@@ -216,8 +217,8 @@ def agent_statement(sentence: str) -> Statement | None:
     if not _is_declarative(plain):
         return None
     for start in _starts(plain):
-        match = _AGENT.match(plain[start:])
-        if match and _has_content(plain[start:][match.end() :]):
+        match = _AGENT.match(plain, start)
+        if match and _content_words(plain[match.end() :]):
             return Statement(sentence[start:], SemanticType.FACT, PLAIN)
     return None
 
@@ -249,9 +250,9 @@ def _classified(clause: str) -> tuple[SemanticType, float] | None:
     if _points_back(clause):
         return None
     for shapes, kind, confidence in _SHAPES:
-        if any(_has_content(clause[match.start() :]) for shape in shapes if (match := shape.match(clause))):
+        if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause))):
             return kind, confidence
-    if _PLAN.match(clause) and _FUTURE_DATE.search(clause) and _has_content(clause):
+    if _PLAN.match(clause) and _FUTURE_DATE.search(clause) and _content_words(clause) >= _CONTENT_WORDS:
         return SemanticType.FACT, PLAIN
     return None
 
@@ -261,6 +262,11 @@ def _points_back(clause: str) -> bool:
     return _POINTER.search(_HEAD_END.split(clause, maxsplit=1)[0]) is not None
 
 
-def _has_content(text: str) -> bool:
-    """Whether anything remains besides pronouns, fillers and the verb."""
-    return sum(word.lower() not in words.EMPTY_WORDS for word in _WORD.findall(text)) >= _CONTENT_WORDS
+def _says_something(clause: str, match: re.Match[str]) -> bool:
+    """Whether it has an object with content ("went to the dentist"), or a verb that needs none ("graduated early")."""
+    return _content_words(clause[match.end() :]) > 0 or _content_words(clause) >= _CONTENT_WORDS
+
+
+def _content_words(text: str) -> int:
+    """Count the words besides pronouns, fillers and light verbs."""
+    return sum(word.lower() not in words.EMPTY_WORDS for word in _WORD.findall(text))

@@ -20,7 +20,7 @@ _NAMED = re.compile(
 # "I'm X" is a name only as an introduction: alone, in apposition or before where one comes from.
 _INTRODUCED = re.compile(
     rf"^(?:(?:[Hh]i|[Hh]ello|[Hh]ey|[Gg]ood \w+)(?: there| everyone| all)?[,!. ]+)?(?:I'm|I am|[Tt]his is) {_NAME}"
-    r"(?=\s*(?:[.!]|$|, (?:an? |and I\b|nice |I'm |from )| (?:and I'm|and I am|from [A-Z]|by the way|here)\b))"
+    r"(?=\s*(?:[.!]|$|, (?:an? |and I\b|nice |I'm |from )| (?:and I\b|from [A-Z]|by the way|here)\b))"
 )
 _NOT_NAME_ENDING = re.compile(r"(?:ing|ful|less|ous|ble|ish|ese|[a-z]{3}ed|ally)$")
 

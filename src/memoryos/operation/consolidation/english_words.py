@@ -60,7 +60,7 @@ PAST_VERBS = _words(
     watched saw tried ordered booked registered enrolled submitted passed failed earned created designed developed
     coached mentored led founded saved planned scheduled decided gave brought picked stopped began rescued fostered
     proposed divorced separated relocated upgraded purchased found drew sewed knitted crafted carved composed presented
-    hit fell reached participated ended hurt sang danced swam biked cycled toured explored discovered"""
+    hit fell reached participated ended hurt sang danced swam biked cycled toured explored discovered turned"""
 )
 PARTICIPLES = _words(
     """worked lived studied played taught run owned written painted drawn visited traveled travelled joined started
@@ -102,7 +102,8 @@ EMPTY_WORDS = frozenset(
         new old little big super pretty totally experience idea point question moment moments kind sort part change
         break look rest same different first such incredible wonderful special important wrong right happy sad excited
         glad proud grateful thankful lucky hope think start started keep tough rough crazy awhile plan plans trying try
-        ton memories connections progress difference everybody else together fam guys later
+        ton memories connections progress difference everybody else together fam guys later interesting strong whole
+        i'm im i've ive i'll we're we've we'll
         """
     )
 )

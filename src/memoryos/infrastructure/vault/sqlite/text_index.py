@@ -92,4 +92,4 @@ class Fts5:
 
     def _docids(self, ids: Sequence[str]) -> dict[str, int]:
         query = select(texts.c.cube_id, texts.c.docid).where(texts.c.tenant == self._tenant, texts.c.cube_id.in_(ids))
-        return dict(self._connection.execute(query).tuples().all())
+        return {cube_id: docid for cube_id, docid in self._connection.execute(query)}  # noqa: C416 - a Row is no plain tuple to mypy

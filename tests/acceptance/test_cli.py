@@ -1,0 +1,221 @@
+"""The memoryos command, as a person and a program use it: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memoryos.interface.cli.demo import load_script
+
+LOCOMO = [
+    {
+        "sample_id": "conv-1",
+        "conversation": {
+            "speaker_a": "Ann",
+            "speaker_b": "Ben",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ann", "dia_id": "D1:1", "text": "I adopted a parrot called Kiwi yesterday."},
+                {"speaker": "Ben", "dia_id": "D1:2", "text": "A parrot, how wonderful! Does Kiwi talk?"},
+                {"speaker": "Ann", "dia_id": "D1:3", "text": "The tax office lost my form again."},
+            ],
+        },
+        "qa": [],
+    }
+]
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments, **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-m", "memoryos", *arguments],
+            cwd=tmp_path,
+            env={**environment, "COLUMNS": "120", **variables},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return call
+
+
+@pytest.fixture
+def locomo(tmp_path) -> Path:
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps(LOCOMO), "utf-8")
+    return path
+
+
+def document(result):
+    """The one JSON document on stdout; fails when there is anything else."""
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_what_one_process_adds_the_next_one_finds(run):
+    added = document(run("add", "我叫王小红，住在成都。", "你好，小红！", "--user", "红", "--json"))
+    found = document(run("search", "小红住在哪里？", "--user", "红", "--json"))
+    assert [hit["id"] for hit in found["hits"]] == [added["id"]]
+    assert "成都" in found["hits"][0]["text"]
+
+
+def test_search_as_a_table_shows_date_topic_score_and_why(run):
+    run("add", "The boat is called Aurora.", "--at", "2024-02-03T10:00:00+00:00")
+    result = run("search", "What is the boat called?")
+    assert result.returncode == 0
+    for shown in ("Aurora", "2024-02-03", "recent", "cosine"):
+        assert shown in result.stdout
+
+
+def test_another_user_finds_nothing(run):
+    run("add", "The boat is called Aurora.", "--user", "ann")
+    assert document(run("search", "boat", "--user", "ben", "--json"))["hits"] == []
+
+
+def test_import_counts_every_turn_and_search_gives_the_source_ids(run, locomo):
+    counts = document(run("import", "locomo", str(locomo), "--json"))
+    assert {name: counts[name] for name in ("conversations", "turns", "pages", "users")} == {
+        "conversations": 1,
+        "turns": 3,
+        "pages": 2,
+        "users": ["conv-1"],
+    }
+    hits = document(run("search", "When did Ann adopt a parrot?", "--user", "conv-1", "--json"))["hits"]
+    assert hits[0]["source_ids"] == ["D1:1", "D1:2"]
+    assert hits[0]["at"].startswith("2023-05-08T13:56")
+
+
+def test_importing_again_adds_nothing(run, locomo):
+    run("import", "locomo", str(locomo))
+    again = document(run("import", "locomo", str(locomo), "--json"))
+    assert (again["turns"], again["pages"], again["already_there"]) == (0, 0, 3)
+
+
+def test_import_gvd(run, tmp_path):
+    path = tmp_path / "gvd.json"
+    talk = [{"query": "I paint on Sundays.", "response": "Lovely!"}, {"query": "", "response": "Anything else?"}]
+    path.write_text(json.dumps({"Emily": {"name": "Emily", "history": {"2023-04-27": talk}}}), "utf-8")
+    counts = document(run("import", "gvd", str(path), "--json"))
+    assert (counts["turns"], counts["users"]) == (3, ["Emily"])
+    assert document(run("stats", "--user", "Emily", "--json"))["stm_pages"] == 2
+
+
+def test_import_a_folder_of_the_public_code(run, tmp_path):
+    user = tmp_path / "old" / "users" / "ann"
+    user.mkdir(parents=True)
+    page = {"user_input": "My parrot is Kiwi.", "agent_response": "Hi Kiwi!", "timestamp": "2024-01-02 10:00:00"}
+    (user / "short_term.json").write_text(json.dumps([page]), "utf-8")
+    counts = document(run("import", "memoryos", "old", "--json"))
+    assert (counts["turns"], counts["users"]) == (2, ["ann"])
+    agent = "default_assistant_profile"
+    hits = document(run("search", "parrot", "--user", "ann", "--agent", agent, "--json"))["hits"]
+    assert "Kiwi" in hits[0]["text"]
+
+
+def test_show_has_the_tiers(run, locomo):
+    run("import", "locomo", str(locomo))
+    shown = document(run("show", "--user", "conv-1", "--json"))
+    assert [page["source_ids"] for page in shown["stm"]] == [["D1:1", "D1:2"], ["D1:3"]]
+    assert shown["segments"] == []
+    assert set(shown["profile"]) == {"user", "agent"}
+    assert "Short-term memory" in run("show", "--user", "conv-1").stdout
+
+
+def test_ask_without_a_model_says_what_to_set(run):
+    run("add", "The boat is called Aurora.")
+    result = run("ask", "What is the boat called?")
+    assert result.returncode == 4
+    assert "MEMORYOS_LLM_MODEL" in result.stderr
+    assert result.stdout == ""
+
+
+def test_the_store_is_named_by_option_or_environment(run, tmp_path):
+    run("add", "one", "--db", "a.db")
+    run("add", "two", MEMORYOS_DB="b.db")
+    run("add", "three")
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["a.db", "b.db", "memoryos.db"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["add", "   "], 2, "empty"),
+        (["add", "x", "--at", "2024-02-03T10:00:00"], 2, "zone"),
+        (["add", "x", "--at", "yesterday"], 2, "ISO 8601"),
+        (["add", "x", "--at", "2999-01-01T00:00:00+00:00"], 2, "future"),
+        (["search", "x"], 2, "does not exist"),
+        (["search", "x", "--db", "missing/deep.db"], 2, "does not exist"),
+        (["add", "x", "--db", "missing/deep.db"], 2, "folder"),
+        (["import", "locomo", "missing.json"], 2, "missing.json"),
+        (["import", "gvd", "missing.json", "--zone", "Mars/Base"], 2, "time zone"),
+        (["add", "x", "--user", ""], 2, "scope.user"),
+        (["search"], 2, "query"),
+        (["fly"], 2, "fly"),
+    ],
+)
+def test_a_mistake_is_told_in_words_with_its_exit_code(run, arguments, code, told):
+    result = run(*arguments)
+    assert result.returncode == code
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_with_json_an_error_is_a_document_too(run):
+    result = run("add", " ", "--json")
+    assert result.returncode == 2
+    assert json.loads(result.stdout)["error"]["type"] == "InvalidInput"
+
+
+def test_a_file_that_is_no_store_is_left_as_it_is(run, tmp_path):
+    other = tmp_path / "notes.db"
+    other.write_text("These are my notes, not a database. " * 50, "utf-8")
+    result = run("add", "x", "--db", "notes.db")
+    assert result.returncode == 1
+    assert "not a MemoryOS store" in result.stderr
+    assert other.read_text("utf-8").startswith("These are my notes")
+
+
+def test_demo_answers_its_six_questions_from_the_right_pages(run):
+    told = document(run("demo", "--json"))
+    assert [question["found_at"] is not None for question in told["questions"]] == [True] * 6
+    assert told["profile"]["user"]["profile"]["name"] == "Nora Feldt"
+    assert all(segment["page_ids"] for segment in told["segments"])
+
+
+def test_demo_shows_tables_on_stdout_and_progress_on_stderr(run):
+    result = run("demo")
+    assert result.returncode == 0
+    assert "The right page is among the 3 shown for 6 of 6 questions." in result.stdout
+    assert "LPM" in result.stderr
+
+
+def test_demo_does_not_mix_with_an_existing_store(run):
+    run("add", "mine", "--db", "mine.db")
+    result = run("demo", "--db", "mine.db")
+    assert result.returncode == 2
+    assert "exists already" in result.stderr
+
+
+def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
+    script = load_script()
+    turns = [turn for session in script.sessions for turn in session]
+    assert len(turns) >= 240  # 120 pages
+    assert len(script.sessions) >= 10
+    assert sum(any("\u4e00" <= char <= "\u9fff" for char in turn.text) for turn in turns) >= 20
+    assert len(script.questions) == 6
+
+
+@pytest.mark.parametrize("command", ["demo", "add", "search", "ask", "show", "stats", "import locomo", "import gvd"])
+def test_every_command_explains_itself_and_speaks_json(run, command):
+    result = run(*command.split(), "--help")
+    assert result.returncode == 0
+    assert "--json" in result.stdout
+    assert "--db" in result.stdout

@@ -1,0 +1,52 @@
+"""The examples of the documents run as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [
+    pytest.param(code, id=f"{document.name}-{number}")
+    for document in DOCUMENTS
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", document.read_text("utf-8"), re.DOTALL), 1)
+]
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_python_example_runs(code, tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip(), "an example that shows nothing explains nothing"
+
+
+def test_the_quick_start_finds_what_it_added(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-c", EXAMPLES[0].values[0]], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert "Lisbon" in result.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_links_between_documents_lead_somewhere(document):
+    targets = re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8"))
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_every_module_of_the_code_tour_exists():
+    tour = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    paths = re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py|(?:[a-z_]+/)+)`", tour)
+    root = ROOT / "src" / "memoryos"
+    assert paths
+    assert [
+        path
+        for path in paths
+        if not (root / path).exists() and not list(root.rglob(path.rstrip("/"))) and not (ROOT / path).exists()
+    ] == []

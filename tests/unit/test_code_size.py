@@ -1,0 +1,28 @@
+"""Functions stay short enough to be read at once."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+LONGEST = 60  # lines
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+def test_no_function_is_longer_than_a_screen():
+    functions = [
+        (path.name, node.name, (node.end_lineno or 0) - node.lineno + 1)
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert len(functions) > 100
+    assert [found for found in functions if found[2] > LONGEST] == []
+
+
+def test_only_the_settings_read_the_environment():
+    readers = [path.name for path in SOURCE.rglob("*.py") if "os.environ" in path.read_text("utf-8")]
+    # minilm sets one variable that keeps onnxruntime from reporting its use over the network.
+    assert readers == ["__init__.py"]
+    assert "ORT_DISABLE_TELEMETRY" in (SOURCE / "memoryos/models/minilm/__init__.py").read_text("utf-8")
