@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from threading import Lock
 
-import rjieba
 from snowballstemmer import stemmer
 
 from memoryos.language.stopwords import FUNCTION_WORDS
@@ -42,7 +41,7 @@ def words(text: str) -> Iterator[str]:
     """The words of `text` in order: lower case, compatibility-normalised, unstemmed."""
     for run in _RUN.finditer(unicodedata.normalize("NFKC", text).lower()):
         if run["han"]:
-            yield from rjieba.cut(run["han"])
+            yield from _cut(run["han"])
         elif run["paired"]:
             yield from _pairs(run["paired"])
         else:
@@ -73,6 +72,12 @@ def is_content(word: str) -> bool:
 def stems(keyword_set: Iterable[str]) -> frozenset[str]:
     """The stems of some words."""
     return frozenset(stem(word) for word in keyword_set)
+
+
+def _cut(run: str) -> list[str]:
+    import rjieba  # here, because its dictionary costs 0.2 s that a memory without Chinese need not pay
+
+    return list(rjieba.cut(run))
 
 
 def _pairs(run: str) -> Iterator[str]:
