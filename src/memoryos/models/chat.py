@@ -146,12 +146,11 @@ def _client(settings: Settings) -> OpenAI:
 
 @contextmanager
 def _mapped_errors() -> Iterator[None]:
-    from httpx import HTTPError
     from openai import OpenAIError
 
     try:
         yield
-    except (OpenAIError, HTTPError, ValueError) as error:  # ValueError: a body that is no JSON
+    except (OpenAIError, ValueError) as error:  # ValueError: a body that is no JSON
         raise ModelError(f"the chat model failed ({type(error).__name__}: {error}); nothing was stored") from error
 
 
