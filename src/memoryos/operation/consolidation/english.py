@@ -17,11 +17,12 @@ from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SH
 _LEAD = re.compile(
     rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
 )
-_TIME = r"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowadays|tonight|tomorrow
+_MONTHS = alternatives(words.MONTHS)
+_TIME = rf"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowadays|tonight|tomorrow
     |last\ \w+|this\ (?:morning|week|month|year|summer|winter|spring|fall|weekend|afternoon)|next\ \w+
     |(?:a|an|one|two|three|four|five|six|\w+teen|\d+|a\ few|a\ couple\ of)\ (?:day|week|month|year)s?\ ago
-    |(?:every|each)\ \w+|(?:in|since)\ \d{4}|(?:in|on)\ (?:January|February|March|April|May|June|July|August
-    |September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)(?:\ \d+)?
+    |(?:every|each)\ \w+|(?:in|since)\ \d{{4}}
+    |(?:in|on)\ (?:{_MONTHS}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)(?:\ \d+)?
     |in\ (?:my\ (?:free|spare)\ time|college|high\ school|the\ (?:mornings?|evenings?))
     |(?:on|over)\ (?:the\ )?weekends?|when\ I\ was\ (?:a\ \w+|young|little|\d+|in\ \w+)|as\ a\ (?:kid|child|teenager)
     ),?\ )?"""
@@ -56,16 +57,14 @@ _I_HAVE = r"(?:I've|I\ have|Ive)\ "
 _HABITS = alternatives(words.HABIT_VERBS)
 _PAST_VERBS = alternatives(words.PAST_VERBS)
 _PARTICIPLES = alternatives(words.PARTICIPLES)
-_GERUNDS = alternatives(words.GERUNDS)
+_GERUNDS = rf"{alternatives(words.GERUNDS)}|getting\ (?=married|divorced|engaged|into|an?\ |my\ )"
 _RELATIONS = alternatives(words.RELATIONS)
 _CIRCUMSTANCES = alternatives(words.CIRCUMSTANCES)
 _DETERMINERS = r"(?:an?|one|two|three|four|five|six|seven|eight|ten|\d+|several|my\ own|no)"
 _FUTURE_DATE = re.compile(
-    r"""\b(?:tomorrow|tonight|next\ \w+|this\ (?:weekend|summer|winter|fall|spring|\w+day|month|year)
-    |in\ (?:January|February
-      |March|April|May|June|July|August|September|October|November|December|\d{4}|(?:a|two|three|\d+)\ (?:days
-      |weeks?|months?))
-      |on\ (?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b""",
+    rf"""\b(?:tomorrow|tonight|next\ (?:week|month|year|summer|winter|spring|fall|\w+day|{_MONTHS})
+    |this\ (?:weekend|summer|winter|fall|spring|\w+day|month|year)|on\ \w+day
+    |in\ (?:{_MONTHS}|\d{{4}}|(?:a|two|three|\d+)\ (?:days|weeks?|months?)))\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 
@@ -108,10 +107,9 @@ _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit
     |wonderful|fun
     |amazing|soft\ spot)\b)"""
 # Objects that only point back at what was said before.
-_NO_POINTER = r"""(?![\w']*'t\b|'|\ (?:it|that|this\ one|them|this|so|up\ on|how|sure|out\ that|by\ it|by\ that
-    |something|some\ great
-    |great|strong|to\ (?:realize|feel|think|see|understand|stay|be)|a\ (?:lot|ton|bit|difference|deep\ breath
-    |break|look)
+_NO_POINTER = r"""(?!'t\b|'|\ (?:it|them|this\ one|that\ (?:[Ii]|we|he|she|they|it|the|there|you|my|this|is|was|one)|so
+    |up\ on|how|sure|out\ that|by\ (?:it|that)|something|(?:some\ )?(?:great|strong)
+    |to\ (?:realize|feel|think|see|understand|stay|be)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
     |my\ (?:best|time|part|true|mind)|the\ (?:time|chance|hang))\b)"""
 _NO_PROGRESS = r"""(?!\ (?:back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
     |pretty|ready|used|hard|with|how|that|a\ lot
@@ -140,8 +138,8 @@ _FACTS = [
         |an?\ {_NO_MOOD})"""
     ),
     _shape(
-        rf"""I\ {_ADVERBS}got\ (?:an?\ (?!chance|feeling|look){_NO_MOOD}|two|three|my\ (?!act|mind|head|hopes)|married
-        |engaged|divorced|promoted|fired|hired|laid\ off|accepted|into\ (?!it|that)|diagnosed)"""
+        rf"""I\ {_ADVERBS}got\ (?:an?\ (?!chance|feeling|look){_NO_MOOD}|two|three|my\ (?!act|mind|head|hopes)
+        |(?=married|engaged|divorced|promoted|fired|hired|laid\ off|accepted|into\ (?!it|that)|diagnosed))"""
     ),
     _shape(r"I\ (?:used\ to|grew\ up)\ (?!it|this|that|think|feel)"),
     _shape(rf"I\ (?:want|wanna|plan|intend|aim)\ (?:to\ )?{_GOALS}\ (?!it|this|that|with|by|there)"),
@@ -252,7 +250,7 @@ def _classified(clause: str) -> tuple[SemanticType, float] | None:
     for shapes, kind, confidence in _SHAPES:
         if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause))):
             return kind, confidence
-    if _PLAN.match(clause) and _FUTURE_DATE.search(clause) and _content_words(clause) >= _CONTENT_WORDS:
+    if (plan := _PLAN.match(clause)) and _FUTURE_DATE.search(clause) and _content_words(clause[plan.end() :]):
         return SemanticType.FACT, PLAIN
     return None
 

@@ -70,7 +70,7 @@ PARTICIPLES = _words(
 )
 GERUNDS = _words(
     """working studying living learning taking training teaching planning preparing volunteering writing building
-    running reading starting attending moving getting raising saving applying organizing pursuing majoring playing doing
+    running reading starting attending moving raising saving applying organizing pursuing majoring playing doing
     painting dating renting expecting recovering researching coaching hosting practicing collecting launching opening
     developing"""
 )
@@ -103,6 +103,7 @@ EMPTY_WORDS = frozenset(
         break look rest same different first such incredible wonderful special important wrong right happy sad excited
         glad proud grateful thankful lucky hope think start started keep tough rough crazy awhile plan plans trying try
         ton memories connections progress difference everybody else together fam guys later interesting strong whole
+        skill hobby another bond team
         i'm im i've ive i'll we're we've we'll
         """
     )

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memoryos.cube import (
+    Behaviour,
+    Descriptive,
+    Fact,
+    MemCube,
+    Origin,
+    Page,
+    ProfileField,
+    Role,
+    SemanticType,
+    Tier,
+    Trait,
+    Turn,
+)
+from memoryos.operation.consolidation.extractor import Finding, RuleExtractor
+from memoryos.scope import Scope
+
+MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+EXTRACTOR = RuleExtractor()
+
+
+def found(text: str, role: Role = Role.USER, speaker: str | None = "小明") -> list[Finding]:
+    descriptive = Descriptive(
+        event_at=MONDAY,
+        recorded_at=MONDAY,
+        updated_at=MONDAY,
+        origin=Origin.USER_INPUT,
+        semantic_type=SemanticType.DIALOGUE,
+    )
+    cube = MemCube(
+        id="p1",
+        scope=Scope(user="xiaoming"),
+        tier=Tier.STM,
+        payload=Page(turns=(Turn(role=role, text=text, speaker=speaker, at=MONDAY),)),
+        descriptive=descriptive,
+        behaviour=Behaviour(last_access=MONDAY),
+    )
+    return EXTRACTOR.extract([cube])
+
+
+def texts(text: str, role: Role = Role.USER, speaker: str | None = "小明") -> list[str]:
+    return [item.payload.text for item in found(text, role, speaker) if isinstance(item.payload, Fact)]
+
+
+def profile(text: str) -> dict[str, str]:
+    return {item.payload.field: item.payload.value for item in found(text) if isinstance(item.payload, ProfileField)}
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("我是一名软件工程师。", "小明是一名软件工程师。"),
+        ("我在北京的一家互联网公司工作。", "小明在北京的一家互联网公司工作。"),
+        ("我姐姐安娜住在波尔图。", "小明的姐姐安娜住在波尔图。"),
+        ("我的妈妈是医生！", "小明的妈妈是医生。"),
+        ("我家的狗叫旺财。", "小明家的狗叫旺财。"),
+        ("我对花生过敏。", "小明对花生过敏。"),
+        ("我不喜欢吃香菜。", "小明不喜欢吃香菜。"),
+        ("我最喜欢的电影是《霸王别姬》。", "小明最喜欢的电影是《霸王别姬》。"),
+        ("我养了两只猫，一只叫小白。", "小明养了两只猫，一只叫小白。"),
+        ("昨天我去了故宫。", "昨天（2023年5月7日）小明去了故宫。"),
+        ("我上周五参加了同学的婚礼。", "小明上周五（2023年5月5日）参加了同学的婚礼。"),
+        ("我打算明年去日本留学。", "小明打算明年（2024年）去日本留学。"),
+        ("我每天早上跑步五公里。", "小明每天早上跑步五公里。"),
+        ("我会弹钢琴。", "小明会弹钢琴。"),
+        ("我毕业于复旦大学", "小明毕业于复旦大学。"),
+        ("我结婚了。", "小明结婚了。"),
+        ("最近我在学吉他。", "最近小明在学吉他。"),
+        ("其实，我讨厌下雨天。", "小明讨厌下雨天。"),
+        ("你好，我对天文很感兴趣。", "小明对天文很感兴趣。"),
+        ("我在Google工作，love 火锅。", "小明在Google工作，love 火锅。"),
+        ("我们去年搬到了深圳。", "小明：“我们去年搬到了深圳。”（2022年）"),
+        ("我养了一只猫，它很爱我。", "小明：“我养了一只猫，它很爱我。”"),
+    ],
+)
+def test_a_durable_statement_becomes_a_fact(said: str, text: str) -> None:
+    assert texts(said) == [text]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "你喜欢什么？",
+        "我住院了吗",
+        "我觉得不错。",
+        "我知道了。",
+        "我也是。",
+        "我很好，谢谢。",
+        "我有点累。",
+        "我爱你。",
+        "我喜欢你的想法。",
+        "我想请你推荐一本书。",
+        "我想知道怎么做饭。",
+        "我有一个问题。",
+        "我希望明天天气好。",
+        "我去了解一下。",
+        "如果我有一套房子，我就养猫。",
+        "我可能有两只猫。",
+        "我是认真的。",
+        "我是昨天到的。",
+        "他说“我喜欢猫”。",
+        "“我喜欢猫。我养了狗。”他说。",
+        "妈妈喜欢猫。",
+        "我们加油吧。",
+    ],
+)
+def test_what_is_not_durable_or_not_about_the_speaker_is_left_out(said: str) -> None:
+    assert texts(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "fields"),
+    [
+        ("我叫李明，今年28岁，住在上海。", {"name": "李明", "birth_year": "about 1995", "location": "上海"}),
+        ("我的名字是王芳。", {"name": "王芳"}),
+        ("你好，我是王小红。", {"name": "王小红"}),
+        ("叫我小明就行。", {"name": "小明"}),
+        ("我叫Tom。", {"name": "Tom"}),
+        ("我是女生。", {"gender": "woman"}),
+        ("作为一个男人，我不怕。", {"gender": "man"}),
+        ("我出生于1995年。", {"birth_year": "1995"}),
+        ("我今年28岁。", {"birth_year": "about 1995"}),
+        ("我的生日是5月3日。", {"birthday": "5月3日"}),
+        ("我是一名软件工程师。", {"occupation": "软件工程师"}),
+        ("我现在住在杭州。", {"location": "杭州"}),
+        ("我在北京生活。", {"location": "北京"}),
+    ],
+)
+def test_profile_fields_are_what_was_said_outright(said: str, fields: dict[str, str]) -> None:
+    assert profile(said) == fields
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "我叫你别来。",
+        "我叫了外卖。",
+        "叫我怎么说呢",
+        "我是认真的。",
+        "我姐姐叫安娜，今年28岁，住在上海。",
+        "我叫什么名字？",
+        "如果我叫李明，你信吗",
+        "我不是医生。",
+        "我住在学校附近。",
+        "我家有三个女生。",
+    ],
+)
+def test_profile_fields_are_not_guessed(said: str) -> None:
+    assert profile(said) == {}
+
+
+def test_a_sentence_that_only_names_the_speaker_is_no_fact() -> None:
+    assert texts("我叫李明。") == []
+
+
+def test_the_quote_is_what_was_said() -> None:
+    [item] = [item for item in found("嗯。其实，我讨厌下雨天！你呢？") if isinstance(item.payload, Fact)]
+    assert item.payload.quote == "我讨厌下雨天！"
+    assert item.semantic_type is SemanticType.PREFERENCE
+
+
+def test_an_assistant_speaks_of_itself_only_in_what_it_is_and_did() -> None:
+    said = "我是您的AI助手。我推荐您看《三体》。我喜欢猫。我可以帮您吗？"
+    assert texts(said, Role.ASSISTANT, None) == ["助手：“我是您的AI助手。”", "助手：“我推荐您看《三体》。”"]
+
+
+def test_a_named_human_in_the_assistants_place_is_read_like_a_user() -> None:
+    assert texts("我喜欢猫。", Role.ASSISTANT, "小红") == ["小红喜欢猫。"]
+
+
+def test_without_a_name_the_role_stands_in() -> None:
+    assert texts("我喜欢猫。", speaker=None) == ["用户喜欢猫。"]
+
+
+@pytest.mark.parametrize(("said", "dimension"), [("请简短一点。", "Conciseness"), ("有什么火锅店？", "Food Interest")])
+def test_cues_show_traits(said: str, dimension: str) -> None:
+    assert [item.payload.dimension for item in found(said) if isinstance(item.payload, Trait)] == [dimension]
+
+
+def test_dislike_shows_no_interest() -> None:
+    assert [item for item in found("火锅太辣，不喜欢。") if isinstance(item.payload, Trait)] == []
