@@ -77,11 +77,11 @@ class OpenAIChat:
         """The whole answer. Raises ModelError when there is none."""
         with _mapped_errors():
             completion: ChatCompletion = self._client.chat.completions.create(**self._request(messages))
-        choices = completion.choices or []
-        text = without_reasoning((choices[0].message.content or "") if choices else "")
-        if not text:
+            text = without_reasoning("".join(choice.message.content or "" for choice in completion.choices[:1]))
+            answer = Answer(text, _usage(completion.usage), completion.model)
+        if not answer.text:
             raise ModelError("the chat model sent an empty answer; nothing was stored")
-        return Answer(text, _usage(completion.usage), completion.model)
+        return answer
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
         """The answer in pieces, as they arrive. Raises ModelError, also after some pieces."""
@@ -150,7 +150,8 @@ def _mapped_errors() -> Iterator[None]:
 
     try:
         yield
-    except (OpenAIError, ValueError) as error:  # ValueError: a body that is no JSON
+    except (OpenAIError, ValueError, AttributeError, TypeError) as error:
+        # The SDK does not check what it gets: a body that is no JSON, or of another shape, shows only when it is used.
         raise ModelError(f"the chat model failed ({type(error).__name__}: {error}); nothing was stored") from error
 
 

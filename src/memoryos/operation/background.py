@@ -30,8 +30,13 @@ class Background:
     def wait(self) -> None:
         """Return when all tasks are done. Raises the first error of one, once."""
         with self._lock:
-            pending, self._pending = self._pending, []
-        errors = [error for future in pending if (error := future.exception())]
+            pending = list(self._pending)
+        for future in pending:
+            future.exception()  # returns when the task is done
+        with self._lock:  # only now: another thread that waits meanwhile must find them too
+            told = [future for future in pending if future in self._pending]
+            self._pending = [future for future in self._pending if future not in told]
+        errors = [error for future in told if (error := future.exception())]
         if errors:
             raise errors[0]
 

@@ -7,22 +7,24 @@ the pages that still support it, or goes as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 
-from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, Trait
+from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Trait
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Vault, Writer
 from memoryos.language.words import keywords, terms
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.chain import chain_summary
-from memoryos.operation.hierarchy.long_term import identity
+from memoryos.operation.hierarchy.long_term import Learned, Lesson, identity
 from memoryos.operation.hierarchy.mid_term import formed, page_of
 from memoryos.operation.ingest import topic_words
 from memoryos.scope import Scope
+
+ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ class Corrector:
         pages = members if cube.kind is Kind.SEGMENT else [cube_id] if cube.kind is Kind.PAGE else []
         if pages and self._persona != self._owner:
             # First what was derived: a crash in between leaves the page, and the user can ask again.
-            with self._vault.write(self._persona) as persona, self._vault.read(self._owner) as reader:
-                self._derive_again(persona, reader, pages, gone=pages)
+            with self._vault.write(self._persona) as persona:
+                self._derive_again(persona, self._of_all_agents, pages, gone=pages)
         with self._vault.write(home) as writer:
-            self._derive_again(writer, writer, pages, gone=pages)
+            self._derive_again(writer, writer.get, pages, gone=pages)
             self._remove(writer, [cube_id, *members], pages)
 
     def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
@@ -58,12 +60,12 @@ class Corrector:
         pages = [cube_id] if cube.kind is Kind.PAGE else []
         with self._vault.write(home) as writer:
             writer.update([Entry(revised, vector, terms(revised.text))], Operation.REVISE)
-            self._derive_again(writer, writer, pages)
+            self._derive_again(writer, writer.get, pages)
             self._refresh(writer, pages, writer.targets(pages, LinkKind.MEMBER_OF))
         if pages and self._persona != self._owner:
-            with self._vault.write(self._persona) as persona, self._vault.read(self._owner) as reader:
-                self._derive_again(persona, reader, pages)
-        return revised
+            with self._vault.write(self._persona) as persona:
+                self._derive_again(persona, self._of_all_agents, pages)
+        return self.find(cube_id)[0]
 
     def find(self, cube_id: str) -> tuple[MemCube, Scope]:
         """A memory of the scope, or of the persona its agents share, and where it lives. Raises NotFound."""
@@ -96,22 +98,54 @@ class Corrector:
         _refresh_chain(writer, pages)
         _refresh_segments(writer, [link.target for link in homes], self.promoter.clock())
 
-    def _derive_again(self, writer: Writer, owner: Reader, pages: Sequence[str], *, gone: Sequence[str] = ()) -> None:
+    def _derive_again(self, writer: Writer, read: ReadCubes, pages: Sequence[str], *, gone: Sequence[str] = ()) -> None:
         """Derive again what in the writer's scope rests on these pages, from the support that still stands."""
         links = writer.sources(pages, LinkKind.DERIVED_FROM)
         derived = list(writer.get(link.source for link in links).values())
         support = {page for cube in derived for page in cube.descriptive.provenance}.difference(gone)
-        evidence = _in_order(owner, support)
+        lessons = self.promoter.lessons(self.promoter.extractor.extract(_in_order(read(support))))
+        stated = [lesson for cube in derived for lesson in self._stated(writer, cube)]
         wanted = {identity(cube.payload) for cube in derived}
-        lessons = self.promoter.lessons(self.promoter.extractor.extract(evidence))
+        subjects = {cube.subject for cube in derived}
+        revised = set(pages).difference(gone)
+        still_true = [
+            lesson
+            for lesson in lessons
+            if identity(lesson.payload) in wanted
+            or (lesson.payload.subject in subjects and not revised.isdisjoint(lesson.pages))
+        ]
         writer.delete([cube.id for cube in derived])
-        still_true = [lesson for lesson in lessons if identity(lesson.payload) in wanted]
-        if still_true:
-            self.promoter.learn(writer, derived[0].scope, still_true)
+        if stated or still_true:
+            self.promoter.learn(writer, derived[0].scope, [*stated, *still_true])
+
+    def _stated(self, writer: Writer, cube: MemCube) -> Iterator[Lesson]:
+        """What was last said of it outright, which no page can take back."""
+        for version in [cube, *reversed(writer.history(cube.id))]:
+            if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
+                is_fact = version.kind is Kind.FACT
+                yield Lesson(
+                    payload=version.payload,
+                    pages=(),
+                    event_at=version.descriptive.event_at,
+                    semantic_type=version.descriptive.semantic_type,
+                    origin=version.descriptive.origin,
+                    vector=self.promoter.embedder.embed([version.text])[0] if is_fact else None,
+                )
+                return
+
+    def _of_all_agents(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        """These pages, whichever agent of the user has them: a shared persona rests on all of them."""
+        wanted = list(ids)
+        found: dict[str, MemCube] = {}
+        for scope in self._vault.owners(self.scope.tenant):
+            if scope.across_agents == self._persona:
+                with self._vault.read(scope) as reader:
+                    found |= reader.get(wanted)
+        return found
 
 
-def _in_order(reader: Reader, ids: Iterable[str]) -> list[MemCube]:
-    return sorted(reader.get(ids).values(), key=lambda cube: (cube.descriptive.event_at, cube.id))
+def _in_order(cubes: Mapping[str, MemCube]) -> list[MemCube]:
+    return sorted(cubes.values(), key=lambda cube: (cube.descriptive.event_at, cube.id))
 
 
 def _refresh_chain(writer: Writer, pages: Sequence[str]) -> None:
@@ -138,7 +172,7 @@ def _refresh_segments(writer: Writer, segments: Iterable[str], now: datetime) ->
         vectors = writer.vectors(ids)
         cube = replace(
             segment,
-            payload=formed(_in_order(writer, ids)),
+            payload=formed(_in_order(writer.get(ids))),
             descriptive=replace(segment.descriptive, updated_at=now),
             behaviour=replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(ids))),
         )

@@ -1,7 +1,8 @@
 """Changes: what one operation does to the vault, gathered in memory and written at its end.
 
 Reading through it shows the vault as it will be. A cube that changes several times in one operation
-is written once, and logged once.
+is written once, and logged once; only a revision of what is not written yet makes us write that first,
+because the history keeps what was written.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Changes:
     def change(self, entry: Entry, operation: Operation) -> None:
         """Store a cube in place of its earlier self; None for vector or terms leaves them as they are."""
         cube_id = entry.cube.id
+        if operation is Operation.REVISE and self._pending(cube_id):
+            self._write()
         if cube_id in self._new:
             self._new[cube_id] = _merged(self._new[cube_id], entry)
         elif cube_id in self._changed:
@@ -79,12 +82,18 @@ class Changes:
 
     def flush(self) -> bool:
         """Write everything; returns whether a job was queued."""
+        self._write()
+        self.writer.enqueue(JobKind.EXTRACT, self._enqueued)
+        return bool(self._enqueued)
+
+    def _write(self) -> None:
         self.writer.insert(list(self._new.values()))
         for operation in Operation:
             self.writer.update([entry for entry, done in self._changed.values() if done is operation], operation)
         self.writer.link(self._links)
-        self.writer.enqueue(JobKind.EXTRACT, self._enqueued)
-        return bool(self._enqueued)
+        self._new.clear()
+        self._changed.clear()
+        self._links.clear()
 
 
 def _merged(earlier: Entry, later: Entry) -> Entry:

@@ -63,6 +63,7 @@ class LongTerm:
             for cube in writer.cubes(kind, tiers=[Tier.LPM])
             if isinstance(cube.payload, Learned)
         }
+        self._heard = {cube.id: frozenset(cube.descriptive.provenance) for cube in self._known.values()}
 
     def learn(self, lessons: Iterable[Lesson]) -> None:
         """Take in what was learned."""
@@ -103,18 +104,23 @@ class LongTerm:
 
     def _support(self, known: MemCube, lesson: Lesson) -> None:
         """Add the lesson's pages to what supports a known memory; a later, different value revises it."""
+        if lesson.pages and self._heard.get(known.id, frozenset()).issuperset(lesson.pages):
+            return  # these pages were read before: the job runs again after a crash
         fresh = [page for page in lesson.pages if page not in known.descriptive.provenance]
         provenance = (*known.descriptive.provenance, *fresh)
         payload = _later(known, lesson, len(provenance))
-        if not fresh and payload == known.payload:
-            return
         revised = payload.text != known.text
+        # What is stated outright stays when the pages go that say it too.
+        origin = lesson.origin if revised or not lesson.pages else known.descriptive.origin
+        if not fresh and payload == known.payload and origin is known.descriptive.origin:
+            return
         cube = replace(
             known,
             payload=payload,
             descriptive=replace(
                 known.descriptive,
                 provenance=provenance,
+                origin=origin,
                 updated_at=self._now,
                 event_at=max(known.descriptive.event_at, lesson.event_at),
             ),

@@ -24,7 +24,9 @@ class Hit:
 
     cube: MemCube
     score: float
-    parts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))  #: what the score is made of
+    parts: Mapping[str, float] = field(
+        default_factory=lambda: MappingProxyType({}), hash=False
+    )  #: what the score is made of
     segment: str | None = None  #: id of the page's segment, when it was found through one
     topic: str = ""  #: keywords of that segment
 

@@ -1,0 +1,142 @@
+"""A chat model that says what the test wrote for it, over real HTTP in the OpenAI API."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close with a reset instead of a goodbye
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One scripted reply; the text is streamed in `pieces` when the client asks for a stream."""
+
+    pieces: tuple[str, ...] = ()
+    status: int = 200
+    body: str | None = None  # sent as it is, instead of a completion
+    delay_seconds: float = 0.0
+    resets_after: int | None = None  # cut the connection after that many pieces
+
+
+def says(*pieces: str) -> Reply:
+    return Reply(pieces)
+
+
+@dataclass
+class ScriptedModel:
+    """The server: what it will say, and what it was asked."""
+
+    replies: deque[Reply] = field(default_factory=deque)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    url: str = ""
+
+    def will(self, *replies: Reply) -> None:
+        self.replies.extend(replies)
+
+    @property
+    def prompt(self) -> str:
+        """All the text of the last request."""
+        return "\n".join(message["content"] for message in self.requests[-1]["messages"])
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    model: ScriptedModel
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.model.requests.append(request)
+        reply = self.model.replies.popleft() if self.model.replies else says("I have nothing more to say.")
+        time.sleep(reply.delay_seconds)
+        try:
+            if reply.body is not None or reply.status != 200:
+                self._send(
+                    reply.status, "application/json", (reply.body or '{"error": {"message": "scripted"}}').encode()
+                )
+            elif request.get("stream"):
+                self._stream(reply)
+            else:
+                self._complete(reply)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client gave up, as some tests want
+
+    def _complete(self, reply: Reply) -> None:
+        if reply.resets_after is not None:
+            self._reset()
+            return
+        message = {"role": "assistant", "content": "".join(reply.pieces)}
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        body = {"id": "x", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
+        self._send(200, "application/json", json.dumps({**body, "usage": usage}).encode())
+
+    def _stream(self, reply: Reply) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        for number, piece in enumerate(reply.pieces):
+            if number == reply.resets_after:
+                self._reset()
+                return
+            delta = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
+            chunk = {
+                "id": "x",
+                "object": "chat.completion.chunk",
+                "created": 1,
+                "model": "scripted",
+                "choices": [delta],
+            }
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+            self.wfile.flush()
+        self.wfile.write(b"data: [DONE]\n\n")
+        self.close_connection = True
+
+    def _reset(self) -> None:
+        self.wfile.flush()
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        self.connection.close()
+        self.close_connection = True
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Keep the test output clean."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A connection that the script cut is no error."""
+
+
+@contextmanager
+def scripted_model() -> Iterator[ScriptedModel]:
+    """Run the server on a free port of the loopback interface."""
+    model = ScriptedModel()
+    handler = type("Handler", (_Handler,), {"model": model})
+    with _Server(("127.0.0.1", 0), handler) as server:
+        model.url = f"http://127.0.0.1:{server.server_port}/v1"
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield model
+        finally:
+            server.shutdown()
+            thread.join()
