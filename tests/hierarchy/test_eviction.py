@@ -1,0 +1,102 @@
+"""MTM overflow: the coldest segment goes to the archive with its pages, and nothing is lost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from memoryos import MemoryOS, Role, Tier, Turn
+
+from .world import AXES, START, World
+
+
+def archived(memory: MemoryOS) -> list[str]:
+    live = {view.cube.id for view in memory.segments()}
+    return [view.keywords[0] for view in memory.segments(archive=True) if view.cube.id not in live]
+
+
+def test_the_coldest_segment_goes(world: World):
+    memory = world.open(short_term_capacity=1, mid_term_capacity=2)
+    memory.add("🍵 tea")
+    memory.add("🍵 tea")
+    memory.add("🚲 bike", at=START - timedelta(days=100))
+    memory.add("🌙 moon")
+    memory.add("🍞 bread")
+    assert archived(memory) == ["bike"]
+
+
+def test_a_visit_saves_a_segment(world: World):
+    memory = world.open(short_term_capacity=1, mid_term_capacity=2)
+    memory.add("🍵 tea")
+    memory.add("🚲 bike")
+    memory.add("🌙 moon")
+    memory.search("🍵", pages=1)
+    memory.add("🍞 bread")
+    assert archived(memory) == ["bike"]
+
+
+def test_cold_is_judged_now_not_when_the_heat_was_gained(world: World):
+    memory = world.open(short_term_capacity=1, mid_term_capacity=2, recency_seconds=60, heat_recency=10)
+    memory.add("🍵 tea")
+    memory.add("🍵 tea")
+    memory.add("🚲 bike")
+    world.clock.advance(days=1)
+    memory.add("🚲 bike", at=START)
+    memory.add("🌙 moon")  # tea and bike both have two old pages; the newer page is fresh
+    memory.search("🍵", pages=1)
+    memory.add("🍞 bread")
+    assert archived(memory) == ["bike"]
+
+
+def test_the_fresh_segment_stays_although_it_is_the_coldest(world: World):
+    memory = world.open(short_term_capacity=1, mid_term_capacity=1)
+    for _ in range(3):
+        memory.add("🍵 tea")
+    memory.add("🚲 bike", at=START - timedelta(days=999))
+    memory.add("🌙 moon")
+    assert archived(memory) == ["tea"]
+    assert [view.keywords[0] for view in memory.segments()] == ["bike"]
+
+
+def test_a_segment_that_awaits_extraction_stays(world: World):
+    memory = world.open(short_term_capacity=1, mid_term_capacity=1)
+    memory.add("🍵 tea", at=START - timedelta(days=999))
+    memory.add("🚲 bike")
+    world.queue()  # tea, with no worker to take it
+    memory.add("🌙 moon")
+    assert archived(memory) == []
+    assert memory.stats().jobs_waiting == 1
+    world.extract()
+    memory.add("🍞 bread")
+    assert sorted(archived(memory)) == ["bike", "tea"]
+
+
+def test_archived_pages_are_found_on_request_only(world: World):
+    memory = world.open(short_term_capacity=1, mid_term_capacity=1)
+    page = memory.add("🍵 茶壶 teapot")
+    memory.add("🚲 bike")
+    memory.add("🌙 moon")
+    for query, strategy in (("🍵", "two_stage"), ("teapot", "lexical"), ("茶壶", "lexical")):
+        search = {"query": query, "strategy": strategy}
+        assert page not in [hit.id for hit in memory.search(**search).hits]
+        hit = next(hit for hit in memory.search(**search, archive=True).hits if hit.id == page)
+        assert hit.cube.tier is Tier.ARCHIVE
+        assert hit.segment
+
+
+def test_nothing_is_lost(world: World):
+    memory = world.open(short_term_capacity=2, mid_term_capacity=3)
+    ids = [memory.add(f"{AXES[number % len(AXES)]} word{number}") for number in range(30)]
+    stats = memory.stats()
+    assert [page.id for page in memory.pages()] == ids
+    assert stats.stm_pages + stats.mtm_pages + stats.archived_pages == 30
+    assert stats.mtm_segments == 3
+    assert stats.archived_segments > 0
+    members = [page for view in memory.segments(archive=True) for page in view.page_ids]
+    assert sorted(members) == sorted(ids[:-2])
+
+
+def test_one_transaction_can_evict_many(world: World):
+    memory = world.open(short_term_capacity=1, mid_term_capacity=2)
+    memory.add_many([Turn(role=Role.USER, text=f"{symbol} word{index}") for index, symbol in enumerate(AXES)])
+    assert (memory.stats().mtm_segments, memory.stats().archived_segments) == (2, 7)
+    assert memory.stats().archived_pages == 7

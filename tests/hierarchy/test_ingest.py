@@ -1,0 +1,181 @@
+"""What add and search accept; what they refuse names the field and leaves the store as it was."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from memoryos import Attachment, MemoryOS, Role, Scope, Turn
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.operation.ingest import paginate
+
+from .world import START, World, texts
+
+LONG = "x" * 1_000_000
+
+BAD_ADDS = [
+    ({}, "query"),
+    ({"query": ""}, "text"),
+    ({"query": " \n\t　"}, "text"),
+    ({"response": ""}, "text"),
+    ({"query": "ok", "response": "  "}, "text"),
+    ({"query": LONG}, "text"),
+    ({"query": "a\x00b"}, "text"),
+    ({"query": "a\ud800b"}, "text"),
+    ({"response": "\udfff"}, "text"),
+    ({"query": 5}, "query"),
+    ({"query": b"tea"}, "query"),
+    ({"query": ["tea"]}, "query"),
+    ({"response": {}}, "response"),
+    ({"query": "ok", "at": datetime(2026, 1, 1)}, "at"),
+    ({"query": "ok", "at": "2026-01-01T10:00:00"}, "at"),
+    ({"query": "ok", "at": "yesterday"}, "at"),
+    ({"query": "ok", "at": "昨天"}, "at"),
+    ({"query": "ok", "at": ""}, "at"),
+    ({"query": "ok", "at": 1_700_000_000}, "at"),
+    ({"query": "ok", "at": START + timedelta(minutes=6)}, "at"),
+    ({"query": "ok", "at": "9999-12-31T23:59:59-12:00"}, "at"),
+    ({"query": "ok", "tags": [""]}, "tags"),
+    ({"query": "ok", "tags": [5]}, "tags"),
+    ({"query": "ok", "attachments": [Attachment(caption=" ")]}, "caption"),
+    ({"query": "ok", "attachments": [Attachment(caption="cat", uri="\x00")]}, "uri"),
+]
+
+BAD_SEARCHES = [
+    ({"query": ""}, "query"),
+    ({"query": " "}, "query"),
+    ({"query": None}, "query"),
+    ({"query": 5}, "query"),
+    ({"query": LONG}, "query"),
+    ({"query": "a\x00"}, "query"),
+    ({"query": "\ud800"}, "query"),
+    ({"query": "ok", "strategy": "psychic"}, "strategy"),
+    ({"query": "ok", "strategy": None}, "strategy"),
+    ({"query": "ok", "pages": 0}, "pages"),
+    ({"query": "ok", "pages": -1}, "pages"),
+    ({"query": "ok", "pages": "3"}, "pages"),
+]
+
+
+@pytest.fixture
+def memory(world: World) -> MemoryOS:
+    memory = world.open(short_term_capacity=1)
+    memory.add("🍵 tea")
+    memory.add("🚲 bike")
+    return memory
+
+
+def name_of(case: object) -> str:
+    return str(case)[:40].encode("ascii", "backslashreplace").decode()
+
+
+@pytest.mark.parametrize(("call", "field"), BAD_ADDS, ids=name_of)
+def test_a_bad_add_names_the_field_and_stores_nothing(memory: MemoryOS, call, field):
+    before = (memory.pages(), memory.events())
+    with pytest.raises(InvalidInput) as caught:
+        memory.add(**call)
+    assert caught.value.field.split(".")[-1] == field
+    assert field in str(caught.value)
+    assert (memory.pages(), memory.events()) == before
+
+
+@pytest.mark.parametrize(("call", "field"), BAD_SEARCHES, ids=name_of)
+def test_a_bad_search_names_the_field(memory: MemoryOS, call, field):
+    before = memory.events()
+    with pytest.raises(InvalidInput) as caught:
+        memory.search(**call)
+    assert caught.value.field == field
+    assert memory.events() == before
+
+
+def test_an_unknown_argument_is_refused(memory: MemoryOS):
+    with pytest.raises(TypeError, match="timestamp"):
+        memory.add("ok", timestamp="2026-01-01")
+    with pytest.raises(TypeError, match="top_k"):
+        memory.search("ok", top_k=3)
+    assert len(memory.pages()) == 2
+
+
+@pytest.mark.parametrize("tokens", [0, -5, "many", 1.5])
+def test_a_bad_budget_names_the_field(memory: MemoryOS, tokens):
+    with pytest.raises(InvalidInput) as caught:
+        memory.context("tea", tokens=tokens)
+    assert caught.value.field == "tokens"
+
+
+@pytest.mark.parametrize("unknown", ["", "nope", "'; DROP TABLE cubes; --", "../../etc"])
+def test_an_unknown_id_is_not_found(memory: MemoryOS, unknown):
+    for call in (memory.get, memory.history, memory.delete, lambda cube_id: memory.update(cube_id, "new")):
+        with pytest.raises(NotFound):
+            call(unknown)
+    assert len(memory.pages()) == 2
+
+
+def test_one_bad_turn_refuses_the_whole_dialogue(memory: MemoryOS):
+    turns = [Turn(role=Role.USER, text="fine"), Turn(role=Role.ASSISTANT, text=" "), Turn(role=Role.USER, text="fine")]
+    with pytest.raises(InvalidInput) as caught:
+        memory.add_many(turns)
+    assert caught.value.field == "turns[1].text"
+    assert len(memory.pages()) == 2
+
+
+def test_a_memory_without_a_user_asks_for_one(world: World):
+    memory = world.open(scope=None)
+    with pytest.raises(InvalidInput) as caught:
+        memory.add("ok")
+    assert caught.value.field == "scope"
+    assert memory.scopes() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 100_000, "ok" * 9 + "!", "🍵", "e\u0301", "'; DROP TABLE cubes; --", "a\u202eb", "茶" * 9000, "\ufeffx"],
+)
+def test_unusual_text_comes_back_as_it_was(memory: MemoryOS, text):
+    page = memory.add(text, "fine")
+    memory.add("next")
+    assert memory.get(page).payload.turns[0].text == text
+    memory.search(text[:1000])
+    memory.search(text[:1000], strategy="lexical")
+
+
+def test_a_time_with_any_zone_is_kept_as_that_moment(memory: MemoryOS):
+    page = memory.add("ok", at="2026-01-01T08:00:00+08:00")
+    assert memory.get(page).descriptive.event_at.isoformat() == "2026-01-01T00:00:00+00:00"
+
+
+def test_a_clock_slightly_ahead_is_forgiven(memory: MemoryOS):
+    memory.add("ok", at=START + timedelta(minutes=4))
+    assert len(memory.pages()) == 3
+
+
+@pytest.mark.parametrize("user", ["../../x", "'; DROP TABLE cubes; --", "用户/一", "a" * 256])
+def test_any_visible_user_id_is_just_a_name(world: World, user):
+    memory = world.open(scope=Scope(user=user))
+    memory.add("🍵 mine")
+    assert texts(memory.pages()) == ["🍵 mine"]
+    assert memory.scopes() == [Scope(user=user)]
+    assert {path.name.split("-")[0] for path in world.folder.iterdir()} <= {"memory.db"}
+
+
+def turns(spelled: str) -> list[Turn]:
+    role = {"u": Role.USER, "a": Role.ASSISTANT, "s": Role.SYSTEM, "t": Role.TOOL}
+    return [Turn(role=role[letter], text=f"{index}") for index, letter in enumerate(spelled)]
+
+
+@pytest.mark.parametrize(
+    ("dialogue", "pages"),
+    [
+        ("uaua", ["ua", "ua"]),
+        ("uua", ["u", "ua"]),
+        ("auaa", ["a", "ua", "a"]),
+        ("sutta", ["sutta"]),
+        ("uatua", ["uat", "ua"]),
+        ("", []),
+    ],
+)
+def test_turns_become_pages_of_one_exchange(dialogue, pages):
+    found = paginate(turns(dialogue))
+    assert ["".join(turn.role.value[0] for turn in page.turns) for page in found] == pages
+    assert [turn.text for page in found for turn in page.turns] == [str(index) for index in range(len(dialogue))]

@@ -1,0 +1,119 @@
+"""Visits: searches count them, and write them in batches with the next write."""
+
+from __future__ import annotations
+
+from memoryos import MemoryOS, Tier
+from memoryos.infrastructure.vault.contract import Operation
+from memoryos.operation.recall.visits import FLUSH_AT, VisitLog
+
+from .world import ANN, START, World
+
+
+def filled(world: World) -> MemoryOS:
+    memory = world.open(short_term_capacity=1, heat_threshold=1000)
+    for text in ("🍵 tea one", "🍵 tea two", "🍵🚲 bike trip", "🚲 bike", "end"):
+        memory.add(text)
+    return memory
+
+
+def visits(memory: MemoryOS) -> dict[str, int]:
+    return {view.cube.id: view.cube.behaviour.visits for view in memory.segments()}
+
+
+def test_a_segment_gets_one_visit_for_a_search_however_many_pages(world: World):
+    memory = filled(world)
+    segment = memory.search("🍵", pages=2).hits[0].segment
+    memory.close()
+    again = world.open()
+    assert visits(again)[segment] == 1
+    assert sorted(visits(again).values()) == [0, 1]
+
+
+def test_a_segment_whose_pages_were_not_returned_gets_none(world: World):
+    memory = filled(world)
+    hit = next(hit for hit in memory.search("🍵🍵🍵🚲", pages=1).hits if hit.segment)
+    memory.consolidate()
+    assert [segment for segment, count in visits(memory).items() if count] == [hit.segment]
+
+
+def test_returned_pages_are_visited(world: World):
+    memory = filled(world)
+    returned = {hit.id for hit in memory.search("🍵", pages=2).hits}
+    memory.close()
+    assert {page.id for page in world.open().pages() if page.behaviour.visits} == returned
+
+
+def test_a_visit_moves_the_last_access(world: World):
+    memory = filled(world)
+    world.clock.advance(days=3)
+    memory.search("🍵", pages=2)
+    memory.close()
+    segment = max(world.open().segments(), key=lambda view: view.cube.behaviour.visits)
+    assert segment.cube.behaviour.last_access == world.clock()
+    assert segment.cube.behaviour.last_access > START
+
+
+def test_a_search_writes_nothing(world: World):
+    memory = filled(world)
+    before = memory.events()
+    for _ in range(5):
+        memory.search("🍵")
+        memory.context("🚲")
+        memory.search("tea", strategy="lexical")
+    assert memory.events() == before
+
+
+def test_visits_are_written_together_with_the_next_write(world: World):
+    memory = filled(world)
+    for _ in range(3):
+        memory.search("🍵", pages=2)
+    last = memory.events()[-1].sequence
+    memory.add("🌙 moon")
+    written = [event for event in memory.events(after=last) if event.operation is Operation.VISIT]
+    assert len({event.cube_id for event in written}) == len(written)
+    assert max(visits(memory).values()) == 3
+
+
+def test_many_visits_are_written_without_waiting(world: World):
+    memory = world.open(short_term_capacity=FLUSH_AT + 5)
+    for number in range(FLUSH_AT + 5):
+        memory.add(f"🍵 {number}")
+    before = len(memory.events())
+    memory.search("🍵")
+    assert len(memory.events()) == before + FLUSH_AT + 5
+
+
+def test_visits_of_a_page_deleted_meanwhile_are_dropped(world: World):
+    memory = filled(world)
+    page = memory.search("🍵", pages=1).hits[0].id
+    memory.delete(page)
+    memory.close()
+    assert page not in [left.id for left in world.open().pages()]
+
+
+def test_visited_pages_keep_their_content(world: World):
+    memory = filled(world)
+    before = [(page.id, page.payload, page.tier) for page in memory.pages()]
+    memory.search("🍵🚲")
+    memory.close()
+    assert [(page.id, page.payload, page.tier) for page in world.open().pages()] == before
+
+
+def test_a_visit_to_the_archive_leaves_it_there(world: World):
+    memory = world.open(short_term_capacity=1, mid_term_capacity=1)
+    for text in ("🍵 tea", "🚲 bike", "🌙 moon"):
+        memory.add(text)
+    memory.search("🍵", archive=True)
+    memory.consolidate()
+    (page,) = memory.pages(tier=Tier.ARCHIVE)
+    assert page.behaviour.visits == 1
+
+
+def test_the_log_is_kept_by_owner_and_taken_once():
+    log = VisitLog()
+    other = ANN.__class__(user="bob")
+    log.record(ANN, ["a", "b"], START)
+    log.record(other, ["a"], START)
+    assert log.take(ANN) == {"a": (1, START), "b": (1, START)}
+    assert log.take(ANN) == {}
+    assert log.owners() == [other]

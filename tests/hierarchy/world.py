@@ -1,0 +1,145 @@
+"""A memory with an embedder and a clock that make every number exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos import MemoryOS, Scope, load_settings
+from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait
+from memoryos.infrastructure.vault.contract import Link, LinkKind
+from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.operation.consolidation.extractor import Extractor, Finding
+from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.hierarchy.paging import Pager
+from memoryos.operation.hierarchy.trait import graded
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ANN = Scope(user="ann")
+
+# One axis each. No letters, so they are never keywords: cosine and Jaccard can be set apart from each other.
+AXES = "🍵🚲🌙🍞🚂🎲🌧🎵🐈📐"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, **delta: float) -> None:
+        self.now += timedelta(**delta)
+
+
+class Symbols:
+    """How often each symbol occurs, at unit length: "🍵🍵🍵🚲🚲🚲🚲" is (0.6, 0.8, 0, ...)."""
+
+    name = "symbols-v1"
+    dim = len(AXES) + 1
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(-1, self.dim)
+
+    def _vector(self, text: str) -> NDArray[np.float64]:
+        counts = np.array([*(text.count(symbol) for symbol in AXES), 0], dtype=float)
+        if not counts.any():
+            counts[-1] = 1  # a text without a symbol
+        return counts / np.linalg.norm(counts)
+
+
+class LineExtractor:
+    """Reads "fact: ...", "trait: ..." and "field=value" lines of the user, and "fact: ..." lines of the agent."""
+
+    name = "lines"
+
+    def extract(self, pages: Sequence[MemCube]) -> list[Finding]:
+        found: dict[tuple[Subject, str], Finding] = {}
+        for page in pages:
+            assert isinstance(page.payload, Page)
+            for turn in page.payload.turns:
+                subject = Subject.USER if turn.role is Role.USER else Subject.AGENT
+                for line in turn.text.splitlines():
+                    known = found.get((subject, line))
+                    pages_of = (*(known.pages if known else ()), page.id)
+                    if finding := self._read(line, subject, pages_of, page.descriptive.event_at):
+                        found[subject, line] = finding
+        return list(found.values())
+
+    def _read(self, line: str, subject: Subject, pages: tuple[str, ...], at: datetime) -> Finding | None:
+        if line.startswith("fact: "):
+            return Finding(Fact(subject=subject, text=line[6:]), pages, at, SemanticType.FACT)
+        if line.startswith("trait: "):
+            level, confidence = graded(len(pages))
+            trait = Trait(subject=subject, dimension=line[7:], level=level, reason="said so", confidence=confidence)
+            return Finding(trait, pages, at, SemanticType.TRAIT)
+        if "=" in line:
+            field, value = line.split("=", 1)
+            return Finding(ProfileField(subject=subject, field=field, value=value), pages, at, SemanticType.PROFILE)
+        return None
+
+
+class World:
+    """Opens memories on files in one folder, and closes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clock = Clock()
+        self.embedder = Symbols()
+        self.vault: SqliteVault  # of the memory opened last
+        self._opened: list[MemoryOS] = []
+
+    def open(self, path: str = "memory.db", *, scope: Scope = ANN, **settings: object) -> MemoryOS:
+        self.settings = load_settings(**settings)
+        self.vault = SqliteVault(
+            self.folder / path, embedder=self.embedder.name, clock=self.clock, busy_timeout_seconds=5
+        )
+        memory = MemoryOS(self.vault, self.embedder, scope=scope, settings=self.settings, clock=self.clock)
+        self._opened.append(memory)
+        return memory
+
+    def close(self) -> None:
+        for memory in self._opened:
+            memory.close()
+
+    def promoter(self, extractor: Extractor) -> Promoter:
+        return Promoter(self.vault, self.embedder, extractor, self.settings, self.clock)
+
+    def queue(self, scope: Scope = ANN) -> None:
+        """Ask for the extraction of every segment with new pages, without running it."""
+        with self.vault.write(scope) as writer:
+            pager = Pager(writer, self.settings, self.clock())
+            pager.promote_all()
+            pager.flush()
+
+    def extract(self, extractor: Extractor | None = None, scope: Scope = ANN) -> int:
+        """Queue and run; returns how many jobs succeeded."""
+        self.queue(scope)
+        return self.promoter(extractor or LineExtractor()).run_all(scope)
+
+    def vectors(self, *ids: str) -> list[NDArray[np.float32]]:
+        with self.vault.read(ANN) as reader:
+            found = reader.vectors(ids)
+        return [found[cube_id] for cube_id in ids]
+
+    def chain(self, page_id: str) -> list[str]:
+        """The page that this one continues."""
+        with self.vault.read(ANN) as reader:
+            return [link.target for link in reader.targets([page_id], LinkKind.CHAIN)]
+
+    def links(self, kind: LinkKind, *sources: str, scope: Scope = ANN) -> list[Link]:
+        with self.vault.read(scope) as reader:
+            return reader.targets(sources, kind)
+
+    def cubes(self, kind: Kind, *tiers: object, scope: Scope = ANN) -> list[MemCube]:
+        with self.vault.read(scope) as reader:
+            return reader.cubes(kind, tiers=tiers)  # type: ignore[arg-type]
+
+
+def texts(cubes: Sequence[MemCube]) -> list[str]:
+    """The words of the first turn of each page, or the text of any other cube."""
+    return [cube.payload.turns[0].words if isinstance(cube.payload, Page) else cube.text for cube in cubes]
