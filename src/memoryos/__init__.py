@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from memoryos.async_memory import AsyncMemoryOS
 from memoryos.compat import Memoryos
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Role, Subject, Tier, Turn
 from memoryos.errors import MemoryOSError
-from memoryos.memory import AsyncMemoryOS, MemoryOS
+from memoryos.memory import MemoryOS
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.scope import Scope
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryos.config import load_settings
-from memoryos.cube import MemCube, Role
+from memoryos.cube import Kind, MemCube, Role
 from memoryos.errors import InvalidInput
 from memoryos.importers.load import load_legacy
 from memoryos.importers.memoryos_folder import list_users, read_folder
@@ -70,7 +70,11 @@ class Memoryos:
         self.assistant_id = assistant_id
         self.memory = MemoryOS.open(folder / DATABASE, user=user_id, agent=assistant_id, settings=settings)
         self.retriever = Retriever(self.memory, user_id, assistant_id)
-        self._import_once(folder)
+        try:
+            self._import_once(folder)
+        except BaseException:
+            self.memory.close()
+            raise
 
     def add_memory(
         self,
@@ -130,11 +134,16 @@ class Memoryos:
         self.memory.close()
 
     def _import_once(self, folder: Path) -> None:
-        if self.memory.events(limit=1) or not any((folder / name).is_dir() for name in ("users", "assistants")):
+        if not any((folder / name).is_dir() for name in ("users", "assistants")):
+            return
+        known = {event.kind for event in self.memory.events()}
+        if Kind.PAGE in known:  # load_legacy adds the pages last, in one transaction: the import was complete
             return
         zone = datetime.now(UTC).astimezone().tzinfo or UTC  # that code's timestamps are local time
         legacy = read_folder(folder, user=self.user_id, assistant=self.assistant_id, zone=zone)
-        load_legacy(self.memory, legacy, shared_assistant=len(list_users(folder)) > 1)
+        if legacy.pages or not known:
+            is_shared = list_users(folder) != (self.user_id,)
+            load_legacy(self.memory, legacy, shared_assistant=is_shared)
 
 
 class Retriever:

@@ -1,22 +1,21 @@
 """MemoryOS: the object users hold; one short method per operation, like a table of system calls.
 
-One instance serves many scopes and threads. `AsyncMemoryOS` is the same, awaited.
+One instance serves many scopes and threads. `AsyncMemoryOS` (`async_memory.py`) is the same, awaited.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Self
 
+from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import InvalidInput, ModelError
+from memoryos.errors import ModelError
 from memoryos.infrastructure.vault.contract import Event, Job, JobState, Reader, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
@@ -95,7 +94,7 @@ class MemoryOS:
             scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
         embedder = embedder or load_embedder(settings.embedder)
         vault = SqliteVault(
-            _checked_path(path),
+            arguments.store_path(path),
             embedder=embedder.name,
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
@@ -119,7 +118,9 @@ class MemoryOS:
         `at` is when it was said (now, when left out); attachments belong to the query, or to the
         response when there is no query. Durable when it returns.
         """
-        turns = ingest.turns_of(query, response, at=at, attachments=tuple(attachments), now=self._clock())
+        items = arguments.sequence("attachments", attachments, Attachment)
+        limit = self.settings.max_text_chars
+        turns = ingest.turns_of(query, response, at=at, attachments=items, now=self._clock(), limit=limit)
         return self.add_many(turns, tags=tags, scope=scope)[0]
 
     def add_many(
@@ -136,9 +137,10 @@ class MemoryOS:
         now = self._clock()
         limit = self.settings.max_text_chars
         checked = [
-            ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]") for index, turn in enumerate(turns)
+            ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]")
+            for index, turn in enumerate(arguments.sequence("turns", turns, Turn))
         ]
-        labels = tuple(checked_text("tags", tag, limit=256) for tag in tags)
+        labels = arguments.tags(tags)
         cubes = [
             ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(checked)
         ]
@@ -156,11 +158,13 @@ class MemoryOS:
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER, scope: Scope | None = None) -> MemCube:
         """Correct a memory; its old words stay in the history. For a page, `role` names the turn."""
         checked = checked_text("text", text, limit=self.settings.max_text_chars)
-        return self._corrector(scope).revise(cube_id, checked, role=role)
+        return self._corrector(scope).revise(
+            arguments.cube_id(cube_id), checked, role=arguments.one_of("role", role, Role)
+        )
 
     def delete(self, cube_id: str, *, scope: Scope | None = None) -> None:
         """Remove a memory and what was derived from it alone; a segment goes with its pages."""
-        self._corrector(scope).delete(cube_id)
+        self._corrector(scope).delete(arguments.cube_id(cube_id))
 
     def add_fact(
         self,
@@ -176,8 +180,9 @@ class MemoryOS:
         now = self._clock()
         said_at = now if at is None else parse_moment("at", at, now=now)
         checked = checked_text("text", text, limit=self.settings.max_text_chars)
+        about = arguments.one_of("subject", subject, Subject)
         vector = self._embedder.embed([checked])[0]
-        self._learn(owner, stated_fact(checked, vector, subject=subject, at=said_at, origin=origin))
+        self._learn(owner, stated_fact(checked, vector, subject=about, at=said_at, origin=origin))
 
     def set_profile(
         self,
@@ -189,7 +194,8 @@ class MemoryOS:
         scope: Scope | None = None,
     ) -> None:
         """State a static field of a persona, such as the agent's role or the user's name."""
-        lesson = stated_field(field, value, subject=subject, at=self._clock(), origin=origin)
+        about = arguments.one_of("subject", subject, Subject)
+        lesson = stated_field(field, value, subject=about, at=self._clock(), origin=origin)
         self._learn(self._scope_of(scope), lesson)
 
     def consolidate(self, *, scope: Scope | None = None) -> None:
@@ -217,7 +223,11 @@ class MemoryOS:
         """What the three tiers hold for a question; `archive` searches evicted memory too."""
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
-        search = Search(_strategy(strategy), _positive("pages", pages, self.settings.recall_pages), archive)
+        search = Search(
+            arguments.one_of("strategy", strategy, Strategy),
+            arguments.positive("pages", pages, self.settings.recall_pages),
+            archive,
+        )
         self._turns.wait()  # what was answered a moment ago is part of the memory
         question = Question(text, self._embedder.embed([text])[0])
         with self._vault.read(owner) as reader:
@@ -236,7 +246,7 @@ class MemoryOS:
         scope: Scope | None = None,
     ) -> Context:
         """What is worth telling a model about a question, as text of at most `tokens` tokens."""
-        budget = _positive("tokens", tokens, self.settings.context_tokens)
+        budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         return pack(self.search(query, strategy=strategy, archive=archive, scope=scope), budget, count_tokens)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:
@@ -257,11 +267,11 @@ class MemoryOS:
 
     def get(self, cube_id: str, *, scope: Scope | None = None) -> MemCube:
         """A memory by its id. Raises NotFound."""
-        return self._corrector(scope).find(cube_id)[0]
+        return self._corrector(scope).find(arguments.cube_id(cube_id))[0]
 
     def history(self, cube_id: str, *, scope: Scope | None = None) -> list[MemCube]:
         """The versions of a memory, oldest first, the present one last. Raises NotFound."""
-        cube, home = self._corrector(scope).find(cube_id)
+        cube, home = self._corrector(scope).find(arguments.cube_id(cube_id))
         with self._vault.read(home) as reader:
             return [*reader.history(cube_id), cube]
 
@@ -276,7 +286,7 @@ class MemoryOS:
         """The dialogue pages of a tier (all when none is named), oldest first."""
         self._turns.wait()
         with self._vault.read(self._scope_of(scope)) as reader:
-            return reader.cubes(Kind.PAGE, tiers=[tier] if tier else [])
+            return reader.cubes(Kind.PAGE, tiers=[arguments.one_of("tier", tier, Tier)] if tier else [])
 
     def segments(self, *, archive: bool = False, scope: Scope | None = None) -> list[SegmentView]:
         """The segments with their heat at this moment, hottest first."""
@@ -334,10 +344,7 @@ class MemoryOS:
     # Parts of the above
 
     def _scope_of(self, scope: Scope | None) -> Scope:
-        found = scope or self._scope
-        if found is None:
-            raise InvalidInput("scope", "no user was named", "Pass user= to MemoryOS.open, or scope=Scope(user=...)")
-        return found
+        return arguments.scope(scope or self._scope)
 
     def _learn(self, owner: Scope, lesson: Lesson) -> None:
         is_user = lesson.payload.subject is Subject.USER
@@ -392,93 +399,3 @@ class MemoryOS:
             has_work = pager.flush()
         if has_work:
             self._jobs.submit(lambda: self._run_jobs(owner))
-
-
-def _checked_path(path: str | Path) -> Path:
-    if not isinstance(path, str | Path) or not str(path).strip() or "\x00" in str(path):
-        raise InvalidInput("path", "is not a file name", "Pass e.g. 'memory.db'")
-    if str(path) == ":memory:":
-        raise InvalidInput("path", "in-memory stores are not supported", "Pass a file, e.g. in tempfile.mkdtemp()")
-    return Path(path).expanduser()
-
-
-def _strategy(value: Strategy | str) -> Strategy:
-    try:
-        return Strategy(value)
-    except ValueError:
-        known = ", ".join(strategy.value for strategy in Strategy)
-        raise InvalidInput("strategy", f"{value!r} is unknown", f"Use one of: {known}") from None
-
-
-def _positive(field: str, value: int | None, default: int) -> int:
-    if value is None:
-        return default
-    if not isinstance(value, int) or value < 1:
-        raise InvalidInput(field, f"{value!r} is not a positive number", "Pass 1 or more")
-    return value
-
-
-_Params = ParamSpec("_Params")
-_Result = TypeVar("_Result")
-
-
-def _awaited(
-    method: Callable[Concatenate[MemoryOS, _Params], _Result],
-) -> Callable[Concatenate[AsyncMemoryOS, _Params], Coroutine[Any, Any, _Result]]:
-    """The method as a coroutine that runs it in a thread."""
-
-    @wraps(method)
-    async def call(self: AsyncMemoryOS, *args: _Params.args, **kwargs: _Params.kwargs) -> _Result:
-        return await asyncio.to_thread(method, self.memory, *args, **kwargs)
-
-    return cast("Callable[Concatenate[AsyncMemoryOS, _Params], Coroutine[Any, Any, _Result]]", call)
-
-
-class AsyncMemoryOS:
-    """The same operations, awaited; each runs in a thread, so the event loop stays free."""
-
-    def __init__(self, memory: MemoryOS) -> None:
-        self.memory = memory
-
-    @classmethod
-    async def open(cls, path: str | Path, *, user: str | None = None, settings: Settings | None = None) -> Self:
-        """Like `MemoryOS.open`; for its other arguments, pass AsyncMemoryOS(MemoryOS.open(...))."""
-        return cls(await asyncio.to_thread(MemoryOS.open, path, user=user, settings=settings))
-
-    add = _awaited(MemoryOS.add)
-    add_many = _awaited(MemoryOS.add_many)
-    update = _awaited(MemoryOS.update)
-    delete = _awaited(MemoryOS.delete)
-    add_fact = _awaited(MemoryOS.add_fact)
-    set_profile = _awaited(MemoryOS.set_profile)
-    consolidate = _awaited(MemoryOS.consolidate)
-    search = _awaited(MemoryOS.search)
-    context = _awaited(MemoryOS.context)
-    respond = _awaited(MemoryOS.respond)
-    get = _awaited(MemoryOS.get)
-    history = _awaited(MemoryOS.history)
-    profile = _awaited(MemoryOS.profile)
-    pages = _awaited(MemoryOS.pages)
-    segments = _awaited(MemoryOS.segments)
-    events = _awaited(MemoryOS.events)
-    jobs = _awaited(MemoryOS.jobs)
-    stats = _awaited(MemoryOS.stats)
-    scopes = _awaited(MemoryOS.scopes)
-    wait = _awaited(MemoryOS.wait)
-    close = _awaited(MemoryOS.close)
-
-    async def respond_stream(
-        self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None
-    ) -> AsyncIterator[str]:
-        """Like `MemoryOS.respond_stream`."""
-        pieces = await asyncio.to_thread(self.memory.respond_stream, query, role=role, scope=scope)
-        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-            yield piece
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()

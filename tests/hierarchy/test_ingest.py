@@ -16,14 +16,14 @@ LONG = "x" * 1_000_000
 
 BAD_ADDS = [
     ({}, "query"),
-    ({"query": ""}, "text"),
-    ({"query": " \n\t　"}, "text"),
-    ({"response": ""}, "text"),
-    ({"query": "ok", "response": "  "}, "text"),
-    ({"query": LONG}, "text"),
-    ({"query": "a\x00b"}, "text"),
-    ({"query": "a\ud800b"}, "text"),
-    ({"response": "\udfff"}, "text"),
+    ({"query": ""}, "query"),
+    ({"query": " \n\t　"}, "query"),
+    ({"response": ""}, "response"),
+    ({"query": "ok", "response": "  "}, "response"),
+    ({"query": LONG}, "query"),
+    ({"query": "a\x00b"}, "query"),
+    ({"query": "a\ud800b"}, "query"),
+    ({"response": "\udfff"}, "response"),
     ({"query": 5}, "query"),
     ({"query": b"tea"}, "query"),
     ({"query": ["tea"]}, "query"),
@@ -38,6 +38,11 @@ BAD_ADDS = [
     ({"query": "ok", "at": "9999-12-31T23:59:59-12:00"}, "at"),
     ({"query": "ok", "tags": [""]}, "tags"),
     ({"query": "ok", "tags": [5]}, "tags"),
+    ({"query": "ok", "tags": "abc"}, "tags"),
+    ({"query": "ok", "tags": 5}, "tags"),
+    ({"query": "ok", "attachments": "abc"}, "attachments"),
+    ({"query": "ok", "attachments": [5]}, "attachments[0]"),
+    ({"query": "ok", "scope": "bob"}, "scope"),
     ({"query": "ok", "attachments": [Attachment(caption=" ")]}, "caption"),
     ({"query": "ok", "attachments": [Attachment(caption="cat", uri="\x00")]}, "uri"),
 ]
@@ -55,6 +60,8 @@ BAD_SEARCHES = [
     ({"query": "ok", "pages": 0}, "pages"),
     ({"query": "ok", "pages": -1}, "pages"),
     ({"query": "ok", "pages": "3"}, "pages"),
+    ({"query": "ok", "pages": True}, "pages"),
+    ({"query": "ok", "scope": 5}, "scope"),
 ]
 
 
@@ -104,7 +111,26 @@ def test_a_bad_budget_names_the_field(memory: MemoryOS, tokens):
     assert caught.value.field == "tokens"
 
 
-@pytest.mark.parametrize("unknown", ["", "nope", "'; DROP TABLE cubes; --", "../../etc"])
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda memory: memory.add_many(5), "turns"),
+        (lambda memory: memory.add_many(["hello"]), "turns[0]"),
+        (lambda memory: memory.add_fact("Ann sails.", subject="nobody"), "subject"),
+        (lambda memory: memory.pages(tier="attic"), "tier"),
+        (lambda memory: memory.update("x", "new", role="choir"), "role"),
+        (lambda memory: memory.get(["x"]), "id"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_names_the_argument(memory: MemoryOS, call, field):
+    before = memory.events()
+    with pytest.raises(InvalidInput) as caught:
+        call(memory)
+    assert caught.value.field == field
+    assert memory.events() == before
+
+
+@pytest.mark.parametrize("unknown", ["", "nope", "\ud800", "'; DROP TABLE cubes; --", "../../etc"])
 def test_an_unknown_id_is_not_found(memory: MemoryOS, unknown):
     for call in (memory.get, memory.history, memory.delete, lambda cube_id: memory.update(cube_id, "new")):
         with pytest.raises(NotFound):

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
+from memoryos.clock import system_clock
 from memoryos.cube import MemCube, Origin, Page, Role, Subject, Turn
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.memoryos_folder import LegacyMemory, LegacyPage
@@ -48,16 +50,20 @@ def load_legacy(memory: MemoryOS, legacy: LegacyMemory, *, shared_assistant: boo
 
     Segments are formed anew from the pages. What the assistant learned is left out when other users
     share the assistant (`shared_assistant`): in that format nobody can tell whose words it quotes.
+    A time that lies ahead becomes now: the format has no zones, and the folder may come from another one.
+    The pages go in last: when they are there, all is, and to load again what came before them is harmless.
     """
     scope = Scope(user=legacy.user, agent=legacy.assistant)
-    turns = [turn for page in legacy.pages for turn in _legacy_turns(page)]
-    pages = len(memory.add_many(turns, origin=Origin.IMPORT, scope=scope)) if turns else 0
-    for fact in legacy.user_facts:
-        memory.add_fact(fact.text, at=fact.timestamp, origin=Origin.IMPORT, scope=scope)
-    for fact in () if shared_assistant else legacy.agent_facts:
-        memory.add_fact(fact.text, subject=Subject.AGENT, at=fact.timestamp, origin=Origin.IMPORT, scope=scope)
+    now = system_clock()
     if legacy.profile:
         memory.set_profile("summary", legacy.profile, subject=Subject.USER, origin=Origin.IMPORT, scope=scope)
+    agent_facts = () if shared_assistant else legacy.agent_facts
+    for subject, facts in ((Subject.USER, legacy.user_facts), (Subject.AGENT, agent_facts)):
+        for fact in facts:
+            said_at = min(fact.timestamp, now)
+            memory.add_fact(fact.text, subject=subject, at=said_at, origin=Origin.IMPORT, scope=scope)
+    turns = [turn for page in legacy.pages for turn in _legacy_turns(page, now)]
+    pages = len(memory.add_many(turns, origin=Origin.IMPORT, scope=scope)) if turns else 0
     return Loaded(len(turns), pages)
 
 
@@ -70,10 +76,11 @@ def _turns(page: MemCube) -> tuple[Turn, ...]:
     return page.payload.turns if isinstance(page.payload, Page) else ()
 
 
-def _legacy_turns(page: LegacyPage) -> list[Turn]:
+def _legacy_turns(page: LegacyPage, now: datetime) -> list[Turn]:
+    said_at = min(page.timestamp, now)
     said = [(Role.USER, page.user_input, "q"), (Role.ASSISTANT, page.agent_response, "r")]
     return [
-        Turn(role=role, text=text, at=page.timestamp, source_id=f"{page.page_id}#{mark}" if page.page_id else None)
+        Turn(role=role, text=text, at=said_at, source_id=f"{page.page_id}#{mark}" if page.page_id else None)
         for role, text, mark in said
         if text.strip()
     ]

@@ -196,10 +196,11 @@ def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
         fingerprint = keywords(text)
     else:
         raise InvalidInput("id", f"a {cube.kind.value} cannot be edited", "Edit its pages instead")
+    # What the user corrects is the user's word from now on: no page can take it back.
     return replace(
         cube,
         payload=payload,
-        descriptive=replace(cube.descriptive, updated_at=now),
+        descriptive=replace(cube.descriptive, updated_at=now, origin=Origin.USER_INPUT),
         behaviour=replace(cube.behaviour, fingerprint=fingerprint),
         version=replace(cube.version, number=cube.version.number + 1),
     )

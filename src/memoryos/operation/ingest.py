@@ -41,6 +41,7 @@ def turns_of(
     at: datetime | str | None,
     attachments: tuple[Attachment, ...],
     now: datetime,
+    limit: int,
 ) -> list[Turn]:
     """The turns of one exchange. Raises InvalidInput when there is neither query nor response."""
     if query is None and response is None and not attachments:
@@ -48,25 +49,17 @@ def turns_of(
     said_at = now if at is None else parse_moment("at", at, now=now)
     turns = []
     if query is not None or response is None:
-        turns.append(Turn(role=Role.USER, text=_text("query", query or ""), at=said_at, attachments=attachments))
+        text = "" if attachments and not query else checked_text("query", query, limit=limit)
+        turns.append(Turn(role=Role.USER, text=text, at=said_at, attachments=attachments))
     if response is not None:
         own = () if turns else attachments
-        turns.append(Turn(role=Role.ASSISTANT, text=_text("response", response), at=said_at, attachments=own))
+        text = "" if own and not response else checked_text("response", response, limit=limit)
+        turns.append(Turn(role=Role.ASSISTANT, text=text, at=said_at, attachments=own))
     return turns
-
-
-def _text(field: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(field, f"expected text, got {type(value).__name__}", "Pass a str")
-    return value
 
 
 def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") -> Turn:
     """The turn with its time in UTC (now, when it has none). Raises InvalidInput naming the field."""
-    if not isinstance(turn, Turn):
-        raise InvalidInput(
-            field, f"expected a Turn, got {type(turn).__name__}", "Pass memoryos.Turn(role=..., text=...)"
-        )
     if turn.text.strip() or not turn.attachments:
         checked_text(f"{field}.text", turn.text, limit=limit)
     for attachment in turn.attachments:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -107,6 +107,7 @@ class SqliteVault:
         _create_private(self.path)
         with self._transaction(writes=False) as connection:
             ready = migrations.is_current(connection) and _recorded_embedder(connection) is not None
+        self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
         if not ready:
             with self._transaction(writes=True) as connection:
                 migrations.upgrade(connection)
@@ -119,6 +120,11 @@ class SqliteVault:
                 f"the vectors in {self.path} were made by the embedder {recorded!r}, not by {embedder!r}; "
                 f"open it with the setting `embedder` that gives {recorded!r}"
             )
+
+    def _keep_a_log(self) -> None:
+        """Switch the file to WAL; it stays so. Outside a transaction, as SQLite demands."""
+        with _mapped_errors(self.path), closing(self._engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA journal_mode = WAL")
 
 
 def _recorded_embedder(connection: Connection) -> str | None:
@@ -155,7 +161,6 @@ def _engine(path: Path, busy_timeout_seconds: float) -> Engine:
 
 def _configure(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves, or DDL would commit behind our back
-    connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # durable when add() returns, power cut included
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked

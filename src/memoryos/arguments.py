@@ -1,0 +1,78 @@
+"""What callers may pass to MemoryOS: each check returns the value or raises InvalidInput naming the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from memoryos.errors import InvalidInput
+from memoryos.scope import ID_LIMIT, Scope
+from memoryos.text import checked_text
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+_Item = TypeVar("_Item")
+
+
+def store_path(value: str | Path) -> Path:
+    """Check the name of a store's file."""
+    if not isinstance(value, str | Path) or not str(value).strip() or "\x00" in str(value):
+        raise InvalidInput("path", "is not a file name", "Pass e.g. 'memory.db'")
+    if str(value) == ":memory:":
+        raise InvalidInput("path", "in-memory stores are not supported", "Pass a file, e.g. in tempfile.mkdtemp()")
+    return Path(value).expanduser()
+
+
+def scope(value: Scope | None) -> Scope:
+    """Check that the call says whose memory it means."""
+    if value is None:
+        raise InvalidInput("scope", "no user was named", "Pass user= to MemoryOS.open, or scope=Scope(user=...)")
+    if not isinstance(value, Scope):
+        raise InvalidInput("scope", f"expected a Scope, got {type(value).__name__}", "Pass scope=Scope(user=...)")
+    return value
+
+
+def cube_id(value: str) -> str:
+    """Check an id; whether there is such a memory is another question."""
+    if not isinstance(value, str):
+        raise InvalidInput("id", f"expected text, got {type(value).__name__}", "Pass the id of one memory")
+    # A lone surrogate has no UTF-8 form, and no id has one: it can only be unknown.
+    return value.encode(errors="replace").decode()
+
+
+def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
+    """Check that a value is one of an enum's."""
+    try:
+        return choices(value)
+    except ValueError:
+        known = ", ".join(choice.value for choice in choices)
+        raise InvalidInput(field, f"{value!r} is unknown", f"Use one of: {known}") from None
+
+
+def positive(field: str, value: int | None, default: int) -> int:
+    """Check a count; None is the default."""
+    if value is None:
+        return default
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InvalidInput(field, f"{value!r} is not a positive number", "Pass 1 or more")
+    return value
+
+
+def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_Item, ...]:
+    """Check a list of things of one kind; a single one, or a string, is a mistake."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidInput(field, f"expected a list of {kind.__name__}, got {type(value).__name__}", "Pass a list")
+    items = tuple(value)
+    for index, item in enumerate(items):
+        if not isinstance(item, kind):
+            problem = f"expected {kind.__name__}, got {type(item).__name__}"
+            raise InvalidInput(f"{field}[{index}]", problem, f"Pass memoryos.{kind.__name__}(...)")
+    return items
+
+
+def tags(value: Iterable[str]) -> tuple[str, ...]:
+    """Check labels."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput("tags", f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
+    return tuple(checked_text("tags", tag, limit=ID_LIMIT) for tag in value)
