@@ -7,6 +7,7 @@
     │   └── ModelNotConfigured  no chat model was given
     ├── MissingExtra            an optional dependency is not installed
     └── StorageError            the store could not do it; nothing was half-written
+        ├── LeaseLost           another worker took the job over
         ├── StoreBusy           another process holds the write lock
         ├── StoreReadOnly       the file or its folder may not be written
         ├── StoreFull           the disk is full
@@ -58,6 +59,10 @@ class MissingExtra(MemoryOSError, ImportError):
 
 class StorageError(MemoryOSError):
     """The store could not complete the operation; nothing was written."""
+
+
+class LeaseLost(StorageError):
+    """Another worker has taken the job over; nothing was written."""
 
 
 class StoreBusy(StorageError):

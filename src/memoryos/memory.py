@@ -5,7 +5,9 @@ One instance serves many scopes and threads. `AsyncMemoryOS` (`async_memory.py`)
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +17,7 @@ from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import ModelError
+from memoryos.errors import ModelError, StorageError
 from memoryos.infrastructure.vault.contract import Event, Job, JobState, Reader, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
@@ -30,7 +32,7 @@ from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.long_term import Lesson
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.overview import Profile, SegmentView, Stats
-from memoryos.operation.recall.context import Context, pack
+from memoryos.operation.recall.context import Context, pack, persona_text
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.search import Question, Search, recall
 from memoryos.operation.recall.visits import VisitLog
@@ -38,6 +40,8 @@ from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.stated import stated_fact, stated_field
 from memoryos.scope import PRIVATE, Scope
 from memoryos.text import checked_text
+
+logger = logging.getLogger(__name__)
 
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 
@@ -189,11 +193,11 @@ class MemoryOS:
         field: str,
         value: str,
         *,
-        subject: Subject = Subject.AGENT,
+        subject: Subject = Subject.USER,
         origin: Origin = Origin.USER_INPUT,
         scope: Scope | None = None,
     ) -> None:
-        """State a static field of a persona, such as the agent's role or the user's name."""
+        """State a static field of a persona, such as the user's name or, with Subject.AGENT, the agent's role."""
         about = arguments.one_of("subject", subject, Subject)
         lesson = stated_field(field, value, subject=about, at=self._clock(), origin=origin)
         self._learn(self._scope_of(scope), lesson)
@@ -233,7 +237,7 @@ class MemoryOS:
         with self._vault.read(owner) as reader:
             recalled = self._recall(reader, owner, question, search)
         if self._visits.record(owner, overview.visited(recalled), self._clock()):
-            self._flush_visits(owner)
+            self._jobs.submit(lambda: self._flush_visits(owner))
         return recalled
 
     def context(
@@ -325,13 +329,14 @@ class MemoryOS:
 
     def close(self) -> None:
         """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
-        try:
-            self._turns.close()
+        with ExitStack() as steps:  # each step runs, whatever became of those before it
+            steps.callback(self._vault.close)
+            steps.callback(self._jobs.close)
             for owner in self._visits.owners():
-                self._flush_visits(owner)
-            self._jobs.close()
-        finally:
-            self._vault.close()
+                steps.callback(self._flush_visits, owner)
+            if isinstance(self._chat, OpenAIChat):
+                steps.callback(self._chat.close)
+            steps.callback(self._turns.close)
 
     def __enter__(self) -> Self:
         return self
@@ -370,8 +375,8 @@ class MemoryOS:
 
     def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
         recalled = self.search(query, scope=owner)
-        memory = pack(recalled, self.settings.context_tokens, count_tokens, recent=False)
-        return prompt(recalled, memory.text, query, role=role)
+        notes = pack(recalled, self.settings.context_tokens, count_tokens, recent=False, persona=False)
+        return prompt(recalled, persona_text(recalled), notes.text, query, role=role)
 
     def _streamed(self, pieces: Iterator[str], query: str, owner: Scope) -> Iterator[str]:
         said = []
@@ -393,9 +398,15 @@ class MemoryOS:
         self._promoter.run_all(owner)
 
     def _flush_visits(self, owner: Scope) -> None:
-        with self._vault.write(owner) as writer:
-            pager = Pager(writer, self.settings, self._clock())
-            pager.visit(self._visits.take(owner))
-            has_work = pager.flush()
+        counts = self._visits.take(owner)
+        try:
+            with self._vault.write(owner) as writer:
+                pager = Pager(writer, self.settings, self._clock())
+                pager.visit(counts)
+                has_work = pager.flush()
+        except StorageError as error:  # busy or full: a count is not worth an error to a reader
+            self._visits.give_back(owner, counts)
+            logger.warning("visits not written", extra={"action": "visits", "error": type(error).__name__})
+            return
         if has_work:
-            self._jobs.submit(lambda: self._run_jobs(owner))
+            self._run_jobs(owner)

@@ -25,7 +25,7 @@ def full(world: World) -> MemoryOS:
     for day in range(9):
         memory.add(f"🍵 question {day} about 茶", f"answer {day}", at=START - timedelta(days=30 - day))
     memory.set_profile("name", "Ann", subject=Subject.USER)
-    memory.set_profile("role", "barista")
+    memory.set_profile("role", "barista", subject=Subject.AGENT)
     memory.add_fact("🍵 likes tea", at=START - timedelta(days=3))
     memory.add_fact("🍵 owns a pot", at=START - timedelta(days=5))
     memory.add_fact("🍵 brews slowly", subject=Subject.AGENT)

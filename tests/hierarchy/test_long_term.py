@@ -140,7 +140,7 @@ def test_sharing_gives_the_users_agents_one_user_persona(world: World):
     memory.add_fact("likes tea")
     memory.set_profile("city", "Rome", subject=Subject.USER)
     memory.add_fact("knows Rust", subject=Subject.AGENT)
-    memory.set_profile("role", "coder")
+    memory.set_profile("role", "coder", subject=Subject.AGENT)
     cook = memory.profile(scope=COOK)
     assert texts(cook.user.facts) == ["likes tea"]
     assert cook.user.fields == {"city": "Rome"}

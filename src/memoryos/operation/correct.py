@@ -7,20 +7,17 @@ the pages that still support it, or goes as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import numpy as np
-
-from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Trait
+from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Subject, Trait
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Vault, Writer
+from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.language.words import keywords, terms
-from memoryos.operation.consolidation.promotion import Promoter, persona_scope
-from memoryos.operation.hierarchy.chain import chain_summary
+from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.hierarchy.long_term import Learned, Lesson, identity
-from memoryos.operation.hierarchy.mid_term import formed, page_of
+from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
 from memoryos.operation.ingest import topic_words
 from memoryos.scope import Scope
 
@@ -37,34 +34,34 @@ class Corrector:
     def delete(self, cube_id: str) -> None:
         """Remove a memory with what rests on it alone; a segment goes with its pages. Raises NotFound."""
         cube, home = self.find(cube_id)
-        with self._vault.read(home) as reader:
-            members = [link.source for link in reader.sources([cube_id], LinkKind.MEMBER_OF)]
-        pages = members if cube.kind is Kind.SEGMENT else [cube_id] if cube.kind is Kind.PAGE else []
-        if pages and self._persona != self._owner:
+        if self._persona != self._owner and cube.kind in (Kind.PAGE, Kind.SEGMENT):
             # First what was derived: a crash in between leaves the page, and the user can ask again.
-            with self._vault.write(self._persona) as persona:
-                self._derive_again(persona, self._of_all_agents, pages, gone=pages)
+            with self._vault.read(self._owner) as reader:
+                pages = _pages_of(reader, cube)
+            with self._vault.write(self._persona) as writer:
+                self._derive_again(writer, self._persona, self._of_all_agents, pages, gone=pages)
         with self._vault.write(home) as writer:
-            self._derive_again(writer, writer.get, pages, gone=pages)
-            self._remove(writer, [cube_id, *members], pages)
+            pages = _pages_of(writer, cube)
+            self._derive_again(writer, home, writer.get, pages, gone=pages)
+            self._remove(writer, [cube_id, *pages], pages)
 
     def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
         """Give a memory new words; the old ones stay in its history. Raises NotFound.
 
         `role` says which turn of a page is meant.
         """
-        cube, home = self.find(cube_id)
-        revised = _revised(cube, text, role, self.promoter.clock())
-        has_vector = cube.kind in (Kind.PAGE, Kind.FACT)
-        vector = self.promoter.embedder.embed([revised.meaning])[0] if has_vector else None
-        pages = [cube_id] if cube.kind is Kind.PAGE else []
+        _, home = self.find(cube_id)
         with self._vault.write(home) as writer:
-            writer.update([Entry(revised, vector, terms(revised.text))], Operation.REVISE)
-            self._derive_again(writer, writer.get, pages)
-            self._refresh(writer, pages, writer.targets(pages, LinkKind.MEMBER_OF))
+            cube = self._present(writer, cube_id)
+            revised = _revised(cube, text, role, self.promoter.clock())
+            writer.update([self._entry(revised)], Operation.REVISE)
+            pages = [cube_id] if cube.kind is Kind.PAGE else []
+            read = [page for page in pages if was_extracted(writer, page)]
+            self._derive_again(writer, home, writer.get, pages, read_before=read)
+            self._redescribe(writer, pages, writer.targets(pages, LinkKind.MEMBER_OF))
         if pages and self._persona != self._owner:
             with self._vault.write(self._persona) as persona:
-                self._derive_again(persona, self._of_all_agents, pages)
+                self._derive_again(persona, self._persona, self._of_all_agents, pages, read_before=read)
         return self.find(cube_id)[0]
 
     def find(self, cube_id: str) -> tuple[MemCube, Scope]:
@@ -87,36 +84,84 @@ class Corrector:
     def _persona(self) -> Scope:
         return persona_scope(self.scope, self.promoter.settings)
 
+    def _present(self, reader: Reader, cube_id: str) -> MemCube:
+        """The memory as it is now, within the transaction that will change it."""
+        found = reader.get([cube_id]).get(cube_id)
+        if found is None:
+            raise NotFound(f"there is no memory {cube_id!r} in this scope")
+        return found
+
+    def _entry(self, cube: MemCube) -> Entry:
+        has_vector = cube.kind in (Kind.PAGE, Kind.FACT)
+        vector = self.promoter.embedder.embed([cube.meaning])[0] if has_vector else None
+        return Entry(cube, vector, terms(cube.text))
+
     def _remove(self, writer: Writer, ids: Sequence[str], pages: Sequence[str]) -> None:
         homes = writer.targets(pages, LinkKind.MEMBER_OF)
         followers = [link.source for link in writer.sources(pages, LinkKind.CHAIN)]
         writer.delete(ids)
-        self._refresh(writer, followers, homes)
+        self._redescribe(writer, followers, homes)
 
-    def _refresh(self, writer: Writer, pages: Sequence[str], homes: Sequence[Link]) -> None:
+    def _redescribe(self, writer: Writer, pages: Sequence[str], homes: Sequence[Link]) -> None:
         """Describe the chains from these pages on, and the segments these links lead to."""
-        _refresh_chain(writer, pages)
-        _refresh_segments(writer, [link.target for link in homes], self.promoter.clock())
+        redescribe_chains(writer, pages)
+        redescribe_segments(writer, [link.target for link in homes], self.promoter.clock())
 
-    def _derive_again(self, writer: Writer, read: ReadCubes, pages: Sequence[str], *, gone: Sequence[str] = ()) -> None:
-        """Derive again what in the writer's scope rests on these pages, from the support that still stands."""
+    def _derive_again(
+        self,
+        writer: Writer,
+        home: Scope,
+        read: ReadCubes,
+        pages: Sequence[str],
+        *,
+        gone: Sequence[str] = (),
+        read_before: Sequence[str] = (),
+    ) -> None:
+        """Derive again what in `home` rests on these pages, from the support that still stands.
+
+        Of the pages that were `read_before` and have new words, everything is learned.
+        """
         links = writer.sources(pages, LinkKind.DERIVED_FROM)
         derived = list(writer.get(link.source for link in links).values())
-        support = {page for cube in derived for page in cube.descriptive.provenance}.difference(gone)
-        lessons = self.promoter.lessons(self.promoter.extractor.extract(_in_order(read(support))))
-        stated = [lesson for cube in derived for lesson in self._stated(writer, cube)]
+        support = {page for cube in derived for page in cube.descriptive.provenance}
+        evidence = read(support.union(read_before).difference(gone))
+        lessons = self._lessons(home, in_order(evidence))
         wanted = {identity(cube.payload) for cube in derived}
-        subjects = {cube.subject for cube in derived}
-        revised = set(pages).difference(gone)
-        still_true = [
-            lesson
-            for lesson in lessons
-            if identity(lesson.payload) in wanted
-            or (lesson.payload.subject in subjects and not revised.isdisjoint(lesson.pages))
-        ]
-        writer.delete([cube.id for cube in derived])
-        if stated or still_true:
-            self.promoter.learn(writer, derived[0].scope, [*stated, *still_true])
+        true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
+        kept = self._keep(writer, derived, true)
+        lost = [cube for cube in derived if cube.id not in kept]
+        stated = [lesson for cube in lost for lesson in self._stated(writer, cube)]
+        writer.delete([cube.id for cube in lost])
+        settled = {identity(cube.payload) for cube in derived if cube.id in kept}
+        self.promoter.learn(writer, home, [*stated, *(one for one in true if identity(one.payload) not in settled)])
+
+    def _lessons(self, home: Scope, pages: Sequence[MemCube]) -> list[Lesson]:
+        """What the pages say that belongs into `home`."""
+        lessons = self.promoter.lessons(self.promoter.extractor.extract(pages))
+        if self._persona == self._owner:
+            return lessons
+        subject = Subject.USER if home == self._persona else Subject.AGENT
+        return [lesson for lesson in lessons if lesson.payload.subject is subject]
+
+    def _keep(self, writer: Writer, derived: Sequence[MemCube], true: Sequence[Lesson]) -> set[str]:
+        """Leave in place what is as true as before, with the support it has now; returns the ids.
+
+        What has a history is not kept: an old version may quote a page that is gone.
+        """
+        by_identity = {identity(lesson.payload): lesson for lesson in true}
+        kept = set()
+        for cube in derived:
+            lesson = by_identity.get(identity(cube.payload))
+            if lesson and lesson.payload == cube.payload and cube.version.number == 1:
+                self._rest_on(writer, cube, lesson.pages)
+                kept.add(cube.id)
+        return kept
+
+    def _rest_on(self, writer: Writer, cube: MemCube, pages: Sequence[str]) -> None:
+        descriptive = replace(cube.descriptive, provenance=tuple(pages))
+        writer.update([Entry(replace(cube, descriptive=descriptive))], Operation.REFRESH)
+        stale = [link for link in writer.targets([cube.id], LinkKind.DERIVED_FROM) if link.target not in pages]
+        writer.unlink(stale)
 
     def _stated(self, writer: Writer, cube: MemCube) -> Iterator[Lesson]:
         """What was last said of it outright, which no page can take back."""
@@ -144,40 +189,11 @@ class Corrector:
         return found
 
 
-def _in_order(cubes: Mapping[str, MemCube]) -> list[MemCube]:
-    return sorted(cubes.values(), key=lambda cube: (cube.descriptive.event_at, cube.id))
-
-
-def _refresh_chain(writer: Writer, pages: Sequence[str]) -> None:
-    """Make the chain summaries again, from these pages to the end of their chains."""
-    waiting = list(pages)
-    while waiting:
-        page_id = waiting.pop()
-        for cube in writer.get([page_id]).values():
-            previous = [link.target for link in writer.targets([page_id], LinkKind.CHAIN)]
-            before = next(iter(writer.get(previous).values()), None)
-            page = page_of(cube)
-            payload = replace(page, chain_summary=chain_summary(before, page))
-            writer.update([Entry(replace(cube, payload=payload))], Operation.REFRESH)
-        waiting += [link.source for link in writer.sources([page_id], LinkKind.CHAIN)]
-
-
-def _refresh_segments(writer: Writer, segments: Iterable[str], now: datetime) -> None:
-    """Describe segments anew from the pages they still have; an empty one goes."""
-    for segment in writer.get(segments).values():
-        ids = [link.source for link in writer.sources([segment.id], LinkKind.MEMBER_OF)]
-        if not ids:
-            writer.delete([segment.id])
-            continue
-        vectors = writer.vectors(ids)
-        cube = replace(
-            segment,
-            payload=formed(_in_order(writer.get(ids))),
-            descriptive=replace(segment.descriptive, updated_at=now),
-            behaviour=replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(ids))),
-        )
-        centroid = np.stack(list(vectors.values())).mean(axis=0, dtype=np.float32)
-        writer.update([Entry(cube, centroid)], Operation.REFRESH)
+def _pages_of(reader: Reader, cube: MemCube) -> list[str]:
+    """The pages that go when the cube goes."""
+    if cube.kind is Kind.SEGMENT:
+        return [link.source for link in reader.sources([cube.id], LinkKind.MEMBER_OF)]
+    return [cube.id] if cube.kind is Kind.PAGE else []
 
 
 def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:

@@ -1,8 +1,8 @@
 """Generation: the three tiers fused into one prompt (MemoryOS paper, section 3.5).
 
 What stays the same from turn to turn comes first, so that a provider's prompt cache can hit: the
-instructions and the agent's role, then the dialogue in STM as messages. What this question brought
-back comes last, with the question. Recalled text is data: it is fenced, and the model is told so.
+instructions, the agent's role and the personas, then the dialogue in STM as messages. What this
+question brought back comes last, with the question. Recalled text is data: it is fenced, and the model is told so.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FENCE = re.compile(r"<(?=\s*/?\s*memory)", re.IGNORECASE)
 DEFAULT_ROLE = "a helpful assistant"
 
 
-def prompt(recalled: Recall, memory: str, query: str, *, role: str = DEFAULT_ROLE) -> list[Message]:
-    """The messages for a question, given what was recalled and the context text made of it."""
-    system: Message = {"role": "system", "content": INSTRUCTIONS.format(role=role)}
-    question = f"<memory>\n{_fenced(memory)}\n</memory>\n\n{query}" if memory else query
-    return [system, *_dialogue(recalled), {"role": "user", "content": question}]
+def prompt(recalled: Recall, persona: str, notes: str, query: str, *, role: str = DEFAULT_ROLE) -> list[Message]:
+    """The messages for a question: `persona` is what hardly changes, `notes` what this question brought back."""
+    system = "\n\n".join(part for part in (INSTRUCTIONS.format(role=role), _fenced(persona)) if part)
+    question = "\n\n".join(part for part in (_fenced(notes), query) if part)
+    return [{"role": "system", "content": system}, *_dialogue(recalled), {"role": "user", "content": question}]
 
 
 def _dialogue(recalled: Recall) -> list[Message]:
@@ -50,6 +50,6 @@ def _message(turn: Turn) -> Message:
     return {"role": "user", "content": content}
 
 
-def _fenced(memory: str) -> str:
-    """The text with anything that could open or end the fence made harmless."""
-    return _FENCE.sub("&lt;", memory)
+def _fenced(text: str) -> str:
+    """The text between the fence's posts, with anything that could open or end the fence made harmless."""
+    return f"<memory>\n{_FENCE.sub('&lt;', text)}\n</memory>" if text else ""

@@ -31,8 +31,8 @@ class LinkKind(StrEnum):
     CHAIN = "chain"  # a page continues the chain of an earlier page
     MEMBER_OF = "member_of"  # a page belongs to a segment; at most one
     DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
-    SUPERSEDES = "supersedes"  # a cube replaces another
-    MENTIONS = "mentions"  # a cube names an entity
+    SUPERSEDES = "supersedes"  # a cube replaces another; reserved until facts have a validity in time
+    MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
 
 
 class Operation(StrEnum):
@@ -212,11 +212,11 @@ class Writer(Reader, Protocol):
         ...
 
     def finish(self, job: Job) -> None:
-        """Mark a leased job as done."""
+        """Mark a leased job as done. Raises LeaseLost when another worker has taken it over."""
         ...
 
     def fail(self, job: Job, error: str, *, dead: bool) -> None:
-        """Give a leased job back to the queue, or bury it, with the cause."""
+        """Give a leased job back to the queue, or bury it, with the cause. Raises LeaseLost like `finish`."""
         ...
 
 

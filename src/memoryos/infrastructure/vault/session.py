@@ -17,7 +17,7 @@ from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock
 from memoryos.cube import Kind, MemCube, Subject, Tier, from_json, to_json
-from memoryos.errors import InvalidInput, StorageError, StoreCorrupt
+from memoryos.errors import InvalidInput, LeaseLost, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import (
     Census,
@@ -48,6 +48,10 @@ class TextIndex(Protocol):
 
     def remove(self, ids: Sequence[str]) -> None:
         """Forget some cubes."""
+        ...
+
+    def purge(self) -> None:
+        """Take what was forgotten or replaced out of the file, too."""
         ...
 
     def find(self, terms: Sequence[str], matching: ColumnElement[bool], limit: int) -> dict[str, float]:
@@ -207,6 +211,8 @@ class SqlWriter(SqlReader):
             if changed.rowcount != 1:
                 raise StorageError(f"cube {entry.cube.id} is not in this scope; nothing was written")
         self._index(entries)
+        if operation is Operation.REVISE:
+            self._text.purge()
         self._log((entry.cube for entry in entries), operation)
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -216,6 +222,8 @@ class SqlWriter(SqlReader):
             self._connection.execute(
                 delete(tables.cubes).where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk))
             )
+        if doomed:
+            self._text.purge()
         self._log(doomed, Operation.DELETE)
 
     def link(self, links: Sequence[Link]) -> None:
@@ -269,16 +277,22 @@ class SqlWriter(SqlReader):
         return _job(row, state=JobState.LEASED, attempts=row.attempts + 1)
 
     def finish(self, job: Job) -> None:
-        self._set_job(job.id, {"state": JobState.DONE.value, "lease_until": None, "error": None})
+        self._release(job, {"state": JobState.DONE.value, "lease_until": None, "error": None})
 
     def fail(self, job: Job, error: str, *, dead: bool) -> None:
         state = JobState.DEAD if dead else JobState.QUEUED
-        self._set_job(job.id, {"state": state.value, "lease_until": None, "error": error})
+        self._release(job, {"state": state.value, "lease_until": None, "error": error})
 
-    def _set_job(self, job_id: str, values: dict[str, Any]) -> None:
-        self._connection.execute(
-            update(tables.jobs).where(self._owned(tables.jobs), tables.jobs.c.id == job_id).values(values)
-        )
+    def _set_job(self, job_id: str, values: dict[str, Any], *conditions: ColumnElement[bool]) -> int:
+        mine = and_(self._owned(tables.jobs), tables.jobs.c.id == job_id, *conditions)
+        return self._connection.execute(update(tables.jobs).where(mine).values(values)).rowcount
+
+    def _release(self, job: Job, values: dict[str, Any]) -> None:
+        """End our lease; after another worker took the job over, what we did must not count."""
+        jobs = tables.jobs
+        ours = (jobs.c.state == JobState.LEASED.value, jobs.c.attempts == job.attempts)
+        if not self._set_job(job.id, values, *ours):
+            raise LeaseLost(f"job {job.id} was taken over by another worker; nothing was written")
 
     def _index(self, entries: Sequence[Entry]) -> None:
         with_vector = [entry for entry in entries if entry.vector is not None]

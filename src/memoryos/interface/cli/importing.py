@@ -44,7 +44,7 @@ def gvd(path: Source, zone: Zone = "UTC", db: Db = None, json: Json = False) -> 
 def memoryos(
     path: Annotated[Path, typer.Argument(help="A data folder that the public MemoryOS code wrote.")],
     assistant: Annotated[str, typer.Option(help="The assistant_id.")] = "default_assistant_profile",
-    zone: Annotated[str | None, typer.Option(help="Time zone of its timestamps. [default: local]")] = None,
+    zone: Annotated[str | None, typer.Option(help="Time zone of its timestamps (default: local).")] = None,
     db: Db = None,
     json: Json = False,
 ) -> None:

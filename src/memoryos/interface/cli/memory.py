@@ -17,7 +17,7 @@ from memoryos.operation.recall.hit import Recall, Strategy
 def add(
     query: Annotated[str, typer.Argument(help="What the user said.")],
     response: Annotated[str | None, typer.Argument(help="What the agent answered.", show_default=False)] = None,
-    at: Annotated[str | None, typer.Option(help="When, e.g. 2026-05-08T13:56:00+00:00. [default: now]")] = None,
+    at: Annotated[str | None, typer.Option(help="When, e.g. 2026-05-08T13:56:00+00:00 (default: now).")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A label; may be given several times.")] = None,
     user: User = "default",
     agent: Agent = "default",
@@ -65,7 +65,7 @@ def ask(
     json: Json = False,
 ) -> None:
     """Answer with the chat model and the memory (needs MEMORYOS_LLM_MODEL)."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
+    with open_memory(db, user=user, agent=agent, tenant=tenant, session=session, must_exist=True) as memory:
         if json:
             answer = memory.respond(query)
             render.print_json({"answer": answer.text, "model": answer.model, "usage": asdict(answer.usage)})
@@ -122,7 +122,10 @@ def stats(
     table.add_column("how many", justify="right")
     for name, value in counts.items():
         table.add_row(name.replace("_", " "), str(value))
-    render.console().print(table)
+    console = render.console()
+    console.print(table)
+    others = ", ".join(f"{one['user']} with {one['agent'] or 'every agent'}" for one in users)
+    console.print(f"In this store: {others or 'nobody yet'}.", markup=False)
 
 
 def _recall_json(found: Recall, limit: int) -> dict[str, object]:

@@ -13,7 +13,7 @@ from memoryos.memory import MemoryOS
 
 Db = Annotated[
     Path | None,
-    typer.Option("--db", help="The store's file. [default: memoryos.db, or MEMORYOS_DB]", show_default=False),
+    typer.Option("--db", help="The store's file (default: MEMORYOS_DB, or memoryos.db here).", show_default=False),
 ]
 User = Annotated[str, typer.Option("--user", help="Whose memory.")]
 Agent = Annotated[str, typer.Option("--agent", help="Which agent's memory of the user.")]

@@ -14,6 +14,7 @@ from datetime import timedelta
 from memoryos.clock import Clock
 from memoryos.config import PersonaSharing, Settings
 from memoryos.cube import Fact, Kind, MemCube, Origin, Subject
+from memoryos.errors import LeaseLost, StorageError
 from memoryos.infrastructure.vault.contract import Entry, Job, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor, Finding
@@ -55,6 +56,8 @@ class Promoter:
     def _attempt(self, scope: Scope, job: Job) -> bool:
         try:
             self._run(scope, job)
+        except LeaseLost:
+            return False  # the worker that took it over finishes it
         except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
             cause = f"{type(error).__name__}: {error}"
             logger.warning("job failed", extra={"action": "job_failed", "job": job.id, "error": type(error).__name__})
@@ -74,6 +77,7 @@ class Promoter:
             with self.vault.write(home) as writer:
                 self.learn(writer, home, about_user)
         with self.vault.write(scope) as writer:
+            _check_unchanged(writer, pages)
             # What an agent learned of itself stays with this user: it may quote the user's words.
             self.learn(writer, scope, about_agent if home != scope.owner else lessons)
             _mark_extracted(writer, job.cube_id, len(pages))
@@ -113,6 +117,19 @@ def new_pages(reader: Reader, segment_id: str) -> list[MemCube]:
     fresh = ids[max(0, len(ids) - segment.behaviour.interactions) :]
     pages = reader.get(fresh)
     return [pages[page] for page in fresh if page in pages]
+
+
+def was_extracted(reader: Reader, page_id: str) -> bool:
+    """Whether the page is in a segment and is not one of its new pages."""
+    homes = reader.targets([page_id], LinkKind.MEMBER_OF)
+    return any(page_id not in {page.id for page in new_pages(reader, link.target)} for link in homes)
+
+
+def _check_unchanged(reader: Reader, pages: Sequence[MemCube]) -> None:
+    """Refuse lessons from pages that were corrected or deleted while they were read; the job runs again."""
+    present = reader.get(page.id for page in pages)
+    if any(page.id not in present or present[page.id].version != page.version for page in pages):
+        raise StorageError("pages changed while they were read; nothing was written")
 
 
 def _mark_extracted(writer: Writer, segment_id: str, pages: int) -> None:

@@ -81,10 +81,10 @@ class Changes:
             self.change(Entry(cube.moved(tier)), Operation.MOVE)
 
     def flush(self) -> bool:
-        """Write everything; returns whether a job was queued."""
+        """Write everything; returns whether a job waits, of this or an earlier operation."""
         self._write()
         self.writer.enqueue(JobKind.EXTRACT, self._enqueued)
-        return bool(self._enqueued)
+        return bool(self.waiting)
 
     def _write(self) -> None:
         self.writer.insert(list(self._new.values()))

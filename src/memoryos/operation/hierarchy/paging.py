@@ -73,7 +73,7 @@ class Pager:
                 self.changes.enqueue(topic.cube.id)
 
     def flush(self) -> bool:
-        """Write the moves; returns whether they left work to do."""
+        """Write the moves; returns whether jobs wait, of these moves or from before."""
         return self.changes.flush()
 
     def _chained(self, page: Entry) -> Entry:

@@ -44,16 +44,24 @@ PROFILE, FACTS, AGENT, EARLIER, RECENT = (
 _SECTIONS = (PROFILE, FACTS, AGENT, EARLIER, RECENT)
 
 
-def pack(recalled: Recall, budget_tokens: int, count_tokens: CountTokens, *, recent: bool = True) -> Context:
+def persona_text(recalled: Recall) -> str:
+    """The profile and the marked traits: what hardly changes from one question to the next."""
+    lines = {line.cube.id: line for line in [*_profile(recalled), *_traits(recalled)]}
+    return "\n\n".join(_sections(lines.values()))
+
+
+def pack(
+    recalled: Recall, budget_tokens: int, count_tokens: CountTokens, *, recent: bool = True, persona: bool = True
+) -> Context:
     """Fill the budget in order of worth, then lay the text out in order of stability and time.
 
     The profile goes in first, then pages and facts by turns, best first. A line that does not fit is passed over,
-    so that a long page cannot keep shorter ones out. `recent=False` leaves STM out, for prompts
-    that carry it as messages.
+    so that a long page cannot keep shorter ones out. `recent=False` leaves STM out, and `persona=False` profile
+    and traits, for prompts that carry them elsewhere.
     """
     chosen: dict[str, _Line] = {}
     room = budget_tokens - sum(count_tokens(f"## {section}") + LINE_TOKENS for section in _SECTIONS)
-    for line in _by_worth(recalled, recent=recent):
+    for line in _by_worth(recalled, recent=recent, persona=persona):
         cost = count_tokens(line.text) + LINE_TOKENS
         if line.cube.id not in chosen and cost <= room:
             chosen[line.cube.id] = line
@@ -68,19 +76,29 @@ def pack(recalled: Recall, budget_tokens: int, count_tokens: CountTokens, *, rec
     )
 
 
-def _by_worth(recalled: Recall, *, recent: bool) -> Iterator[_Line]:
+def _by_worth(recalled: Recall, *, recent: bool, persona: bool) -> Iterator[_Line]:
     """Every line that could go in, the most useful first."""
     stm = {hit.id for hit in recalled.recent}
-    for cube in recalled.profile:
-        yield _Line(PROFILE if cube.subject is Subject.USER else AGENT, cube.text, cube)
+    if persona:
+        yield from _profile(recalled)
     if recent:
         for hit in reversed(recalled.recent):
             yield _Line(RECENT, page_text(hit.cube), hit.cube)
     pages = [_Line(EARLIER, page_text(hit.cube), hit.cube) for hit in recalled.hits if hit.id not in stm]
     facts = [_Line(FACTS, dated(hit.cube), hit.cube) for hit in recalled.user_facts]
     agent = [_Line(AGENT, dated(hit.cube), hit.cube) for hit in recalled.agent_facts]
-    traits = [_Line(PROFILE, cube.text, cube) for cube in recalled.traits if _is_marked(cube)]
-    yield from _in_turns(pages, facts, agent, traits)
+    yield from _in_turns(pages, facts, agent, list(_traits(recalled)) if persona else [])
+
+
+def _profile(recalled: Recall) -> Iterator[_Line]:
+    for cube in recalled.profile:
+        yield _Line(PROFILE if cube.subject is Subject.USER else AGENT, cube.text, cube)
+
+
+def _traits(recalled: Recall) -> Iterator[_Line]:
+    for cube in recalled.traits:
+        if _is_marked(cube):
+            yield _Line(PROFILE, cube.text, cube)
 
 
 def _is_marked(cube: MemCube) -> bool:

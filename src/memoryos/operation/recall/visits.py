@@ -11,7 +11,7 @@ from threading import Lock
 
 from memoryos.scope import Scope
 
-FLUSH_AT = 64  # retrieved cubes waiting, of one owner; then the next search writes them
+FLUSH_AT = 64  # retrieved cubes waiting, of one owner; then they are written beside the caller
 
 Counts = dict[str, tuple[int, datetime]]  # cube id -> (times, last time)
 
@@ -36,6 +36,12 @@ class VisitLog:
         """The owner's visits; they are the caller's to write now."""
         with self._lock:
             return self._pending.pop(scope.owner, {})
+
+    def give_back(self, scope: Scope, counts: Counts) -> None:
+        """Return visits that could not be written."""
+        for cube_id, (times, last) in counts.items():
+            for _ in range(times):
+                self.record(scope, [cube_id], last)
 
     def owners(self) -> list[Scope]:
         """Who has visits waiting."""

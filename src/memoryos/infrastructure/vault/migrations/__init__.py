@@ -6,12 +6,15 @@ Alembic is imported only when there is something to migrate: opening a current s
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Lock
 
 from sqlalchemy import Connection, inspect, text
 
 from memoryos.errors import StoreCorrupt, StoreTooNew
 
 HEAD = "0001"  # the newest revision in versions/; a test holds it against the files
+
+_ONE_AT_A_TIME = Lock()  # Alembic's context is global: two threads would migrate each other's store
 
 _FOLDER = Path(__file__).parent
 
@@ -37,7 +40,8 @@ def upgrade(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     config.attributes["connection"] = connection
-    command.upgrade(config, HEAD)
+    with _ONE_AT_A_TIME:
+        command.upgrade(config, HEAD)
 
 
 def _revision(connection: Connection) -> str | None:

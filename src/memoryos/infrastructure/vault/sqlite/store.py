@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
 from memoryos.errors import (
@@ -152,6 +152,7 @@ def _engine(path: Path, busy_timeout_seconds: float) -> Engine:
     engine = create_engine(
         URL.create("sqlite", database=str(path)),
         connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
+        hide_parameters=True,  # an error must not quote what a user said
         max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection
     )
     event.listen(engine, "connect", _configure)
@@ -176,8 +177,8 @@ def _mapped_errors(path: Path) -> Iterator[None]:
     """Turn the driver's errors into ours; the driver's stays as the cause."""
     try:
         yield
-    except (DatabaseError, sqlite3.Error) as error:
-        driver = error.orig if isinstance(error, DatabaseError) else error
+    except (DBAPIError, sqlite3.Error) as error:
+        driver = error.orig if isinstance(error, DBAPIError) else error
         code = getattr(driver, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
         kind = _ERRORS.get(code, StorageError)
         raise kind(f"{path}: {driver}. {kind.__doc__}") from error

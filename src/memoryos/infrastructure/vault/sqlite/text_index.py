@@ -43,6 +43,7 @@ texts = Table(  # which row of the FTS5 table belongs to which cube
 )
 
 _INSERT = text("INSERT INTO text_terms (rowid, terms) VALUES (:docid, :terms)")
+_OPTIMIZE = text("INSERT INTO text_terms (text_terms) VALUES ('optimize')")
 _DELETE = text("DELETE FROM text_terms WHERE rowid = :docid")
 
 _terms = table("text_terms", column("rowid", Integer), column("terms", Text))  # FTS5: known to SQL, not to the metadata
@@ -71,6 +72,10 @@ class Fts5:
         if doomed:
             self._connection.execute(_DELETE, doomed)
             self._connection.execute(delete(texts).where(texts.c.docid.in_([row["docid"] for row in doomed])))
+
+    def purge(self) -> None:
+        """Merge the index into one segment: FTS5 only marks what was removed, until it is merged away."""
+        self._connection.execute(_OPTIMIZE)
 
     def find(self, terms: Sequence[str], matching: ColumnElement[bool], limit: int) -> dict[str, float]:
         """Cubes that match, with their BM25 score, best first."""

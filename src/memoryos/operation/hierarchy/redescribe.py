@@ -1,0 +1,55 @@
+"""Describing chains and segments anew, after pages of theirs changed or went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
+from memoryos.operation.hierarchy.chain import chain_summary
+from memoryos.operation.hierarchy.mid_term import formed, page_of
+
+
+def redescribe_chains(writer: Writer, pages: Sequence[str]) -> None:
+    """Make the chain summaries again, from these pages to the end of their chains."""
+    waiting = list(pages)
+    while waiting:
+        page_id = waiting.pop()
+        for cube in writer.get([page_id]).values():
+            previous = [link.target for link in writer.targets([page_id], LinkKind.CHAIN)]
+            before = next(iter(writer.get(previous).values()), None)
+            page = page_of(cube)
+            payload = replace(page, chain_summary=chain_summary(before, page))
+            writer.update([Entry(replace(cube, payload=payload))], Operation.REFRESH)
+        waiting += [link.source for link in writer.sources([page_id], LinkKind.CHAIN)]
+
+
+def redescribe_segments(writer: Writer, segments: Iterable[str], now: datetime) -> None:
+    """Describe segments from the pages they have now; an empty one goes."""
+    for segment in writer.get(segments).values():
+        ids = [link.source for link in writer.sources([segment.id], LinkKind.MEMBER_OF)]
+        if ids:
+            writer.update([_described(writer, segment, ids, now)], Operation.REFRESH)
+        else:
+            writer.delete([segment.id])
+
+
+def in_order(cubes: Mapping[str, MemCube]) -> list[MemCube]:
+    """Cubes by the time they are about."""
+    return sorted(cubes.values(), key=lambda cube: (cube.descriptive.event_at, cube.id))
+
+
+def _described(writer: Writer, segment: MemCube, ids: Sequence[str], now: datetime) -> Entry:
+    payload = formed(in_order(writer.get(ids)))
+    vectors = list(writer.vectors(ids).values())
+    cube = replace(
+        segment,
+        payload=payload,
+        descriptive=replace(segment.descriptive, updated_at=now, event_at=payload.first_at),
+        behaviour=replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(ids))),
+    )
+    return Entry(cube, np.stack(vectors).mean(axis=0, dtype=np.float32))

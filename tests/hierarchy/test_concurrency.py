@@ -1,0 +1,195 @@
+"""Several at once: threads on one memory, workers on one job, a reader beside a writer that holds the lock."""
+
+from __future__ import annotations
+
+import sqlite3
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+
+from memoryos import MemoryOS, load_settings
+from memoryos.cube import Kind, Tier
+from memoryos.errors import LeaseLost, StorageError
+from memoryos.infrastructure.vault.contract import JobState, LinkKind
+
+from .world import ANN, LineExtractor, World
+
+
+class Interrupted(LineExtractor):
+    """Reads like a LineExtractor, after something else has happened."""
+
+    def __init__(self, meanwhile):
+        self.meanwhile = meanwhile
+
+    def extract(self, pages):
+        self.meanwhile()
+        return super().extract(pages)
+
+
+def facts(world: World) -> list[str]:
+    return [cube.text for cube in world.cubes(Kind.FACT, Tier.LPM)]
+
+
+def test_many_new_stores_open_at_once(tmp_path):
+    def use(number: int) -> int:
+        settings = load_settings(embedder="hashing")
+        with MemoryOS.open(tmp_path / f"{number}.db", user="ann", settings=settings) as memory:
+            memory.add("hello")
+            return len(memory.pages())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(use, range(8))) == [1] * 8
+
+
+def test_updates_beside_adds_lose_nothing(world: World):
+    memory = world.open(short_term_capacity=1, segment_threshold=2)
+    page = memory.add("🍵 first")
+
+    def correct() -> None:
+        for number in range(15):
+            memory.update(page, f"🍵 corrected {number}")
+
+    def add() -> None:
+        for number in range(15):
+            memory.add(f"🚲 {number}")
+
+    with ThreadPoolExecutor(3) as pool:
+        for task in [pool.submit(correct), pool.submit(correct), pool.submit(add)]:
+            task.result()
+    assert len(memory.pages()) == 16
+    assert len(memory.history(page)) == 31
+    assert memory.get(page).tier is Tier.MTM
+    assert len(world.links(LinkKind.MEMBER_OF, page)) == 1
+
+
+def test_a_segment_takes_a_page_with_it_that_joined_at_the_last_moment(world: World):
+    memory = world.open(short_term_capacity=1)
+    memory.add("🍵 one")
+    memory.add("🍵 two")
+    segment = memory.segments()[0].cube.id
+    with ThreadPoolExecutor(2) as pool:
+        adds = pool.submit(lambda: [memory.add(f"🍵 {number}") for number in range(10)])
+        deletion = pool.submit(memory.delete, segment)
+        adds.result()
+        deletion.result()
+    homes = {link.source for view in memory.segments() for link in world.links(LinkKind.MEMBER_OF, *view.page_ids)}
+    assert {page.id for page in memory.pages(tier=Tier.MTM)} == homes
+
+
+def test_a_job_that_was_taken_over_does_not_count_twice(world: World):
+    memory = world.open(short_term_capacity=1)
+    memory.add("🍵\nfact: Ann drinks tea.")
+    memory.add("🍵 again")
+    world.queue()
+
+    def another_worker() -> None:
+        world.clock.advance(minutes=2)  # our lease has run out
+        assert world.promoter(LineExtractor()).run_all(ANN) == 1
+        memory.add("🍵\nfact: Ann drinks coffee.")
+        memory.add("🍵 more")
+
+    assert world.promoter(Interrupted(another_worker)).run_all(ANN) == 0
+    assert memory.segments()[0].cube.behaviour.interactions == 2
+    assert [job.state for job in memory.jobs()] == [JobState.DONE]
+
+
+def test_a_lease_that_is_over_cannot_be_finished(world: World):
+    memory = world.open(short_term_capacity=1)
+    memory.add("🍵")
+    memory.add("🍵")
+    world.queue()
+    with world.vault.write(ANN) as writer:
+        ours = writer.lease(until=world.clock() + timedelta(seconds=1))
+    world.clock.advance(seconds=2)
+    with world.vault.write(ANN) as writer:
+        theirs = writer.lease(until=world.clock() + timedelta(seconds=1))
+    assert ours and theirs and ours.id == theirs.id
+    with pytest.raises(LeaseLost), world.vault.write(ANN) as writer:
+        writer.finish(ours)
+    with world.vault.write(ANN) as writer:
+        writer.finish(theirs)
+
+
+def test_words_corrected_while_they_are_read_are_not_learned(world: World):
+    memory = world.open(short_term_capacity=1)
+    page = memory.add("🍵\nfact: Ann lives in Rome.")
+    memory.add("🍵")
+    world.queue()
+    corrections = iter(["🍵\nfact: Ann lives in Oslo."])
+
+    def correct_once() -> None:
+        for text in corrections:
+            memory.update(page, text)
+
+    world.promoter(Interrupted(correct_once)).run_all(ANN)
+    assert facts(world) == ["Ann lives in Oslo."]
+
+
+def test_jobs_of_a_process_that_died_run_after_the_next_add(world: World):
+    first = world.open(short_term_capacity=1)
+    first.add("🍵")
+    first.add("🍵")
+    world.queue()
+    first.close()
+    second = world.open(short_term_capacity=1)
+    second.add("🚲")
+    second.wait()
+    assert [job.state for job in second.jobs()] == [JobState.DONE]
+
+
+def test_a_search_needs_no_lock(world: World):
+    memory = world.open(short_term_capacity=100)
+    for number in range(70):
+        memory.add(f"🍵 {number}")
+    other = sqlite3.connect(world.folder / "memory.db")
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        assert len(memory.search("🍵").hits) == 70
+    finally:
+        other.rollback()
+        other.close()
+    memory.wait()
+    assert memory.pages()[0].behaviour.visits == 1
+
+
+def test_visits_that_could_not_be_written_are_written_later(world: World):
+    world.open("memory.db").close()
+    memory = world.open(short_term_capacity=100)
+    world.vault._engine.dispose()
+    for number in range(70):
+        memory.add(f"🍵 {number}")
+    with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
+        other.execute("CREATE TRIGGER full BEFORE UPDATE ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END")
+        memory.search("🍵")
+        memory.wait()
+        other.execute("DROP TRIGGER full")
+    other.close()
+    memory.add("🍵 last")
+    assert memory.pages()[0].behaviour.visits == 1
+
+
+def test_an_error_of_the_store_does_not_quote_what_was_said(world: World):
+    memory = world.open()
+    memory.add("🍵")
+    with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
+        other.execute("CREATE TRIGGER full BEFORE INSERT ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END")
+    other.close()
+    secret = "hunter" + "2"  # a traceback shows the source line, too
+    with pytest.raises(StorageError) as caught:
+        memory.add(f"my password is {secret}")
+    assert secret not in "".join(traceback.format_exception(caught.value))
+
+
+def test_what_was_deleted_or_replaced_is_gone_from_the_files(tmp_path):
+    settings = load_settings(embedder="hashing")
+    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings) as memory:
+        kept = memory.add("We met at the zanzibarquux yesterday.")
+        gone = memory.add("The plimpsofrag is under the mat.")
+        memory.update(kept, "We met at home.")
+        memory.delete(gone)
+        memory.delete(kept)
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"zanzibarquux" not in content
+    assert b"plimpsofrag" not in content
