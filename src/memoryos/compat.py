@@ -154,15 +154,35 @@ class Retriever:
         self._user_id = user_id
         self._assistant_id = assistant_id
 
-    def retrieve_context(self, user_query: str, user_id: str | None = None) -> dict[str, Any]:
-        """The pages and the knowledge that bear on a question."""
+    def retrieve_context(
+        self,
+        user_query: str,
+        user_id: str | None = None,
+        segment_similarity_threshold: float = 0.1,
+        page_similarity_threshold: float = 0.1,
+        knowledge_threshold: float = 0.01,
+        top_k_sessions: int | None = None,
+        top_k_knowledge: int | None = None,
+    ) -> dict[str, Any]:
+        """The pages and the knowledge that bear on a question, without those below the thresholds."""
         scope = Scope(user=user_id or self._user_id, agent=self._assistant_id)
         found = self._memory.search(user_query, scope=scope)
-        recent = {hit.id for hit in found.recent}
+        segments = list(dict.fromkeys(hit.segment for hit in found.hits if hit.segment))[:top_k_sessions]
+        pages = [
+            _page(hit.cube)
+            for hit in found.hits
+            if hit.segment in segments
+            and hit.score >= page_similarity_threshold
+            and hit.parts["segment_cosine"] + hit.parts["segment_jaccard"] >= segment_similarity_threshold
+        ]
+        user, agent = (
+            [_knowledge(hit.cube) for hit in hits if hit.score >= knowledge_threshold][:top_k_knowledge]
+            for hits in (found.user_facts, found.agent_facts)
+        )
         return {
-            "retrieved_pages": [_page(hit.cube) for hit in found.hits if hit.id not in recent],
-            "retrieved_user_knowledge": [_knowledge(hit.cube) for hit in found.user_facts],
-            "retrieved_assistant_knowledge": [_knowledge(hit.cube) for hit in found.agent_facts],
+            "retrieved_pages": pages,
+            "retrieved_user_knowledge": user,
+            "retrieved_assistant_knowledge": agent,
             "retrieved_at": datetime.now(UTC).astimezone().isoformat(),
         }
 

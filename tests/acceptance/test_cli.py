@@ -98,6 +98,18 @@ def test_importing_again_adds_nothing(run, locomo):
     assert (again["turns"], again["pages"], again["already_there"]) == (0, 0, 3)
 
 
+def test_an_import_with_a_turn_that_cannot_be_stored_stores_nothing(run, tmp_path):
+    talk = {**LOCOMO[0]["conversation"], "session_2_date_time": "1:56 pm on 8 May, 2999"}
+    talk["session_2"] = [{"speaker": "Ann", "dia_id": "D2:1", "text": "From the future."}]
+    path = tmp_path / "future.json"
+    path.write_text(json.dumps([{**LOCOMO[0], "conversation": talk}]), "utf-8")
+    result = run("import", "locomo", str(path))
+    assert result.returncode == 2
+    assert "D2:1" in result.stderr
+    assert "future" in result.stderr
+    assert document(run("stats", "--user", "conv-1", "--json"))["stm_pages"] == 0
+
+
 def test_import_gvd(run, tmp_path):
     path = tmp_path / "gvd.json"
     talk = [{"query": "I paint on Sundays.", "response": "Lovely!"}, {"query": "", "response": "Anything else?"}]
@@ -114,6 +126,8 @@ def test_import_a_folder_of_the_public_code(run, tmp_path):
     (user / "short_term.json").write_text(json.dumps([page]), "utf-8")
     counts = document(run("import", "memoryos", "old", "--json"))
     assert (counts["turns"], counts["users"]) == (2, ["ann"])
+    again = document(run("import", "memoryos", "old", "--json"))
+    assert (again["turns"], again["already_there"]) == (0, 2)
     agent = "default_assistant_profile"
     hits = document(run("search", "parrot", "--user", "ann", "--agent", agent, "--json"))["hits"]
     assert "Kiwi" in hits[0]["text"]

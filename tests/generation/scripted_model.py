@@ -89,18 +89,16 @@ class _Handler(BaseHTTPRequestHandler):
             if number == reply.resets_after:
                 self._reset()
                 return
-            delta = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
-            chunk = {
-                "id": "x",
-                "object": "chat.completion.chunk",
-                "created": 1,
-                "model": "scripted",
-                "choices": [delta],
-            }
-            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-            self.wfile.flush()
+            self._chunk({"content": piece}, None)
+        self._chunk({}, "stop")
         self.wfile.write(b"data: [DONE]\n\n")
         self.close_connection = True
+
+    def _chunk(self, delta: dict[str, str], finish_reason: str | None) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": [choice]}
+        self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.flush()
 
     def _reset(self) -> None:
         self.wfile.flush()
@@ -133,7 +131,7 @@ def scripted_model() -> Iterator[ScriptedModel]:
     handler = type("Handler", (_Handler,), {"model": model})
     with _Server(("127.0.0.1", 0), handler) as server:
         model.url = f"http://127.0.0.1:{server.server_port}/v1"
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
             yield model

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -82,6 +84,11 @@ def legacy(tmp_path):
     return tmp_path / "data"
 
 
+def snapshot(folder):
+    """The public code's own files."""
+    return {path: path.read_bytes() for path in folder.rglob("*.json")}
+
+
 def said(memory):
     return [turn.text for cube in memory.memory.pages() for turn in cube.payload.turns]
 
@@ -92,10 +99,16 @@ def test_add_ask_and_look(open_memory, model):
         "My parrot is called Kiwi.", "Hello Kiwi!", timestamp="2024-05-06 07:08:09", meta_data={"mood": "good"}
     )
     model.will(says("Kiwi."))
-    answer = memory.get_response("My parrot?", relationship_with_user="sailor", style_hint="like a pirate")
+    answer = memory.get_response(
+        "My parrot?",
+        relationship_with_user="sailor",
+        style_hint="like a pirate",
+        user_conversation_meta_data={"place": "the harbour"},
+    )
     assert answer == "Kiwi."
     assert "sailor" in model.prompt
     assert "like a pirate" in model.prompt
+    assert "place: the harbour" in model.prompt
     assert memory.get_memory_stats() == {
         "user_id": "tom",
         "short_term_count": 2,
@@ -131,7 +144,10 @@ def test_retriever(open_memory):
         "retrieved_assistant_knowledge",
         "retrieved_at",
     }
-    assert [entry["user_input"] for entry in found["retrieved_pages"]] == ["My parrot is called Kiwi."]
+    [entry] = found["retrieved_pages"]
+    assert set(entry) == {"page_id", "user_input", "agent_response", "timestamp", "meta_info"}
+    assert (entry["user_input"], entry["agent_response"]) == ("My parrot is called Kiwi.", "Hello Kiwi!")
+    assert memory.retriever.retrieve_context("parrot", user_id="ann")["retrieved_pages"] == []
 
 
 def test_an_outage_is_an_error_and_leaves_no_trace(open_memory, model):
@@ -148,6 +164,10 @@ def test_an_outage_is_an_error_and_leaves_no_trace(open_memory, model):
         ({"embedding_model_name": "bge-m3"}, "embedding_model_name"),
         ({"embedding_model_kwargs": {"use_fp16": True}}, "embedding_model_kwargs"),
         ({"short_term_capacity": 0}, "short_term_capacity"),
+        ({"mid_term_heat_threshold": "hot"}, "heat_threshold"),
+        ({"openai_api_key": 5}, "llm_api_key"),
+        ({"user": ""}, "user"),
+        ({"assistant_id": "x" * 300}, "agent"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused(open_memory, arguments, field):
@@ -168,9 +188,24 @@ def test_an_unreadable_timestamp_is_refused(open_memory, timestamp):
     assert said(memory) == []
 
 
-def test_a_user_id_is_no_path(open_memory, tmp_path):
-    memory = open_memory(user="../../evil")
+@pytest.mark.parametrize("path", ["", " ", None, 5, "nul\x00"])
+def test_what_is_no_folder_is_refused(path):
+    with pytest.raises(InvalidInput, match="data_storage_path"):
+        Memoryos("tom", "k", path)
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("mine", "utf-8")
+    with pytest.raises(InvalidInput, match="data_storage_path"):
+        Memoryos("tom", "k", str(tmp_path / "file"))
+    assert (tmp_path / "file").read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize(("user", "assistant"), [("../../evil", "helper"), ("tom", "../../evil"), ("/tmp/evil", "..")])
+def test_an_id_is_no_path(open_memory, tmp_path, user, assistant):
+    memory = open_memory(user=user, assistant_id=assistant)
     memory.add_memory("Hi", "Hello")
+    assert said(memory) == ["Hi", "Hello"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data"]
     assert {path.name.removesuffix("-wal").removesuffix("-shm") for path in (tmp_path / "data").iterdir()} == {DATABASE}
 
@@ -185,8 +220,31 @@ def test_what_an_assistant_learned_with_one_user_is_not_told_to_another(open_mem
     assert ann.retriever.retrieve_context("cream")["retrieved_assistant_knowledge"] == []
 
 
+ADDS_FIVE = """
+import sys
+from memoryos import Memoryos
+memory = Memoryos("tom", "k", sys.argv[1], embedding_model_name="hashing")
+for number in range(5):
+    memory.add_memory(f"{sys.argv[2]} {number}", "I see.")
+"""
+
+
+def test_two_processes_write_to_one_folder(open_memory, tmp_path):
+    command = [sys.executable, "-c", ADDS_FIVE, str(tmp_path / "data")]
+    running = [
+        subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True, encoding="utf-8")
+        for name in ("one", "two")
+    ]
+    ended = [(process.communicate(timeout=60)[1], process.returncode) for process in running]
+    assert ended == [("", 0), ("", 0)]
+    wanted = [f"{name} {number}" for name in ("one", "two") for number in range(5)]
+    assert sorted(text for text in said(open_memory()) if text != "I see.") == wanted
+
+
 def test_a_folder_of_the_public_code_is_imported_whole_and_each_page_once(open_memory, legacy):
+    before = snapshot(legacy)
     memory = open_memory()
+    assert snapshot(legacy) == before
     assert said(memory) == [
         "My parrot is called Kiwi.",
         "Fine.",
@@ -215,11 +273,65 @@ def test_shared_assistant_knowledge_is_left_out(open_memory, legacy):
     assert open_memory("tom").get_assistant_knowledge_summary() == []
 
 
-def test_a_damaged_folder_is_an_error_and_imports_whole_once_repaired(open_memory, legacy):
-    path = legacy / "users" / "tom" / "mid_term.json"
+def test_a_new_user_does_not_get_what_the_assistant_learned_from_the_only_old_one(open_memory, legacy):
+    ann = open_memory("ann")
+    assert ann.get_assistant_knowledge_summary() == []
+    assert ann.get_user_profile_summary() == "None"
+    assert said(ann) == []
+
+
+def test_knowledge_that_was_deleted_stays_deleted(open_memory, legacy):
+    for place in ("mid_term.json", "short_term.json"):
+        (legacy / "users" / "tom" / place).unlink()
+    memory = open_memory()
+    [fact] = memory.memory.profile().user.facts
+    memory.memory.delete(fact.id)
+    memory.close()
+    assert "parrot" not in open_memory().get_user_profile_summary()
+
+
+def test_a_folder_from_a_time_zone_ahead_is_imported(open_memory, legacy):
+    ahead = f"{datetime.now(UTC).astimezone() + timedelta(hours=8):%Y-%m-%d %H:%M:%S}"
+    write(legacy / "users" / "tom" / "short_term.json", [page(5, "Written further east.", at=ahead)])
+    memory = open_memory()
+    assert "Written further east." in said(memory)
+    assert memory.memory.pages()[-1].descriptive.event_at <= datetime.now(UTC)
+
+
+def test_an_import_that_failed_half_way_is_done_whole_the_next_time(open_memory, legacy):
+    path = legacy / "users" / "tom" / "long_term_user.json"
     whole = path.read_text("utf-8")
-    path.write_text(whole[: len(whole) // 2], "utf-8")
-    with pytest.raises(InvalidInput, match="mid_term"):
+    too_long = whole.replace('"knowledge_base": [', f'"knowledge_base": [{{"knowledge": "{"x" * 100_001}"}}, ')
+    path.write_text(too_long, "utf-8")
+    with pytest.raises(InvalidInput, match="100,001"):
         open_memory()
     path.write_text(whole, "utf-8")
-    assert "My parrot is called Kiwi." in said(open_memory())
+    memory = open_memory()
+    assert said(memory)[0] == "My parrot is called Kiwi."
+    assert memory.get_user_profile_summary().count("Tom has a parrot.") == 1
+    assert [fact["knowledge"] for fact in memory.get_assistant_knowledge_summary()] == ["Assistant recommended a cage."]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "users/tom/mid_term.json",
+        "users/tom/short_term.json",
+        "users/tom/long_term_user.json",
+        "assistants/default_assistant_profile/long_term_assistant.json",
+    ],
+)
+def test_a_damaged_folder_is_an_error_and_imports_whole_once_repaired(open_memory, legacy, place):
+    path = legacy.joinpath(*place.split("/"))
+    whole = path.read_text("utf-8")
+    path.write_text(whole[: len(whole) // 2], "utf-8")
+    broken = snapshot(legacy)
+    with pytest.raises(InvalidInput, match=f"{path.name}.*truncated"):
+        open_memory()
+    assert snapshot(legacy) == broken
+    path.write_text(whole, "utf-8")
+    memory = open_memory()
+    assert "My parrot is called Kiwi." in said(memory)
+    assert "我搬到了成都。" in said(memory)
+    assert "Tom has a parrot." in memory.get_user_profile_summary()
+    assert memory.get_assistant_knowledge_summary() != []

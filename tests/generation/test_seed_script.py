@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from .conftest import KEY
-from .scripted_model import says
+from .scripted_model import Reply, says
 
 SCRIPT = Path(__file__).parent / "seed_004_script.py"
 
@@ -27,17 +27,17 @@ def test_two_processes_one_after_the_other_and_the_second_remembers_the_first(tm
     assert "Agent: You are a data scientist in San Francisco." in first.stdout
     assert "I'm Tom, I work as a data scientist" in model.prompt
     assert "You are a data scientist in San Francisco." not in model.prompt
+    assert model.requests[-1]["model"] == "gpt-4o-mini"
 
     second = run_script(tmp_path, model.url)
     assert (second.returncode, second.stderr) == (0, "")
     assert "Agent: Still a data scientist." in second.stdout
     assert "You are a data scientist in San Francisco." in model.prompt
+    assert "I'm Tom, I work as a data scientist" in model.prompt
     assert len(model.requests) == 2
 
 
 def test_an_outage_is_an_error_in_the_script_and_never_a_memory(tmp_path, model):
-    from .scripted_model import Reply
-
     model.will(*[Reply(status=500)] * 3, says("Hello again, Tom."))
     failed = run_script(tmp_path, model.url)
     assert failed.returncode != 0

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 
 from memoryos.clock import system_clock
 from memoryos.cube import MemCube, Origin, Page, Role, Subject, Turn
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.memoryos_folder import LegacyMemory, LegacyPage
 from memoryos.memory import MemoryOS
+from memoryos.operation.ingest import checked_turn
 from memoryos.scope import Scope
 
 
@@ -31,6 +33,7 @@ def load_conversation(
 ) -> Loaded:
     """Add a conversation session by session; `progress` is told the turns of each."""
     owner = Scope(user=conversation.user, agent=conversation.agent)
+    _check(memory, conversation)
     known = known_sources(memory, owner)
     turns = pages = old = 0
     for session in conversation.sessions:
@@ -43,6 +46,15 @@ def load_conversation(
         if progress:
             progress(len(session.turns))
     return Loaded(turns, pages, old)
+
+
+def _check(memory: MemoryOS, conversation: Conversation) -> None:
+    """Refuse a conversation with a turn that cannot be stored before any of it is. Raises InvalidInput."""
+    now = system_clock()
+    for session in conversation.sessions:
+        for number, turn in enumerate(session.turns, 1):
+            place = f"{conversation.user}, {session.name}, {turn.source_id or f'turn {number}'}"
+            checked_turn(turn, now=now, limit=memory.settings.max_text_chars, field=place)
 
 
 def load_legacy(memory: MemoryOS, legacy: LegacyMemory, *, shared_assistant: bool) -> Loaded:
@@ -62,9 +74,11 @@ def load_legacy(memory: MemoryOS, legacy: LegacyMemory, *, shared_assistant: boo
         for fact in facts:
             said_at = min(fact.timestamp, now)
             memory.add_fact(fact.text, subject=subject, at=said_at, origin=Origin.IMPORT, scope=scope)
-    turns = [turn for page in legacy.pages for turn in _legacy_turns(page, now)]
+    known = known_sources(memory, scope)
+    said = [turn for page in legacy.pages for turn in _legacy_turns(page, now)]
+    turns = [turn for turn in said if turn.source_id not in known]
     pages = len(memory.add_many(turns, origin=Origin.IMPORT, scope=scope)) if turns else 0
-    return Loaded(len(turns), pages)
+    return Loaded(len(turns), pages, len(said) - len(turns))
 
 
 def known_sources(memory: MemoryOS, scope: Scope) -> set[str]:
@@ -80,7 +94,13 @@ def _legacy_turns(page: LegacyPage, now: datetime) -> list[Turn]:
     said_at = min(page.timestamp, now)
     said = [(Role.USER, page.user_input, "q"), (Role.ASSISTANT, page.agent_response, "r")]
     return [
-        Turn(role=role, text=text, at=said_at, source_id=f"{page.page_id}#{mark}" if page.page_id else None)
+        Turn(role=role, text=text, at=said_at, source_id=f"{_legacy_id(page)}#{mark}")
         for role, text, mark in said
         if text.strip()
     ]
+
+
+def _legacy_id(page: LegacyPage) -> str:
+    """The page's id; short-term pages have none there, and are known by what they say."""
+    content = f"{page.timestamp.isoformat()}\n{page.user_input}\n{page.agent_response}"
+    return page.page_id or f"stm_{sha256(content.encode()).hexdigest()[:16]}"

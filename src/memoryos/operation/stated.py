@@ -10,7 +10,7 @@ from memoryos.operation.hierarchy.long_term import Lesson
 from memoryos.text import checked_text
 
 FIELD_CHARS = 256
-VALUE_CHARS = 10_000
+VALUE_CHARS = 100_000
 
 
 def stated_fact(text: str, vector: Vector, *, subject: Subject, at: datetime, origin: Origin) -> Lesson:

@@ -57,7 +57,9 @@ def memoryos(
     with open_memory(db) as memory:
         loaded = [load_legacy(memory, legacy, shared_assistant=len(users) > 1) for legacy in legacies]
         memory.wait()
-    _report(list(users), len(users), loaded, json=json)
+    left_out = sum(legacy.skipped for legacy in legacies)
+    guessed = sum(legacy.guessed_times for legacy in legacies)
+    _report(list(users), len(users), loaded, json=json, error_texts_left_out=left_out, times_guessed=guessed)
 
 
 def _import(conversations: list[Conversation], db: Path | None, *, json: bool) -> None:
@@ -73,15 +75,17 @@ def _load(memory: MemoryOS, conversation: Conversation, progress: Callable[[int]
     return load_conversation(memory, conversation, progress)
 
 
-def _report(users: list[str], conversations: int, loaded: list[Loaded], *, json: bool) -> None:
+def _report(users: list[str], conversations: int, loaded: list[Loaded], *, json: bool, **notes: int) -> None:
     turns, pages, known = (sum(getattr(one, name) for one in loaded) for name in ("turns", "pages", "known"))
     if json:
-        render.print_json(
-            {"conversations": conversations, "turns": turns, "pages": pages, "already_there": known, "users": users}
-        )
+        counts = {"conversations": conversations, "turns": turns, "pages": pages, "already_there": known}
+        render.print_json({**counts, **notes, "users": users})
         return
     again = f" ({known:,} turns were there already)" if known else ""
     render.console().print(f"Imported {turns:,} turns as {pages:,} pages of {conversations} conversations{again}.")
+    for note, count in notes.items():
+        if count:
+            render.console().print(f"{note.replace('_', ' ').capitalize()}: {count:,}.")
     if users:
         render.console().print(f"Users: {', '.join(users)}. Try: memoryos show --user {users[0]}", markup=False)
 
