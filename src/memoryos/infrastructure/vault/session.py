@@ -229,6 +229,7 @@ class SqlWriter(SqlReader):
     def link(self, links: Sequence[Link]) -> None:
         if not links:
             return
+        self._check_owned(link.source for link in links)
         rows = [self._link_row(link) for link in links]
         dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite
         # Only a repeated link is ignored; a second segment for a page still fails.
@@ -236,6 +237,7 @@ class SqlWriter(SqlReader):
         self._connection.execute(statement, rows)
 
     def unlink(self, links: Sequence[Link]) -> None:
+        self._check_owned(link.source for link in links)
         key = tuple_(*(tables.links.c[name] for name in ("tenant", "source", "kind", "target")))
         for start in range(0, len(links), IDS_PER_STATEMENT):
             doomed = [tuple(self._link_row(link).values()) for link in links[start : start + IDS_PER_STATEMENT]]
@@ -243,6 +245,7 @@ class SqlWriter(SqlReader):
 
     def enqueue(self, kind: JobKind, cube_ids: Iterable[str]) -> None:
         wanted = list(dict.fromkeys(cube_ids))
+        self._check_owned(wanted)
         waiting = {job.cube_id for job in self.jobs(JobState.QUEUED, JobState.LEASED) if job.kind is kind}
         rows = [
             {
@@ -344,6 +347,13 @@ class SqlWriter(SqlReader):
             "kind": link.kind.value,
             "target": link.target,
         }
+
+    def _check_owned(self, ids: Iterable[str]) -> None:
+        """A link belongs to the owner of its source, a job to that of its cube; the other end may be shared."""
+        for chunk in _chunks(ids):
+            query = select(tables.cubes.c.id).where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk))
+            if foreign := set(chunk).difference(self._connection.execute(query).scalars()):
+                raise StorageError(f"cube {min(foreign)} is not in this scope; nothing was written")
 
     def _check_scope(self, entries: Sequence[Entry]) -> None:
         for entry in entries:

@@ -1,0 +1,22 @@
+"""The back ends that the contract is held against. A new one is done when it is here and all tests pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from memoryos.clock import Clock
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.models.hashing import Hashing
+
+OpenVault = Callable[..., Vault]  # called with (folder, clock), and the busy timeout in seconds
+
+
+def _sqlite(folder: Path, clock: Clock, *, busy_timeout_seconds: float = 30.0) -> SqliteVault:
+    return SqliteVault(
+        folder / "memory.db", embedder=Hashing.name, clock=clock, busy_timeout_seconds=busy_timeout_seconds
+    )
+
+
+BACK_ENDS: dict[str, OpenVault] = {"sqlite": _sqlite}

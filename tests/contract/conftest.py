@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from contract.back_ends import BACK_ENDS
+from memoryos.infrastructure.vault.contract import Entry, Vault
+from memoryos.scope import Scope
+
+ALICE = Scope(user="alice")
+
+Store = Callable[..., Entry]
+
+
+@pytest.fixture(params=list(BACK_ENDS))
+def back_end(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def vault(back_end: str, tmp_path: Path, clock) -> Iterator[Vault]:
+    opened = BACK_ENDS[back_end](tmp_path, clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def store(vault: Vault, entry) -> Store:
+    """store(text, ...): insert one page, in a transaction of its own; returns its entry."""
+
+    def insert(text: str = "hello", **fields: object) -> Entry:
+        made = entry(text, **fields)
+        with vault.write(made.cube.scope) as writer:
+            writer.insert([made])
+        return made
+
+    return insert

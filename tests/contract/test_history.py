@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from memoryos.cube import Tier
+from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.scope import Scope
+
+ALICE = Scope(user="alice")
+
+
+def revised(cube, tag):
+    return replace(
+        cube,
+        descriptive=replace(cube.descriptive, tags=(tag,)),
+        version=replace(cube.version, number=cube.version.number + 1),
+    )
+
+
+def test_a_new_cube_has_no_history(vault, store):
+    stored = store().cube
+    with vault.read(ALICE) as reader:
+        assert reader.history(stored.id) == []
+        assert reader.history("nobody") == []
+
+
+def test_revisions_are_kept_oldest_first(vault, store):
+    versions = [store().cube]
+    for number in range(2, 13):  # past 9, where text would sort wrongly
+        versions.append(revised(versions[-1], f"v{number}"))
+        with vault.write(ALICE) as writer:
+            writer.update([Entry(versions[-1])], Operation.REVISE)
+    with vault.read(ALICE) as reader:
+        assert reader.history(versions[0].id) == versions[:-1]
+        assert reader.get([versions[0].id]) == {versions[0].id: versions[-1]}
+
+
+def test_only_a_revision_makes_history(vault, store):
+    stored = store().cube
+    with vault.write(ALICE) as writer:
+        writer.update([Entry(stored.moved(Tier.MTM))], Operation.MOVE)
+        writer.update([Entry(stored.visited(1, stored.behaviour.last_access))], Operation.VISIT)
+        assert writer.history(stored.id) == []
+
+
+def test_a_revision_that_fails_leaves_no_history(vault, store):
+    stored = store().cube
+    with pytest.raises(KeyboardInterrupt), vault.write(ALICE) as writer:
+        writer.update([Entry(revised(stored, "new"))], Operation.REVISE)
+        raise KeyboardInterrupt
+    with vault.read(ALICE) as reader:
+        assert reader.history(stored.id) == []
+        assert reader.get([stored.id]) == {stored.id: stored}

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from contract.append import append
+from contract.back_ends import BACK_ENDS
+from memoryos.cube import Kind, Tier
+from memoryos.errors import StorageError, StoreBusy
+from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
+from memoryos.scope import Scope
+
+ALICE = Scope(user="alice")
+TESTS = Path(__file__).parents[1]
+
+
+def pages(vault):
+    with vault.read(ALICE) as reader:
+        return reader.cubes(Kind.PAGE)
+
+
+def assert_serial(found, labels, count):
+    """Every write saw all earlier ones, and each writer's pages are in its order."""
+    words = [cube.text.removeprefix("user: ").split() for cube in found]
+    assert [int(before) for _, _, before in words] == list(range(len(labels) * count))
+    for label in labels:
+        assert [int(number) for name, number, _ in words if name == label] == list(range(count))
+
+
+def test_a_block_that_raises_leaves_nothing(vault, store, entry):
+    first, second = store("the first").cube, store("the second").cube
+    with pytest.raises(KeyboardInterrupt), vault.write(ALICE) as writer:
+        writer.insert([entry("unwanted", id="unwanted")])
+        writer.link([Link("unwanted", LinkKind.CHAIN, first.id)])
+        writer.enqueue(JobKind.EXTRACT, [first.id])
+        writer.delete([second.id])
+        raise KeyboardInterrupt
+    with vault.read(ALICE) as reader:
+        assert reader.cubes(Kind.PAGE) == [first, second]
+        assert reader.find_terms(["unwant"], kind=Kind.PAGE, tiers=list(Tier), limit=5) == {}
+        assert reader.sources([first.id], LinkKind.CHAIN) == []
+        assert reader.jobs() == []
+        assert len(reader.events()) == 2
+
+
+def test_a_refused_statement_takes_the_whole_block_with_it(vault, store, entry):
+    stored = store().cube
+    with pytest.raises(StorageError), vault.write(ALICE) as writer:
+        writer.insert([entry(id="unwanted")])
+        writer.insert([entry(id=stored.id)])
+    assert pages(vault) == [stored]
+
+
+def test_a_writer_sees_its_own_changes(vault, entry):
+    made = entry("bees")
+    with vault.write(ALICE) as writer:
+        writer.insert([made])
+        assert writer.cubes(Kind.PAGE) == [made.cube]
+        assert set(writer.find_terms(made.terms, kind=Kind.PAGE, tiers=[Tier.STM], limit=1)) == {made.cube.id}
+
+
+def test_a_reader_does_not_see_an_uncommitted_write(vault, store, entry):
+    stored = store().cube
+    with vault.write(ALICE) as writer:
+        writer.insert([entry()])
+        assert pages(vault) == [stored]
+    assert len(pages(vault)) == 2
+
+
+def test_a_reader_keeps_its_snapshot_while_others_write(vault, store):
+    stored = store("bees").cube
+    with vault.read(ALICE) as reader:
+        before = reader.events()
+        store("more bees")
+        with vault.write(ALICE) as writer:
+            writer.delete([stored.id])
+        assert reader.cubes(Kind.PAGE) == [stored]
+        assert reader.events() == before
+        assert len(reader.find_terms(["bee"], kind=Kind.PAGE, tiers=list(Tier), limit=5)) == 1
+    assert len(pages(vault)) == 1
+
+
+def test_a_second_writer_waits_for_the_first(vault, entry):
+    order, second_starts = [], Event()
+
+    def write_second():
+        second_starts.set()
+        with vault.write(ALICE) as writer:
+            order.append(len(writer.cubes(Kind.PAGE)))
+
+    with vault.write(ALICE) as writer:
+        other = Thread(target=write_second)
+        other.start()
+        second_starts.wait()
+        writer.insert([entry()])
+        order.append("first")
+    other.join()
+    assert order == ["first", 1]
+
+
+def test_writers_in_many_threads_serialise(vault):
+    labels = ["a", "b", "c", "d"]
+
+    def work(label):
+        for number in range(15):
+            append(vault, label, number)
+
+    with ThreadPoolExecutor(len(labels)) as threads:
+        list(threads.map(work, labels))
+    assert_serial(pages(vault), labels, 15)
+
+
+def test_writers_in_two_processes_serialise(vault, back_end, tmp_path):
+    command = [sys.executable, "-m", "contract.append", back_end, str(tmp_path), "child", "25"]
+    with subprocess.Popen(command, cwd=TESTS, env=os.environ, stderr=subprocess.PIPE) as child:
+        for number in range(25):
+            append(vault, "parent", number)
+        assert child.wait() == 0, child.stderr.read()
+    assert_serial(pages(vault), ["parent", "child"], 25)
+
+
+def test_a_writer_that_waits_too_long_is_told_so(vault, back_end, tmp_path, clock):
+    impatient = BACK_ENDS[back_end](tmp_path, clock, busy_timeout_seconds=0.05)
+    try:
+        with vault.write(ALICE), pytest.raises(StoreBusy), impatient.write(ALICE):
+            pass
+        with impatient.write(ALICE) as writer:
+            assert writer.cubes(Kind.PAGE) == []
+    finally:
+        impatient.close()
+
+
+def test_a_store_keeps_what_it_has_when_it_is_opened_again(vault, back_end, tmp_path, store, clock):
+    stored = store().cube
+    vault.close()
+    again = BACK_ENDS[back_end](tmp_path, clock)
+    assert pages(again) == [stored]
+    again.close()
+
+
+def test_a_closed_store_says_so_and_may_be_closed_twice(vault, tmp_path):
+    vault.close()
+    vault.close()
+    with pytest.raises(StorageError, match="closed"), vault.read(ALICE):
+        pass
+    with pytest.raises(StorageError, match="closed"), vault.write(ALICE):
+        pass
+    with pytest.raises(StorageError, match="closed"):
+        vault.owners("default")

@@ -1,0 +1,43 @@
+"""What the tests and the processes that they kill have in common."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from memoryos.clock import Clock, system_clock
+from memoryos.config import load_settings
+from memoryos.memory import MemoryOS
+from memoryos.scope import Scope
+
+OWNER = Scope(user="alice")
+
+# So small that an add fills STM, opens a segment, extracts it and archives another one.
+SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_capacity=2, heat_threshold=0)
+
+_TOPICS = (
+    "I like spicy noodle soup with garlic and ginger from {}.",
+    "I own a telescope that shows the rings of Saturn, a {}.",
+    "I play football with the team of {} and we won the final match.",
+    "I hate my tax return and the accountant {}.",
+)
+
+
+def open_store(path: Path, clock: Clock = system_clock) -> MemoryOS:
+    """The store as all of them use it."""
+    return MemoryOS.open(path, user=OWNER.user, settings=SETTINGS, clock=clock)
+
+
+def unique_word(number: int) -> str:
+    """A word that only the page with this number has."""
+    return f"zq{number:04d}x"
+
+
+def add_page(memory: MemoryOS, number: int) -> str:
+    """Add the page with this number, which states one fact; two in a row have the same topic."""
+    return memory.add(_TOPICS[number // 2 % len(_TOPICS)].format(unique_word(number)), "I see.")
+
+
+def number_of(text: str) -> int:
+    """The number of the page with this text."""
+    return int(re.search(r"zq(\d{4})x", text)[1])

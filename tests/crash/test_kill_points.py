@@ -1,0 +1,177 @@
+"""SIGKILL before every statement and every COMMIT: the store has the state before or after, never between."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from crash.checks import assert_consistent, assert_sound
+from crash.stores import add_page, open_store
+from crash.victims import NEW
+from memoryos.clock import Clock, system_clock
+from memoryos.infrastructure.vault.contract import JobState
+from memoryos.memory import MemoryOS
+
+TESTS = Path(__file__).parents[1]
+PAGES = 8  # in the template
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A store after the process that used it died, or for the last one: lived."""
+
+    path: Path
+    done: str | None  # what the process was told is done
+
+    def reopen(self, folder: Path, clock: Clock = system_clock) -> MemoryOS:
+        """Open a copy of what the process left, so that each test finds it as it was."""
+        path = copy(self.path, folder)
+        assert_sound(path)
+        return open_store(path, clock)
+
+
+def copy(path: Path, folder: Path) -> Path:
+    """A copy of a store, with what is in its log."""
+    target = folder / "copy.db"
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{target}{suffix}").unlink(missing_ok=True)
+        if suffix != "-shm" and Path(f"{path}{suffix}").exists():
+            shutil.copyfile(f"{path}{suffix}", f"{target}{suffix}")
+    return target
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "memory.db"
+    with open_store(path) as memory:
+        for number in range(PAGES):
+            add_page(memory, number)
+            memory.wait()
+    return path
+
+
+def victims(scenario: str, template: Path, folder: Path) -> list[Victim]:
+    command = [sys.executable, "-m", "crash.victims", scenario, str(template), str(folder)]
+    subprocess.run(command, cwd=TESTS, check=True, timeout=120)
+    found = []
+    for step in range(1, len(list(folder.glob("*.db"))) + 1):
+        done = folder / f"{step}.done"
+        found.append(Victim(folder / f"{step}.db", done.read_text() if done.exists() else None))
+    assert found[-1].done is not None, "the last one has no step to die at"
+    return found
+
+
+def reopened(found: list[Victim], folder: Path) -> Iterator[tuple[Victim, MemoryOS]]:
+    """Each store, opened; checked before and after, and able to go on."""
+    for victim in found:
+        with victim.reopen(folder) as memory:
+            assert_consistent(memory)
+            yield victim, memory
+            pages = len(memory.pages())
+            add_page(memory, NEW + 1)
+            memory.wait()
+            assert len(memory.pages()) == pages + 1
+            assert_consistent(memory)
+
+
+def page_ids(memory: MemoryOS) -> set[str]:
+    return {page.id for page in memory.pages()}
+
+
+def facts(memory: MemoryOS) -> list[str]:
+    return sorted(fact.text for fact in memory.profile().user.facts)
+
+
+def in_an_hour() -> datetime:
+    """A clock by which the leases of a killed process have ended."""
+    return system_clock() + timedelta(hours=1)
+
+
+@pytest.fixture(scope="module")
+def adds(template, tmp_path_factory) -> list[Victim]:
+    return victims("add", template, tmp_path_factory.mktemp("add"))
+
+
+def test_an_add_is_there_or_not_and_an_acknowledged_one_is(template, adds, tmp_path):
+    with open_store(copy(template, tmp_path)) as memory:
+        before = page_ids(memory)
+    outcomes = []
+    for victim, memory in reopened(adds, tmp_path):
+        new = page_ids(memory) - before
+        assert before <= page_ids(memory)
+        assert len(new) <= 1
+        assert victim.done is None or new == {victim.done}
+        outcomes.append(bool(new))
+    assert len(outcomes) >= 50
+    assert outcomes == sorted(outcomes), "before its COMMIT it is not there, and after it always"
+    assert set(outcomes) == {False, True}
+
+
+def test_the_add_that_is_killed_evicts_archives_and_extracts(template, adds, tmp_path):
+    with open_store(copy(template, tmp_path)) as memory:
+        before, known = memory.stats(), facts(memory)
+    with adds[-1].reopen(tmp_path) as memory:
+        after = memory.stats()
+        assert after.archived_segments == before.archived_segments + 1
+        assert after.archived_pages == before.archived_pages + 2
+        assert len(facts(memory)) == len(known) + 1
+
+
+def test_a_job_that_was_cut_off_is_done_later_and_once(adds, tmp_path):
+    with adds[-1].reopen(tmp_path) as memory:
+        expected = facts(memory)
+    cut_off = 0
+    for victim in adds:
+        with victim.reopen(tmp_path, clock=in_an_hour) as memory:
+            waiting = memory.jobs(JobState.QUEUED, JobState.LEASED)
+            cut_off += len(waiting)
+            memory.consolidate()
+            assert memory.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD) == []
+            assert not waiting or facts(memory) == expected
+    assert cut_off >= 10
+
+
+def test_visits_are_counted_wholly_or_not_at_all(template, tmp_path):
+    counts = set()
+    for _, memory in reopened(victims("visits", template, tmp_path), tmp_path):
+        counts.add(tuple(page.behaviour.visits for page in memory.pages()))
+    assert len(counts) == 2
+    assert (0,) * PAGES in counts
+
+
+def test_a_correction_is_there_or_not(template, tmp_path):
+    outcomes = []
+    for victim, memory in reopened(victims("update", template, tmp_path), tmp_path):
+        corrected = [page.id for page in memory.pages() if "Lisbon" in page.text]
+        assert [victim.done] in ([None], corrected)
+        assert [len(memory.history(page)) for page in corrected] in ([], [2])
+        outcomes.append(bool(corrected))
+    assert outcomes == sorted(outcomes)
+    assert set(outcomes) == {False, True}
+
+
+def test_a_deletion_is_whole_or_not_at_all(template, tmp_path):
+    outcomes = []
+    for victim, memory in reopened(victims("delete", template, tmp_path), tmp_path):
+        is_gone = len(memory.pages()) == PAGES - 1
+        assert is_gone or len(memory.pages()) == PAGES
+        assert victim.done not in page_ids(memory)
+        outcomes.append((is_gone, facts(memory)))
+    assert len({str(outcome) for outcome in outcomes}) == 2, "the facts go together with their page"
+
+
+def test_a_store_that_was_not_finished_is_finished_by_the_next_open(tmp_path):
+    found = victims("create", tmp_path / "there is none", tmp_path)
+    assert len(found) > 20
+    for victim in found:
+        with open_store(victim.path) as memory:
+            assert memory.pages() == []
+            add_page(memory, NEW)
+        assert_sound(victim.path)

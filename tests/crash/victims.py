@@ -1,0 +1,130 @@
+"""Processes that die: one is killed before each SQL statement and each COMMIT of a scenario.
+
+    python -m crash.victims SCENARIO TEMPLATE FOLDER
+
+Forks one process per kill point, so that the imports are paid once. The n-th works on FOLDER/n.db, a
+copy of TEMPLATE, and is killed by SIGKILL right before its n-th step; what it was told is done it
+writes to FOLDER/n.done. The last one has no n-th step, lives, and ends the series.
+
+    python -m crash.victims forever STORE FIRST
+
+Adds pages to STORE, numbered from FIRST, and prints the id of each, until somebody kills it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import alembic.command  # noqa: F401 - imported before the forks, not in each of them
+from sqlalchemy import Engine, event
+
+from crash.stores import add_page, open_store, unique_word
+from memoryos.cube import Tier
+from memoryos.memory import MemoryOS
+
+NEW = 90  # the number of the page that a scenario adds
+
+Done = Callable[[str], None]
+
+
+def kill_at(step: int) -> None:
+    """From now on count the statements and commits of this process; die before the given one."""
+    steps = count(1)
+
+    def pass_or_die(*_: object) -> None:
+        if next(steps) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "before_cursor_execute", pass_or_die)
+    event.listen(Engine, "commit", pass_or_die)
+
+
+def create(path: Path, step: int, done: Done) -> None:
+    """Open a store that does not exist."""
+    kill_at(step)
+    open_store(path).close()
+    done("open")
+
+
+def add(path: Path, step: int, done: Done) -> None:
+    """Add a page, and run the job that follows."""
+    with open_store(path) as memory:
+        kill_at(step)
+        done(add_page(memory, NEW))
+
+
+def visits(path: Path, step: int, done: Done) -> None:
+    """Search, so that closing has visits to write."""
+    with open_store(path) as memory:
+        kill_at(step)
+        memory.search(unique_word(7))
+    done("close")
+
+
+def update(path: Path, step: int, done: Done) -> None:
+    """Correct a page that shares its segment with another."""
+    with open_store(path) as memory:
+        kill_at(step)
+        page = _middle_page(memory)
+        memory.update(page, f"I moved to Lisbon {unique_word(NEW)}")
+        done(page)
+
+
+def delete(path: Path, step: int, done: Done) -> None:
+    """Delete a page that shares its segment with another."""
+    with open_store(path) as memory:
+        kill_at(step)
+        page = _middle_page(memory)
+        memory.delete(page)
+        done(page)
+
+
+def forever(path: Path, first: int) -> None:
+    """Add pages until somebody kills this process."""
+    memory = open_store(path)
+    for number in count(first):
+        print(add_page(memory, number), flush=True)  # noqa: T201 - to the test that reads it
+
+
+def _middle_page(memory: MemoryOS) -> str:
+    """The last page that has left STM."""
+    return memory.pages(tier=Tier.MTM)[-1].id
+
+
+def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path) -> None:
+    """Run the scenario again and again, each time with a later death, until it survives."""
+    for step in count(1):
+        victim = os.fork()
+        if victim == 0:
+            _die(scenario, template, folder, step)
+        _, status = os.waitpid(victim, 0)
+        if os.WIFEXITED(status):
+            sys.exit(os.WEXITSTATUS(status))
+        if os.WTERMSIG(status) != signal.SIGKILL:
+            sys.exit(f"step {step} ended with signal {os.WTERMSIG(status)}")
+
+
+def _die(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path, step: int) -> None:
+    if template.exists():
+        shutil.copyfile(template, folder / f"{step}.db")
+    code = 1
+    try:
+        scenario(folder / f"{step}.db", step, (folder / f"{step}.done").write_text)
+        code = 0
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "forever":
+        forever(Path(sys.argv[2]), int(sys.argv[3]))
+    else:
+        known = {case.__name__: case for case in (create, add, visits, update, delete)}
+        main(known[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]))
