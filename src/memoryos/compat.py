@@ -6,6 +6,7 @@ folder which that code wrote is imported whole the first time it is opened.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -70,11 +71,10 @@ class Memoryos:
         self.assistant_id = assistant_id
         self.memory = MemoryOS.open(folder / DATABASE, user=user_id, agent=assistant_id, settings=settings)
         self.retriever = Retriever(self.memory, user_id, assistant_id)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.memory.close)
             self._import_once(folder)
-        except BaseException:
-            self.memory.close()
-            raise
+            undo.pop_all()  # imported: the memory stays open
 
     def add_memory(
         self,

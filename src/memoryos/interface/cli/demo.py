@@ -19,10 +19,12 @@ from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_memory
 from memoryos.memory import MemoryOS
-from memoryos.operation.overview import Stats
+from memoryos.operation.overview import SegmentView, Stats
 from memoryos.operation.recall.hit import Hit
 
 SHOWN = 3  # pages shown for each question
+
+Answers = list[tuple[dict[str, Any], tuple[Hit, ...]]]  # each question with the pages shown for it
 
 _FILE = "demo_conversation.json"
 _MOMENT = TypeAdapter(AwareDatetime)
@@ -68,15 +70,16 @@ def demo(db: Db = None, json: Json = False) -> None:
     with ExitStack() as stack:
         path = db or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "demo.db"
         memory = stack.enter_context(open_memory(path, user=script.user, agent=script.agent))
-        _play(memory, script, quiet=json)
+        topics = _play(memory, script, quiet=json)
         answers = [(question, memory.search(question["question"]).hits[:SHOWN]) for question in script.questions]
         if json:
-            render.print_json(_json(memory, answers))
+            render.print_json(_json(memory, topics, answers))
         else:
-            _print(memory, answers)
+            _print(memory, topics, answers)
 
 
-def _play(memory: MemoryOS, script: Script, *, quiet: bool) -> None:
+def _play(memory: MemoryOS, script: Script, *, quiet: bool) -> list[SegmentView]:
+    """Play all sessions; returns the topics as they were when the conversation ended."""
     with render.progress(quiet=quiet) as bar:
         task = bar.add_task(f"{script.user} talks with {script.agent}", total=script.turn_count, note="")
         for session in script.sessions:
@@ -84,8 +87,10 @@ def _play(memory: MemoryOS, script: Script, *, quiet: bool) -> None:
             _advance(bar, task, len(session), memory.stats())
         memory.wait()
         _advance(bar, task, 0, memory.stats())
+        topics = memory.segments()
         memory.consolidate()  # what cooler topics say goes to LPM too, as an idle hour would do
         _advance(bar, task, 0, memory.stats())
+    return topics
 
 
 def _advance(bar: Progress, task: TaskID, turns: int, stats: Stats) -> None:
@@ -102,9 +107,9 @@ def found_at(question: dict[str, Any], hits: tuple[Hit, ...]) -> int | None:
     return None
 
 
-def _print(memory: MemoryOS, answers: list[tuple[dict[str, Any], tuple[Hit, ...]]]) -> None:
+def _print(memory: MemoryOS, topics: list[SegmentView], answers: Answers) -> None:
     console = render.console()
-    console.print(render.segments_table("Topics that formed (mid-term memory)", memory.segments()[:12]))
+    console.print(render.segments_table("Topics that formed (mid-term memory)", topics[:12]))
     for number, (question, hits) in enumerate(answers, 1):
         console.print()
         console.print(render.hits_table(f"Question {number}: {question['question']}", hits))
@@ -114,7 +119,7 @@ def _print(memory: MemoryOS, answers: list[tuple[dict[str, Any], tuple[Hit, ...]
     console.print(f"The right page is among the {SHOWN} shown for {found} of {len(answers)} questions.")
 
 
-def _json(memory: MemoryOS, answers: list[tuple[dict[str, Any], tuple[Hit, ...]]]) -> dict[str, Any]:
+def _json(memory: MemoryOS, topics: list[SegmentView], answers: Answers) -> dict[str, Any]:
     return {
         "questions": [
             {
@@ -124,6 +129,6 @@ def _json(memory: MemoryOS, answers: list[tuple[dict[str, Any], tuple[Hit, ...]]
             }
             for question, hits in answers
         ],
-        "segments": [render.segment_json(view) for view in memory.segments()],
+        "segments": [render.segment_json(view) for view in topics],
         "profile": render.profile_json(memory.profile()),
     }

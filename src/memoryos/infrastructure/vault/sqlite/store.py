@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -56,11 +56,10 @@ class SqliteVault:
         self._is_closed = False
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._engine = _engine(path, busy_timeout_seconds)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self.close)
             self._prepare(embedder)
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()  # usable: the store stays open
 
     @contextmanager
     def read(self, scope: Scope) -> Iterator[SqlReader]:
