@@ -115,11 +115,18 @@ def _die(scenario: Callable[[Path, int, Done], None], template: Path, folder: Pa
         shutil.copyfile(template, folder / f"{step}.db")
     code = 1
     try:
-        scenario(folder / f"{step}.db", step, (folder / f"{step}.done").write_text)
+        scenario(folder / f"{step}.db", step, lambda what: _acknowledge(folder / f"{step}.done", what))
         code = 0
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def _acknowledge(path: Path, what: str) -> None:
+    """Say that it is done, whole or not at all: the job's thread may kill us in the middle of this, too."""
+    draft = path.with_suffix(".draft")
+    draft.write_text(what)
+    draft.rename(path)
 
 
 if __name__ == "__main__":
