@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -149,14 +149,9 @@ class MemoryOS:
             ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(checked)
         ]
         entries = ingest.embedded(cubes, self._embedder, progress)
-        with self._vault.write(owner) as writer:
-            pager = Pager(writer, self.settings, now)
-            pager.visit(self._visits.take(owner))
+        with self._paging(owner) as pager:
             for entry in entries:
                 pager.add(entry)
-            has_work = pager.flush()
-        if has_work:
-            self._jobs.submit(lambda: self._run_jobs(owner))
         return [cube.id for cube in cubes]
 
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER, scope: Scope | None = None) -> MemCube:
@@ -204,13 +199,8 @@ class MemoryOS:
 
     def consolidate(self, *, scope: Scope | None = None) -> None:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
-        owner = self._scope_of(scope)
-        with self._vault.write(owner) as writer:
-            pager = Pager(writer, self.settings, self._clock())
-            pager.visit(self._visits.take(owner))
+        with self._paging(self._scope_of(scope)) as pager:
             pager.promote_all()
-            pager.flush()
-        self._jobs.submit(lambda: self._run_jobs(owner))
         self.wait()
 
     # Reading
@@ -397,16 +387,24 @@ class MemoryOS:
     def _run_jobs(self, owner: Scope) -> None:
         self._promoter.run_all(owner)
 
-    def _flush_visits(self, owner: Scope) -> None:
-        counts = self._visits.take(owner)
-        try:
+    @contextmanager
+    def _paging(self, owner: Scope) -> Iterator[Pager]:
+        """One transaction of page moves, which takes the visits that wait along; the jobs that follow run beside us."""
+        visits = self._visits.take(owner)
+        with ExitStack() as undo:
+            undo.callback(self._visits.give_back, owner, visits)
             with self._vault.write(owner) as writer:
                 pager = Pager(writer, self.settings, self._clock())
-                pager.visit(counts)
+                pager.visit(visits)
+                yield pager
                 has_work = pager.flush()
-        except StorageError as error:  # busy or full: a count is not worth an error to a reader
-            self._visits.give_back(owner, counts)
-            logger.warning("visits not written", extra={"action": "visits", "error": type(error).__name__})
-            return
+            undo.pop_all()  # written: the visits are counted
         if has_work:
-            self._run_jobs(owner)
+            self._jobs.submit(lambda: self._run_jobs(owner))
+
+    def _flush_visits(self, owner: Scope) -> None:
+        try:
+            with self._paging(owner):
+                pass  # the visits are all there is to write
+        except StorageError as error:  # busy or full: a count is not worth an error to a reader
+            logger.warning("visits not written", extra={"action": "visits", "error": type(error).__name__})

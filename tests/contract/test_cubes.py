@@ -75,13 +75,6 @@ def test_the_order_survives_updates_and_deletions(vault, store):
         assert ids(reader.cubes(Kind.PAGE)) == [first.id, second.id, fourth.id]
 
 
-def test_the_newest_are_the_last_inserted_in_insertion_order(vault, store):
-    made = [store().cube.id for _ in range(5)]
-    with vault.read(ALICE) as reader:
-        assert ids(reader.cubes(Kind.PAGE, newest=2)) == made[-2:]
-        assert ids(reader.cubes(Kind.PAGE, newest=99)) == made
-
-
 def test_cubes_are_chosen_by_kind_tier_and_subject(vault, store, cube):
     page = store(tier=Tier.MTM).cube
     of_user, of_agent = (

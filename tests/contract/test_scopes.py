@@ -61,7 +61,7 @@ def everything(reader, cube):
     return (
         reader.get([cube.id]),
         reader.cubes(Kind.PAGE),
-        reader.cubes(Kind.PAGE, tiers=list(Tier), newest=5),
+        reader.cubes(Kind.PAGE, tiers=list(Tier)),
         {cube_id: vector.tolist() for cube_id, vector in reader.vectors([cube.id]).items()},
         reader.targets([cube.id], LinkKind.CHAIN),
         reader.sources([cube.id], LinkKind.MENTIONS),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+
+import pytest
+
 from memoryos import MemoryOS, Tier
+from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Operation
 from memoryos.operation.recall.visits import FLUSH_AT, VisitLog
 
@@ -118,3 +123,17 @@ def test_the_log_is_kept_by_owner_and_taken_once():
     assert log.take(ANN) == {"a": (1, START), "b": (1, START)}
     assert log.take(ANN) == {}
     assert log.owners() == [other]
+
+
+def test_visits_survive_an_add_that_fails(world: World):
+    memory = world.open()
+    page = memory.add("🍵")
+    memory.search("🍵")
+    with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
+        other.execute("CREATE TRIGGER full BEFORE INSERT ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END")
+        with pytest.raises(StorageError):
+            memory.add("🍵 again")
+        other.execute("DROP TRIGGER full")
+    other.close()
+    memory.add("🍵 again")
+    assert memory.get(page).behaviour.visits == 1

@@ -32,17 +32,25 @@ class Background:
             self._pending = [*(one for one in self._pending if not _succeeded(one)), future]
 
     def wait(self) -> None:
-        """Return when all tasks are done. Raises the first error of one, once."""
-        with self._lock:
-            pending = list(self._pending)
-        for future in pending:
-            future.exception()  # returns when the task is done
-        with self._lock:  # only now: another thread that waits meanwhile must find them too
-            told = [future for future in pending if future in self._pending]
-            self._pending = [future for future in self._pending if future not in told]
-        errors = [error for future in told if (error := future.exception())]
+        """Return when all tasks are done, also those that tasks gave. Raises the first error of one, once."""
+        errors: list[BaseException] = []
+        while pending := self._snapshot():
+            for future in pending:
+                future.exception()  # returns when the task is done
+            errors += self._take_errors(pending)
         if errors:
             raise errors[0]
+
+    def _snapshot(self) -> list[Future[None]]:
+        with self._lock:
+            return list(self._pending)
+
+    def _take_errors(self, done: list[Future[None]]) -> list[BaseException]:
+        """Drop what is done, only now: another thread that waits meanwhile must find it, too."""
+        with self._lock:
+            mine = [future for future in done if future in self._pending]
+            self._pending = [future for future in self._pending if future not in mine]
+        return [error for future in mine if (error := future.exception())]
 
     def close(self) -> None:
         """Finish what was given and end the thread. Raises like `wait`."""

@@ -142,9 +142,8 @@ class Reader(Protocol):
         *,
         tiers: Sequence[Tier] = (),
         subject: Subject | None = None,
-        newest: int | None = None,
     ) -> list[MemCube]:
-        """Cubes in the order they were inserted; only the `newest` of them when given."""
+        """Cubes in the order they were inserted."""
         ...
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:

@@ -83,7 +83,6 @@ class SqlReader:
         *,
         tiers: Sequence[Tier] = (),
         subject: Subject | None = None,
-        newest: int | None = None,
     ) -> list[MemCube]:
         cubes = tables.cubes
         query = select(cubes.c.document).where(self._owned(cubes), cubes.c.kind == kind.value)
@@ -91,9 +90,8 @@ class SqlReader:
             query = query.where(cubes.c.tier.in_([tier.value for tier in tiers]))
         if subject:
             query = query.where(cubes.c.subject == subject.value)
-        # Newest first lets the database stop after `newest` rows; callers want insertion order.
-        rows = self._connection.execute(query.order_by(cubes.c.position.desc()).limit(newest)).scalars().all()
-        return [_cube(document) for document in reversed(rows)]
+        rows = self._connection.execute(query.order_by(cubes.c.position)).scalars()
+        return [_cube(document) for document in rows]
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         found = {}
