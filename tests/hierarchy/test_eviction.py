@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from memoryos import MemoryOS, Role, Tier, Turn
 
-from .world import AXES, START, World
+from .world import ANN, AXES, START, World
 
 
 def archived(memory: MemoryOS) -> list[str]:
@@ -61,10 +61,14 @@ def test_a_segment_that_awaits_extraction_stays(world: World):
     memory = world.open(short_term_capacity=1, mid_term_capacity=1)
     memory.add("🍵 tea", at=START - timedelta(days=999))
     memory.add("🚲 bike")
-    world.queue()  # tea, with no worker to take it
+    world.queue()
+    with world.vault.write(ANN) as writer:  # a slow worker has it: ours must leave it alone
+        assert writer.lease(until=world.clock() + timedelta(hours=1))
     memory.add("🌙 moon")
+    memory.wait()
     assert archived(memory) == []
     assert memory.stats().jobs_waiting == 1
+    world.clock.advance(hours=2)
     world.extract()
     memory.add("🍞 bread")
     assert sorted(archived(memory)) == ["bike", "tea"]
