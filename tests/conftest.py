@@ -10,8 +10,8 @@ import pytest
 
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Payload, Role, SemanticType, Tier, Turn
 from memoryos.infrastructure.vault.contract import Entry
-from memoryos.language.words import terms
 from memoryos.models.hashing import Hashing
+from memoryos.operation.passages import page_entries
 from memoryos.scope import Scope
 
 MakeCube = Callable[..., MemCube]
@@ -86,10 +86,9 @@ def page(cube: MakeCube, clock: FrozenClock) -> MakeCube:
 
 @pytest.fixture
 def entry(page: MakeCube, hashing: Hashing) -> MakeEntry:
-    """entry(text, ...): a page with its vector and its terms, ready to insert."""
+    """entry(text, ...): a page with its vector and its passage, ready to insert."""
 
     def make(text: str = "hello", **fields: object) -> Entry:
-        made = page(text, **fields)
-        return Entry(made, hashing.embed([text])[0], terms(text))
+        return page_entries([page(text, **fields)], hashing)[0]
 
     return make

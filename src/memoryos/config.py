@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     recall_segments: int = Field(5, ge=1, description="top-m segments")
     recall_pages: int = Field(10, ge=1, description="top-k pages")
     recall_facts: int = Field(10, ge=0, description="user facts and agent facts, each")
+    resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the scopes in use, megabytes")
     context_tokens: int = Field(2048, ge=64, description="budget of context(), tokens")
 
     # Persona.

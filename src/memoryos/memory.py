@@ -18,7 +18,7 @@ from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
 from memoryos.errors import ModelError, StorageError
-from memoryos.infrastructure.vault.contract import Event, Job, JobState, Reader, Vault
+from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operation, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
@@ -31,10 +31,14 @@ from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.long_term import Lesson
 from memoryos.operation.hierarchy.paging import Pager
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.index.resident import Resident
 from memoryos.operation.overview import Profile, SegmentView, Stats
+from memoryos.operation.passages import page_entries
 from memoryos.operation.recall.context import Context, pack, persona_text
+from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
-from memoryos.operation.recall.search import Question, Search, recall
+from memoryos.operation.recall.search import Search, Source, recall
 from memoryos.operation.recall.visits import VisitLog
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.stated import stated_fact, stated_field
@@ -43,6 +47,7 @@ from memoryos.text import checked_text
 
 logger = logging.getLogger(__name__)
 
+LEXICON = "hashing"  # the embedder whose words tell what is close in meaning; small, offline
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 
 
@@ -67,6 +72,8 @@ class MemoryOS:
         self._chat = chat
         self._clock = clock
         self._visits = VisitLog()
+        lexicon = load_embedder(LEXICON)
+        self._residency = Residency(self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon))
         self._jobs = Background("jobs")
         self._turns = Background("turns")
         schema = PersonaSchema.load(Path(self.settings.persona_schema) if self.settings.persona_schema else None)
@@ -209,23 +216,26 @@ class MemoryOS:
         self,
         query: str,
         *,
-        strategy: Strategy | str = Strategy.TWO_STAGE,
+        strategy: Strategy | str = Strategy.HYBRID,
         pages: int | None = None,
         archive: bool = False,
+        weights: Weights | None = None,
         scope: Scope | None = None,
     ) -> Recall:
-        """What the three tiers hold for a question; `archive` searches evicted memory too."""
+        """What the three tiers hold for a question; `archive` searches evicted memory too.
+
+        `weights` says what each part of a hybrid score counts, to see what a part is worth.
+        """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
         search = Search(
             arguments.one_of("strategy", strategy, Strategy),
             arguments.positive("pages", pages, self.settings.recall_pages),
             archive,
+            weights or DEFAULT_WEIGHTS,
         )
         self._turns.wait()  # what was answered a moment ago is part of the memory
-        question = Question(text, self._embedder.embed([text])[0])
-        with self._vault.read(owner) as reader:
-            recalled = self._recall(reader, owner, question, search)
+        recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0]), search)
         if self._visits.record(owner, overview.visited(recalled), self._clock()):
             self._jobs.submit(lambda: self._flush_visits(owner))
         return recalled
@@ -235,7 +245,7 @@ class MemoryOS:
         query: str,
         *,
         tokens: int | None = None,
-        strategy: Strategy | str = Strategy.TWO_STAGE,
+        strategy: Strategy | str = Strategy.HYBRID,
         archive: bool = False,
         scope: Scope | None = None,
     ) -> Context:
@@ -351,12 +361,31 @@ class MemoryOS:
         self._turns.wait()
         return Corrector(self._promoter, self._scope_of(scope))
 
-    def _recall(self, reader: Reader, owner: Scope, question: Question, search: Search) -> Recall:
+    def _recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:
         home = persona_scope(owner, self.settings)
-        if home == owner.owner:
-            return recall(reader, reader, question, search, self.settings)
-        with self._vault.read(home) as persona:
-            return recall(reader, persona, question, search, self.settings)
+        with self._source(owner) as source:
+            if home == owner.owner:
+                return recall(source, source, asked, search, self.settings)
+            with self._source(home) as persona:
+                return recall(source, persona, asked, search, self.settings)
+
+    @contextmanager
+    def _source(self, owner: Scope) -> Iterator[Source]:
+        """The owner's memory, all of it indexed."""
+        with self._vault.read(owner) as reader:
+            resident = self._residency.following(owner, reader)
+            if not resident.unindexed:
+                yield Source(reader, resident)
+                return
+        self._index(owner, resident.unindexed)
+        with self._vault.read(owner) as reader:
+            yield Source(reader, self._residency.following(owner, reader))
+
+    def _index(self, owner: Scope, pages: Sequence[str]) -> None:
+        """Make the passages of pages that an older program stored without."""
+        with self._vault.write(owner) as writer:
+            entries = page_entries(list(writer.get(pages).values()), self._embedder)
+            writer.update(entries, Operation.REFRESH)
 
     def _model(self) -> ChatModel:
         if self._chat is None:

@@ -40,7 +40,7 @@ def corrector(world: World, scope: Scope = ANN) -> Corrector:
 
 
 def assert_gone(memory: MemoryOS, page: str, word: str) -> None:
-    for search in ({"query": "🍵"}, {"query": word}, {"query": word, "strategy": "lexical"}):
+    for search in ({"query": "🍵"}, {"query": word}, {"query": word, "strategy": "bm25"}):
         assert page not in [hit.id for hit in memory.search(**search, pages=100, archive=True).hits]
     assert page not in [left.id for left in memory.pages()]
     for view in memory.segments(archive=True):
@@ -57,7 +57,7 @@ def assert_gone(memory: MemoryOS, page: str, word: str) -> None:
 
 def test_a_deleted_page_is_gone_everywhere(world: World):
     memory, pages = three_pages(world)
-    assert memory.search("Quetzalcoatl", strategy="lexical").hits
+    assert memory.search("Quetzalcoatl", strategy="bm25").hits
     memory.delete(pages[2])
     assert_gone(memory, pages[2], "Quetzalcoatl")
 
@@ -238,8 +238,8 @@ def test_an_updated_page_is_found_by_its_new_words_only(world: World):
     memory, pages = three_pages(world)
     memory.update(pages[2], "🐈 喂猫 Xolotl")
     for word in ("喂猫", "Xolotl"):
-        assert [hit.id for hit in memory.search(word, strategy="lexical").hits] == [pages[2]]
-    assert memory.search("Quetzalcoatl", strategy="lexical").hits == ()
+        assert [hit.id for hit in memory.search(word, strategy="bm25").hits] == [pages[2]]
+    assert memory.search("Quetzalcoatl", strategy="bm25").hits == ()
     assert memory.search("🐈").hits[0].id == pages[2]
     assert memory.search("🐈").hits[0].score == pytest.approx(1)
 

@@ -163,7 +163,7 @@ def test_unusual_text_comes_back_as_it_was(memory: MemoryOS, text):
     memory.add("next")
     assert memory.get(page).payload.turns[0].text == text
     memory.search(text[:1000])
-    memory.search(text[:1000], strategy="lexical")
+    memory.search(text[:1000], strategy="bm25")
 
 
 def test_a_time_with_any_zone_is_kept_as_that_moment(memory: MemoryOS):

@@ -82,7 +82,7 @@ def test_system_and_tool_messages_stay_with_their_page(world: World):
     ]
     (page,) = memory.add_many(said)
     memory.add("🚲 something else")
-    (hit,) = memory.search("thermometer", strategy="lexical").hits
+    (hit,) = memory.search("thermometer", strategy="bm25").hits
     assert (hit.id, hit.cube.tier) == (page, Tier.MTM)
     assert [(turn.role, turn.text) for turn in hit.cube.payload.turns] == [(turn.role, turn.text) for turn in said]
 
@@ -94,7 +94,7 @@ def test_an_attachment_is_found_by_its_caption(world: World, words):
     page = memory.add(**words, attachments=[photo])
     memory.add("🚲 something else")
     for question in ("windowsill", "黑猫"):
-        (hit,) = memory.search(question, strategy="lexical").hits
+        (hit,) = memory.search(question, strategy="bm25").hits
         assert hit.id == page
         assert hit.cube.payload.turns[0].attachments == (photo,)
         assert "windowsill" in hit.text

@@ -42,7 +42,7 @@ class Memory(RuleBasedStateMachine):
             self.spared = len({job.id for job in self.memory.jobs()} - jobs)
 
     @rule(
-        topic=st.sampled_from("🍵🚲🌙🍞🚂"), archive=st.booleans(), strategy=st.sampled_from(["two_stage", "lexical"])
+        topic=st.sampled_from("🍵🚲🌙🍞🚂"), archive=st.booleans(), strategy=st.sampled_from(["two_stage", "bm25"])
     )
     def search(self, topic: str, archive: bool, strategy: str) -> None:
         hits = self.memory.search(f"{topic} milk", archive=archive, strategy=strategy).hits

@@ -95,18 +95,18 @@ def test_facts_are_ranked_by_similarity_and_limited(world: World):
 
 
 @pytest.mark.parametrize("question", ["北京", "天气", "北京的天气怎么样？"])
-def test_lexical_search_knows_chinese_words(world: World, question):
+def test_bm25_search_knows_chinese_words(world: World, question):
     memory = world.open(short_term_capacity=1)
     page = memory.add("🌧 今天北京天气很好")
     memory.add("🌙 我买了一本书")
-    hits = memory.search(question, strategy="lexical").hits
+    hits = memory.search(question, strategy="bm25").hits
     assert [hit.id for hit in hits] == [page]
     assert hits[0].parts["bm25"] == hits[0].score
 
 
-def test_lexical_search_finds_exact_words_in_any_tier(world: World):
+def test_bm25_search_finds_exact_words_in_any_tier(world: World):
     memory = filled(world)
-    assert [hit.text for hit in memory.search("topic3 xx", strategy="lexical", pages=1).hits] == ["user: 🍞 xx topic3"]
-    assert [hit.cube.tier for hit in memory.search("last", strategy="lexical").hits] == [Tier.STM] * 2
-    assert memory.search("absentword", strategy="lexical").hits == ()
-    assert memory.search("?!", strategy="lexical").hits == ()
+    assert [hit.text for hit in memory.search("topic3 xx", strategy="bm25", pages=1).hits] == ["user: 🍞 xx topic3"]
+    assert [hit.cube.tier for hit in memory.search("last", strategy="bm25").hits] == [Tier.STM] * 2
+    assert memory.search("absentword", strategy="bm25").hits == ()
+    assert memory.search("?!", strategy="bm25").hits == ()

@@ -64,7 +64,7 @@ def test_a_search_writes_nothing(world: World):
     for _ in range(5):
         memory.search("🍵")
         memory.context("🚲")
-        memory.search("tea", strategy="lexical")
+        memory.search("tea", strategy="bm25")
     assert memory.events() == before
 
 

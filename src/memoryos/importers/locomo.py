@@ -17,6 +17,7 @@ from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, Conversation, Session, distinct, timed
 from memoryos.importers.source import Text, read_json, to_utc
+from memoryos.language.calendar import MONTHS
 
 _DATE_SUFFIX = "_date_time"
 _SESSION = re.compile(r"session_\d+")
@@ -24,10 +25,7 @@ _SESSION_DATE = re.compile(r"session_\d+" + _DATE_SUFFIX)
 _DATE = re.compile(r"(0?[1-9]|1[0-2]):(\d\d) ?([ap])m on (\d{1,2}) ([a-z]+),? (\d{4})", re.IGNORECASE)
 
 # Not strptime's %B: it reads the month in the language of the process.
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
+_MONTHS = tuple(month.lower() for month in MONTHS)
 
 _FIX = "Pass a LoCoMo file: samples with sample_id and conversation.session_N lists of {speaker, dia_id, text}"
 _UNCAPTIONED = "image"  # says at least that there was one

@@ -48,9 +48,12 @@ def words(text: str) -> Iterator[str]:
             yield run["word"]
 
 
-def terms(text: str) -> tuple[str, ...]:
-    """The stems under which `text` is found in the text index, repeated as often as they occur."""
-    return tuple(stem(word) for word in words(text) if word not in FUNCTION_WORDS)
+def index_words(text: str) -> tuple[str, ...]:
+    """The words under which `text` is found, unstemmed, repeated as often as they occur; function words are left out.
+
+    They are compared by their stems. The words themselves are kept, because only they have a meaning of their own.
+    """
+    return tuple(word for word in words(text) if word not in FUNCTION_WORDS)
 
 
 def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:

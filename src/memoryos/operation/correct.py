@@ -14,11 +14,12 @@ from datetime import datetime
 from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Subject, Trait
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vault, Writer
-from memoryos.language.words import keywords, terms
+from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.hierarchy.long_term import Learned, Lesson, identity
 from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
 from memoryos.operation.ingest import topic_words
+from memoryos.operation.passages import page_entries
 from memoryos.scope import Scope
 
 ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
@@ -92,9 +93,10 @@ class Corrector:
         return found
 
     def _entry(self, cube: MemCube) -> Entry:
-        has_vector = cube.kind in (Kind.PAGE, Kind.FACT)
-        vector = self.promoter.embedder.embed([cube.meaning])[0] if has_vector else None
-        return Entry(cube, vector, terms(cube.text))
+        if cube.kind is Kind.PAGE:
+            return page_entries([cube], self.promoter.embedder)[0]
+        is_fact = cube.kind is Kind.FACT
+        return Entry(cube, self.promoter.embedder.embed([cube.meaning])[0] if is_fact else None)
 
     def _remove(self, writer: Writer, ids: Sequence[str], pages: Sequence[str]) -> None:
         homes = writer.targets(pages, LinkKind.MEMBER_OF)

@@ -23,8 +23,9 @@ from memoryos.cube import (
 )
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Entry
-from memoryos.language.words import KEYWORD_LIMIT, keywords, stem, stems, terms, words
+from memoryos.language.words import KEYWORD_LIMIT, keywords, stem, stems, words
 from memoryos.models.embedder import Embedder
+from memoryos.operation.passages import page_entries
 from memoryos.scope import Scope
 from memoryos.text import checked_text
 
@@ -131,12 +132,10 @@ def topic_words(page: Page) -> tuple[str, ...]:
 
 
 def embedded(cubes: Sequence[MemCube], embedder: Embedder, progress: Progress | None = None) -> list[Entry]:
-    """The cubes with their vectors and index terms."""
+    """The pages with their vectors and passages."""
     entries: list[Entry] = []
     for start in range(0, len(cubes), EMBED_BATCH):
-        batch = cubes[start : start + EMBED_BATCH]
-        vectors = embedder.embed([cube.meaning for cube in batch])
-        entries += [Entry(cube, vector, terms(cube.text)) for cube, vector in zip(batch, vectors, strict=True)]
+        entries += page_entries(cubes[start : start + EMBED_BATCH], embedder)
         if progress:
             progress(len(entries), len(cubes))
     return entries

@@ -8,12 +8,12 @@ user, agent and namespace.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Protocol
+from enum import IntFlag, StrEnum
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,16 +63,53 @@ class JobState(StrEnum):
     DEAD = "dead"  # failed too often; the cause is kept
 
 
+class Mark(IntFlag):
+    """What can be said of a turn without a question at hand."""
+
+    ASKS = 1  # it contains a question
+    ENDS_ASKING = 2  # its last sentence is one
+    TIMED = 4  # it mentions a time
+
+
+UNMARKED = Mark(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One turn of a page as search knows it."""
+
+    vector: Vector  #: of unit length; stored as float16
+    words: Sequence[str]  #: under which it is found, as written but lower case, repeated as often as they occur
+    said_at: datetime
+    speaker: str | None = None
+    marks: Mark = UNMARKED
+
+
+class StoredPassage(NamedTuple):
+    """A passage with what its page says of it, as stored; one of 100,000, so a plain tuple."""
+
+    page: str
+    position: int  #: of the page, in order of insertion
+    part: int  #: of the turn in the page, from 1; 0 when the page has no passages, and nothing follows but its tier
+    tier: str
+    session: str | None
+    said_at: int  #: microseconds since the epoch
+    speaker: str | None
+    marks: int
+    words: str  #: separated by spaces
+    vector: bytes  #: little-endian float16
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A cube with what the indexes need to know about it.
 
-    `vector` and `terms` are None when the cube has none (insert) or they did not change (update).
+    `vector` and `passages` are None when the cube has none (insert) or they did not change (update).
     """
 
     cube: MemCube
     vector: Vector | None = None
-    terms: Sequence[str] | None = None
+    passages: Sequence[Passage] | None = None
 
     @property
     def known_vector(self) -> Vector:
@@ -158,8 +195,12 @@ class Reader(Protocol):
         """The links of that kind that arrive at these cubes, in insertion order of the source."""
         ...
 
-    def find_terms(self, terms: Iterable[str], *, kind: Kind, tiers: Sequence[Tier], limit: int) -> dict[str, float]:
-        """Cubes that contain any of the terms, by BM25 score (higher is better), best first."""
+    def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
+        """The turns of these pages (of all when none are named), by position; a page without passages gives one row."""
+        ...
+
+    def sequence(self) -> int:
+        """The sequence of the scope's latest event; 0 when there is none."""
         ...
 
     def history(self, cube_id: str) -> list[MemCube]:
@@ -191,7 +232,7 @@ class Writer(Reader, Protocol):
         ...
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Remove cubes with their vectors, terms, links, versions and jobs; only the event remains."""
+        """Remove cubes with their vectors, passages, links, versions and jobs; only the event remains."""
         ...
 
     def link(self, links: Sequence[Link]) -> None:

@@ -1,14 +1,13 @@
 """Readers and writers over a SQL connection: the part of a back end that every SQL database shares.
 
-What a dialect does differently comes in as its `TextIndex`. Every statement carries the four owner
-columns, taken from the scope that the session was opened with.
+Every statement carries the four owner columns, taken from the scope that the session was opened with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, or_, select, tuple_, update
@@ -29,6 +28,7 @@ from memoryos.infrastructure.vault.contract import (
     Link,
     LinkKind,
     Operation,
+    StoredPassage,
     Vector,
 )
 from memoryos.infrastructure.vault.tables import OWNER, micros, moment, owner_row
@@ -36,37 +36,37 @@ from memoryos.scope import Scope
 
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
+ROWS_AT_A_TIME = 2_000  # held at once while a scope's passages are read
+
 WHOLE_CUBE = 0  # the vector part that stands for all of a cube
 
-
-class TextIndex(Protocol):
-    """Full-text search as one dialect does it."""
-
-    def add(self, rows: Sequence[tuple[str, Sequence[str]]]) -> None:
-        """Index the terms of some cubes, in place of those indexed before."""
-        ...
-
-    def remove(self, ids: Sequence[str]) -> None:
-        """Forget some cubes."""
-        ...
-
-    def purge(self) -> None:
-        """Take what was forgotten or replaced out of the file, too."""
-        ...
-
-    def find(self, terms: Sequence[str], matching: ColumnElement[bool], limit: int) -> dict[str, float]:
-        """Cubes that match, with their BM25 score, best first."""
-        ...
+_turns = tables.passages
+_PASSAGES = (
+    select(
+        tables.cubes.c.id,
+        tables.cubes.c.position,
+        func.coalesce(_turns.c.part, 0),
+        tables.cubes.c.tier,
+        tables.cubes.c.session_id,
+        func.coalesce(_turns.c.said_at, tables.cubes.c.event_at),
+        _turns.c.speaker,
+        func.coalesce(_turns.c.marks, 0),
+        func.coalesce(_turns.c.words, ""),
+        _turns.c.vector,
+    )
+    .select_from(tables.cubes)
+    .outerjoin(_turns, and_(_turns.c.tenant == tables.cubes.c.tenant, _turns.c.cube_id == tables.cubes.c.id))
+    .order_by(tables.cubes.c.position, _turns.c.part)
+)
 
 
 class SqlReader:
     """`contract.Reader` over a connection."""
 
-    def __init__(self, connection: Connection, scope: Scope, text_index: TextIndex) -> None:
+    def __init__(self, connection: Connection, scope: Scope) -> None:
         self._connection = connection
         self._scope = scope.owner
         self._owner = owner_row(scope)
-        self._text = text_index
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         found = {}
@@ -124,14 +124,16 @@ class SqlReader:
             found += [Link(source, kind, target) for source, target in self._connection.execute(query)]
         return found
 
-    def find_terms(self, terms: Iterable[str], *, kind: Kind, tiers: Sequence[Tier], limit: int) -> dict[str, float]:
-        wanted = sorted(set(terms))
-        matching = and_(
-            self._owned(tables.cubes),
-            tables.cubes.c.kind == kind.value,
-            tables.cubes.c.tier.in_([tier.value for tier in tiers]),
-        )
-        return self._text.find(wanted, matching, limit) if wanted else {}
+    def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
+        query = _PASSAGES.where(self._owned(tables.cubes), tables.cubes.c.kind == Kind.PAGE.value)
+        chosen = [query] if pages is None else [query.where(tables.cubes.c.id.in_(chunk)) for chunk in _chunks(pages)]
+        for one in chosen:
+            for row in self._connection.execution_options(yield_per=ROWS_AT_A_TIME).execute(one):
+                yield StoredPassage._make(row)
+
+    def sequence(self) -> int:
+        latest = select(func.max(tables.events.c.sequence)).where(self._owned(tables.events))
+        return self._connection.execute(latest).scalar() or 0
 
     def history(self, cube_id: str) -> list[MemCube]:
         versions = tables.versions
@@ -181,8 +183,8 @@ class SqlReader:
 class SqlWriter(SqlReader):
     """`contract.Writer` over a connection inside a transaction."""
 
-    def __init__(self, connection: Connection, scope: Scope, text_index: TextIndex, clock: Clock) -> None:
-        super().__init__(connection, scope, text_index)
+    def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
+        super().__init__(connection, scope)
         self._clock = clock
 
     def insert(self, entries: Sequence[Entry]) -> None:
@@ -209,19 +211,14 @@ class SqlWriter(SqlReader):
             if changed.rowcount != 1:
                 raise StorageError(f"cube {entry.cube.id} is not in this scope; nothing was written")
         self._index(entries)
-        if operation is Operation.REVISE:
-            self._text.purge()
         self._log((entry.cube for entry in entries), operation)
 
     def delete(self, ids: Sequence[str]) -> None:
         doomed = list(self.get(ids).values())
         for chunk in _chunks(cube.id for cube in doomed):
-            self._text.remove(chunk)
             self._connection.execute(
                 delete(tables.cubes).where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk))
             )
-        if doomed:
-            self._text.purge()
         self._log(doomed, Operation.DELETE)
 
     def link(self, links: Sequence[Link]) -> None:
@@ -298,14 +295,15 @@ class SqlWriter(SqlReader):
     def _index(self, entries: Sequence[Entry]) -> None:
         with_vector = [entry for entry in entries if entry.vector is not None]
         if with_vector:
-            self._drop_vectors([entry.cube.id for entry in with_vector])
+            self._drop(tables.vectors, [entry.cube.id for entry in with_vector])
             self._connection.execute(insert(tables.vectors), [_vector_row(entry) for entry in with_vector])
-        with_terms = [(entry.cube.id, entry.terms) for entry in entries if entry.terms is not None]
-        if with_terms:
-            self._text.add(with_terms)
+        with_passages = [entry for entry in entries if entry.passages is not None]
+        if with_passages:
+            self._drop(tables.passages, [entry.cube.id for entry in with_passages])
+            rows = [row for entry in with_passages for row in _passage_rows(entry)]
+            self._connection.execute(insert(tables.passages), rows)
 
-    def _drop_vectors(self, ids: Sequence[str]) -> None:
-        stored = tables.vectors
+    def _drop(self, stored: Table, ids: Sequence[str]) -> None:
         for chunk in _chunks(ids):
             self._connection.execute(
                 delete(stored).where(stored.c.tenant == self._scope.tenant, stored.c.cube_id.in_(chunk))
@@ -381,6 +379,20 @@ def _cube(document: str) -> MemCube:
 def _vector_row(entry: Entry) -> dict[str, Any]:
     data = np.asarray(entry.vector, dtype="<f4").tobytes()
     return {"tenant": entry.cube.scope.tenant, "cube_id": entry.cube.id, "part": WHOLE_CUBE, "data": data}
+
+
+def _passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
+    for part, passage in enumerate(entry.passages or (), 1):
+        yield {
+            "tenant": entry.cube.scope.tenant,
+            "cube_id": entry.cube.id,
+            "part": part,
+            "said_at": micros(passage.said_at),
+            "speaker": passage.speaker,
+            "marks": int(passage.marks),
+            "words": " ".join(passage.words),
+            "vector": np.asarray(passage.vector, dtype="<f2").tobytes(),
+        }
 
 
 def _job(row: Any, **changes: Any) -> Job:

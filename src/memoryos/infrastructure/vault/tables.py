@@ -117,8 +117,23 @@ vectors = Table(
     metadata,
     Column("tenant", Text, nullable=False),
     Column("cube_id", Text, nullable=False),
-    Column("part", Integer, nullable=False),  # 0 is the whole cube; 1.. are its turns
+    Column("part", Integer, nullable=False),  # 0: the whole cube
     Column("data", LargeBinary, nullable=False),  # little-endian float32
+    PrimaryKeyConstraint("tenant", "cube_id", "part"),
+    *_to_cube("cube_id"),
+)
+
+passages = Table(  # the turns of pages, as search knows them
+    "passages",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("cube_id", Text, nullable=False),
+    Column("part", Integer, nullable=False),  # 1.. in the order they were said
+    Column("said_at", BigInteger, nullable=False),
+    Column("speaker", Text),
+    Column("marks", Integer, nullable=False),
+    Column("words", Text, nullable=False),  # separated by spaces, unstemmed
+    Column("vector", LargeBinary, nullable=False),  # little-endian float16
     PrimaryKeyConstraint("tenant", "cube_id", "part"),
     *_to_cube("cube_id"),
 )

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from memoryos.operation.consolidation.english_words import MONTHS
+from memoryos.language.calendar import MONTHS, spoken
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SATURDAY = 5
@@ -52,14 +52,10 @@ class _Labels:
     year: Callable[[date], str]
 
 
-def _english_day(day: date) -> str:
-    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
-
-
 _ENGLISH = _Labels(
-    day=_english_day,
-    week=lambda day: f"week of {_english_day(_monday(day))}",
-    weekend=lambda day: f"weekend of {_english_day(day)}",
+    day=spoken,
+    week=lambda day: f"week of {spoken(_monday(day))}",
+    weekend=lambda day: f"weekend of {spoken(day)}",
     month=lambda day: f"{MONTHS[day.month - 1]} {day.year}",
     year=lambda day: str(day.year),
 )

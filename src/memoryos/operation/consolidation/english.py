@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from memoryos.cube import SemanticType
+from memoryos.language.calendar import MONTHS
 from memoryos.operation.consolidation import english_words as words
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
@@ -17,7 +18,7 @@ from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SH
 _LEAD = re.compile(
     rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
 )
-_MONTHS = alternatives(words.MONTHS)
+_MONTHS = alternatives(MONTHS)
 _TIME = rf"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowadays|tonight|tomorrow
     |last\ \w+|this\ (?:morning|week|month|year|summer|winter|spring|fall|weekend|afternoon)|next\ \w+
     |(?:a|an|one|two|three|four|five|six|\w+teen|\d+|a\ few|a\ couple\ of)\ (?:day|week|month|year)s?\ ago

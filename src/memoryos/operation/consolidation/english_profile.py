@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from memoryos.operation.consolidation.english_words import MONTHS, NOT_NAMES, OCCUPATIONS, alternatives
+from memoryos.language.calendar import MONTHS
+from memoryos.operation.consolidation.english_words import NOT_NAMES, OCCUPATIONS, alternatives
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
 
 _BIRTH_YEARS = range(1900, 2100)

@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-
 
 def _words(text: str) -> tuple[str, ...]:
     """Split a list of words; an underscore stands for the space within a phrase."""

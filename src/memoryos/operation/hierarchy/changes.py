@@ -30,7 +30,7 @@ class Changes:
         self._new[entry.cube.id] = entry
 
     def change(self, entry: Entry, operation: Operation) -> None:
-        """Store a cube in place of its earlier self; None for vector or terms leaves them as they are."""
+        """Store a cube in place of its earlier self; None for vector or passages leaves them as they are."""
         cube_id = entry.cube.id
         if operation is Operation.REVISE and self._pending(cube_id):
             self._write()
@@ -100,5 +100,5 @@ def _merged(earlier: Entry, later: Entry) -> Entry:
     return Entry(
         later.cube,
         earlier.vector if later.vector is None else later.vector,
-        earlier.terms if later.terms is None else later.terms,
+        earlier.passages if later.passages is None else later.passages,
     )

@@ -28,7 +28,7 @@ from memoryos.cube import (
     Trait,
 )
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Vector, Writer
-from memoryos.language.words import keywords, terms
+from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.scope import Scope
@@ -99,7 +99,7 @@ class LongTerm:
             behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(lesson.payload.text)),
         )
         self._known[identity(lesson.payload)] = cube
-        self._changes.add(Entry(cube, lesson.vector, terms(cube.text)))
+        self._changes.add(Entry(cube, lesson.vector))
         self._link(cube, lesson.pages)
 
     def _support(self, known: MemCube, lesson: Lesson) -> None:
@@ -128,7 +128,7 @@ class LongTerm:
         )
         self._known[identity(payload)] = cube
         operation = Operation.REVISE if revised else Operation.REFRESH
-        self._changes.change(Entry(cube, lesson.vector, terms(cube.text)), operation)
+        self._changes.change(Entry(cube, lesson.vector), operation)
         self._link(cube, fresh)
 
     def _archive_overflow(self, subject: Subject) -> None:

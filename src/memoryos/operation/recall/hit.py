@@ -8,14 +8,18 @@ from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-from memoryos.cube import MemCube
+from memoryos.cube import MemCube, Page, Turn
 
 
 class Strategy(StrEnum):
     """How pages are found."""
 
+    HYBRID = "hybrid"  # turns by their words and those around, meaning, speaker and place in the talk
+    BM25 = "bm25"  # turns by exact words, for names and codes
+    DENSE = "dense"  # turns by cosine
+    RRF = "rrf"  # BM25 and cosine, by their ranks
+    LINEAR = "linear"  # BM25 and cosine, by their scores, half each
     TWO_STAGE = "two_stage"  # segments by F_score, then their pages by cosine (MemoryOS paper, section 3.4)
-    LEXICAL = "lexical"  # pages by BM25: exact words, for names and codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,34 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnHit:
+    """A turn of a page that was found, and why."""
+
+    cube: MemCube  #: its page
+    index: int  #: of the turn in the page
+    score: float
+    parts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+    @property
+    def turn(self) -> Turn:
+        """What was said."""
+        if not isinstance(self.cube.payload, Page):
+            raise TypeError(f"cube {self.cube.id} is a {self.cube.kind.value}, not a page")
+        return self.cube.payload.turns[self.index]
+
+    @property
+    def source_id(self) -> str | None:
+        """Its id in the source data."""
+        return self.turn.source_id
+
+
+@dataclass(frozen=True, slots=True)
 class Recall:
     """What a question brought back from the three tiers."""
 
     query: str
     hits: tuple[Hit, ...]  #: pages from MTM (and the archive, on request) and STM, best first
+    turns: tuple[TurnHit, ...]  #: the turns of these pages that made them hits, best first
     recent: tuple[Hit, ...]  #: all of STM, oldest first
     user_facts: tuple[Hit, ...]
     agent_facts: tuple[Hit, ...]

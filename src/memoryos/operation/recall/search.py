@@ -1,37 +1,28 @@
-"""Search as in the paper: STM whole, MTM in two stages, LPM by similarity (MemoryOS paper, section 3.4).
+"""Search: from a question to ranked turns, their pages, facts and profile.
 
 No model is called but the embedder, and nothing is written: the caller records the visits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, Subject, Tier
-from memoryos.infrastructure.vault.contract import LinkKind, Reader, Vector
-from memoryos.language.words import keywords, terms
-from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, segment_of, top_keywords
-from memoryos.operation.hierarchy.paging import topics_of
-from memoryos.operation.hierarchy.score import FScore, Probe
-from memoryos.operation.recall.hit import Hit, Recall, Strategy
+from memoryos.infrastructure.vault.contract import Entry, Reader, Vector
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.index.turns import Flags, Ints
+from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Scores, Weights, scored
+from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
+from memoryos.operation.recall.topics import Home, homes
+from memoryos.operation.recall.two_stage import two_stage
 
-TOPIC_WORDS = 4  # keywords that name a topic to a reader
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A query, analysed once."""
-
-    text: str
-    vector: Vector
-
-    @property
-    def probe(self) -> Probe:
-        """What is compared with segments."""
-        return Probe.of(self.vector, keywords(self.text))
+_DECIMALS = 5  # of a score: what differs less is a tie, for sums differ by their order in the last bits
+_AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,98 +31,117 @@ class Search:
 
     strategy: Strategy
     pages: int
-    archive: bool  #: whether evicted memory is searched too
+    archive: bool = False  #: whether evicted memory is searched too
+    weights: Weights = DEFAULT_WEIGHTS
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """Where pages are looked for."""
+        return (Tier.STM, Tier.MTM, Tier.ARCHIVE) if self.archive else (Tier.STM, Tier.MTM)
 
 
-def recall(owner: Reader, persona: Reader, question: Question, search: Search, settings: Settings) -> Recall:
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an owner's memory is read: the store and what is resident of it."""
+
+    reader: Reader
+    resident: Resident
+
+
+def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:
     """Everything the three tiers hold for the question; `persona` is where the user's persona lives."""
-    recent = _short_term(owner, question)
     if search.strategy is Strategy.TWO_STAGE:
-        found = [*_two_stage(owner, question, search, settings), *recent]
+        turns, found = two_stage(owner.reader, owner.resident, asked, search.pages, settings, archive=search.archive)
     else:
-        found = _lexical(owner, question, search)
-    user_facts = persona.cubes(Kind.FACT, tiers=[Tier.LPM], subject=Subject.USER)
-    agent_facts = owner.cubes(Kind.FACT, tiers=[Tier.LPM], subject=Subject.AGENT)
+        turns = _ranked(owner, asked, search)
+        found = homes(owner.reader, [turn.cube.id for turn in turns])
     return Recall(
-        query=question.text,
-        hits=tuple(_best_first(found)),
-        recent=tuple(recent),
-        user_facts=tuple(_nearest(persona, user_facts, question, settings.recall_facts)),
-        agent_facts=tuple(_nearest(owner, agent_facts, question, settings.recall_facts)),
+        query=asked.text,
+        hits=tuple(_pages(turns, found)),
+        turns=tuple(turns),
+        recent=tuple(_short_term(owner.resident, asked)),
+        user_facts=tuple(_nearest(persona.resident.entries(Kind.FACT, Subject.USER), asked, settings.recall_facts)),
+        agent_facts=tuple(_nearest(owner.resident.entries(Kind.FACT, Subject.AGENT), asked, settings.recall_facts)),
         profile=tuple(_both(owner, persona, Kind.PROFILE)),
         traits=tuple(_both(owner, persona, Kind.TRAIT)),
     )
 
 
-def _short_term(owner: Reader, question: Question) -> list[Hit]:
-    """All of STM, oldest first, scored like other pages so that they can be ranked together."""
-    pages = owner.cubes(Kind.PAGE, tiers=[Tier.STM])
-    vectors = owner.vectors(page.id for page in pages)
+def _ranked(owner: Source, asked: Asked, search: Search) -> list[TurnHit]:
+    """The best turns, as many as it takes to have `search.pages` pages."""
+    index = owner.resident.turns
+    with owner.resident.lock:
+        scores = scored(owner.resident, asked, search.strategy, search.weights)
+        allowed = index.in_tiers(search.tiers)
+        if search.strategy is Strategy.BM25:
+            allowed &= scores.total > 0  # without one of the words a turn is no match
+        rows = _best(scores, allowed, index.order, index.pages, search.pages)
+        found = [(*index.place(row), _parts_at(scores, row)) for row in rows]
+    cubes = owner.reader.get(page for page, _, _ in found)
     return [
-        Hit(page, score, MappingProxyType({"cosine": score}), topic="recent")
-        for page in pages
-        for score in [_cosine(vectors.get(page.id), question.vector)]
-    ]
-
-
-def _two_stage(owner: Reader, question: Question, search: Search, settings: Settings) -> list[Hit]:
-    """Top-m segments by F_score, then the top-k of their pages by cosine."""
-    tiers = [Tier.MTM, Tier.ARCHIVE] if search.archive else [Tier.MTM]
-    topics = topics_of(owner, owner.cubes(Kind.SEGMENT, tiers=tiers))
-    chosen = MidTerm(topics, settings).rank(question.probe, settings.recall_segments)
-    scores = {topic.cube.id: (topic, score) for topic, score in chosen}
-    members = owner.sources(scores, LinkKind.MEMBER_OF)
-    vectors = owner.vectors(link.source for link in members)
-    ranked = sorted(
-        ((_cosine(vectors.get(link.source), question.vector), link) for link in members), key=lambda pair: -pair[0]
-    )[: search.pages]
-    cubes = owner.get(link.source for _, link in ranked)
-    return [
-        _page_hit(cubes[link.source], cosine, *scores[link.target]) for cosine, link in ranked if link.source in cubes
-    ]
-
-
-def _page_hit(page: MemCube, cosine: float, topic: Topic, fit: FScore) -> Hit:
-    parts = {"cosine": cosine, "segment_cosine": fit.cosine, "segment_jaccard": fit.jaccard}
-    return Hit(page, cosine, MappingProxyType(parts), topic.cube.id, topic_name(topic.cube))
-
-
-def _lexical(owner: Reader, question: Question, search: Search) -> list[Hit]:
-    """The top-k pages by BM25."""
-    tiers = [Tier.STM, Tier.MTM, *([Tier.ARCHIVE] if search.archive else [])]
-    scores = owner.find_terms(terms(question.text), kind=Kind.PAGE, tiers=tiers, limit=search.pages)
-    cubes = owner.get(scores)
-    homes = {link.source: link.target for link in owner.targets(scores, LinkKind.MEMBER_OF)}
-    segments = owner.get(homes.values())
-    return [
-        Hit(cubes[page], score, MappingProxyType({"bm25": score}), home, topic_name(segments.get(home or "")))
-        for page, score in scores.items()
+        TurnHit(cubes[page], turn, sum(parts.values()), MappingProxyType(parts))
+        for page, turn, parts in found
         if page in cubes
-        for home in [homes.get(page)]
     ]
 
 
-def _nearest(reader: Reader, facts: Sequence[MemCube], question: Question, limit: int) -> list[Hit]:
-    vectors = reader.vectors(fact.id for fact in facts)
-    scored = ((fact, _cosine(vectors.get(fact.id), question.vector)) for fact in facts)
-    hits = [Hit(fact, score, MappingProxyType({"cosine": score})) for fact, score in scored]
-    return _best_first(hits)[:limit]
+def _parts_at(scores: Scores, row: int) -> dict[str, float]:
+    return {name: float(part[row]) for name, part in scores.parts.items()}
 
 
-def _both(owner: Reader, persona: Reader, kind: Kind) -> list[MemCube]:
-    user = persona.cubes(kind, tiers=[Tier.LPM], subject=Subject.USER)
-    return [*user, *owner.cubes(kind, tiers=[Tier.LPM], subject=Subject.AGENT)]
+def _best(scores: Scores, allowed: Flags, order: Ints, page_of: Ints, pages: int) -> list[int]:
+    """Rows by score, the later one first in a tie, until they are of that many pages."""
+    total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
+    candidates = int(allowed.sum())
+    wanted = min(candidates, _AT_FIRST * pages)
+    while True:
+        rows = _top(total, order, wanted)
+        last = _enough(page_of[rows], pages)
+        if last is not None or wanted == candidates:
+            return [int(row) for row in rows[:last]]
+        wanted = min(candidates, 4 * wanted)
 
 
-def _best_first(hits: Iterable[Hit]) -> list[Hit]:
-    return sorted(hits, key=lambda hit: -hit.score)
+def _top(total: np.ndarray, order: Ints, wanted: int) -> Ints:
+    if not wanted:
+        return np.empty(0, np.int64)
+    worst = np.partition(total, -wanted)[-wanted]
+    rows = np.flatnonzero(total >= worst)  # all that tie with the last, so that the choice among them is ours
+    return rows[np.lexsort((-order[rows], -total[rows]))][:wanted]
 
 
-def _cosine(vector: Vector | None, question: Vector) -> float:
-    """Both are unit vectors, or one is missing."""
-    return 0.0 if vector is None else float(vector @ question)
+def _enough(pages: Ints, wanted: int) -> int | None:
+    """How many rows it takes to have `wanted` different pages; None when there are not that many."""
+    first = np.sort(np.unique(pages, return_index=True)[1])
+    return int(first[wanted]) if len(first) > wanted else None
 
 
-def topic_name(segment: MemCube | None) -> str:
-    """A few keywords that name a segment; empty for a page that is in none yet."""
-    return ", ".join(top_keywords(segment_of(segment))[:TOPIC_WORDS]) if segment else ""
+def _pages(turns: Sequence[TurnHit], found: Mapping[str, Home]) -> Iterator[Hit]:
+    """Each page once, with its best turn's score."""
+    seen = set()
+    for turn in turns:
+        if turn.cube.id not in seen:
+            seen.add(turn.cube.id)
+            home = found.get(turn.cube.id, Home())
+            yield Hit(turn.cube, turn.score, turn.parts, home.segment, home.topic)
+
+
+def _short_term(resident: Resident, asked: Asked) -> list[Hit]:
+    """All of STM, oldest first."""
+    return [_by_cosine(entry, asked.vector, "recent") for entry in resident.entries(Kind.PAGE)]
+
+
+def _nearest(facts: Iterable[Entry], asked: Asked, limit: int) -> list[Hit]:
+    hits = [_by_cosine(fact, asked.vector) for fact in facts]
+    return sorted(hits, key=lambda hit: -hit.score)[:limit]
+
+
+def _by_cosine(entry: Entry, question: Vector, topic: str = "") -> Hit:
+    """Both are unit vectors, or the cube has none."""
+    cosine = 0.0 if entry.vector is None else float(entry.vector @ question)
+    return Hit(entry.cube, cosine, MappingProxyType({"cosine": cosine}), topic=topic)
+
+
+def _both(owner: Source, persona: Source, kind: Kind) -> list[MemCube]:
+    user, agent = persona.resident.entries(kind, Subject.USER), owner.resident.entries(kind, Subject.AGENT)
+    return [entry.cube for entry in (*user, *agent)]

@@ -30,7 +30,6 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.vault import migrations, tables
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
-from memoryos.infrastructure.vault.sqlite.text_index import Fts5
 from memoryos.scope import Scope, namespace_from_path
 
 _WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
@@ -65,13 +64,13 @@ class SqliteVault:
     def read(self, scope: Scope) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner."""
         with self._transaction(writes=False) as connection:
-            yield SqlReader(connection, scope, Fts5(connection, scope.tenant))
+            yield SqlReader(connection, scope)
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
         with self._lock, self._transaction(writes=True) as connection:
-            yield SqlWriter(connection, scope, Fts5(connection, scope.tenant), self._clock)
+            yield SqlWriter(connection, scope, self._clock)
 
     def owners(self, tenant: str) -> list[Scope]:
         """Every scope of the tenant that holds a cube."""

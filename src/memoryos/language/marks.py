@@ -1,0 +1,39 @@
+"""What a text gives away at first sight: that it asks something, that it mentions a time.
+
+By signs and short word lists, in English and Chinese; a text in another language has fewer marks, never wrong words.
+"""
+
+from __future__ import annotations
+
+import re
+
+_QUESTION_MARKS = "?？؟"
+_CLOSING = " \t\n\"'”’）)*_"  # may stand behind a question mark
+
+_ENGLISH_TIMES = """
+    yesterday today tonight tomorrow last next ago week weekend month year recently since
+    monday tuesday wednesday thursday friday saturday sunday
+    january february march april may june july august september october november december
+"""
+_CHINESE_TIMES = """
+    昨天 今天 明天 前天 后天 上周 下周 本周 周末 星期 上个月 下个月 去年 今年 明年 最近 小时前 天前 月前 年前
+"""
+_TIME = re.compile(
+    rf"\b(?:{'|'.join(_ENGLISH_TIMES.split())}|\d{{4}})\b|{'|'.join(_CHINESE_TIMES.split())}|\d{{4}}年|\d+月",
+    re.IGNORECASE,
+)
+
+
+def asks(text: str) -> bool:
+    """Whether there is a question in the text."""
+    return any(mark in text for mark in _QUESTION_MARKS)
+
+
+def ends_asking(text: str) -> bool:
+    """Whether the text ends with a question."""
+    return text.rstrip(_CLOSING).endswith(tuple(_QUESTION_MARKS))
+
+
+def mentions_time(text: str) -> bool:
+    """Whether the text says when something was or will be."""
+    return _TIME.search(text) is not None

@@ -1,0 +1,106 @@
+"""Columns: arrays that grow in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_GROWTH = 1.25  # doubling would waste up to half of the memory
+_BLOCK_BYTES = 16 * 1024 * 1024  # of vectors; a block never moves, so growing needs no second copy of them
+
+
+class Column:
+    """One number per row."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._data: NDArray[Any] = np.empty(0, dtype)
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """All rows, shape (n,); rows appended later are not seen in it."""
+        return self._data[: self._length]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, unused rows included."""
+        return self._data.nbytes
+
+    def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
+        """Append rows."""
+        end = self._length + len(values)
+        if end > len(self._data):
+            larger = np.empty(max(end, int(len(self._data) * _GROWTH), 64), self._data.dtype)
+            larger[: self._length] = self._data[: self._length]
+            self._data = larger
+        self._data[self._length : end] = values
+        self._length = end
+
+
+class Matrix:
+    """One float32 vector per row, in blocks of contiguous rows."""
+
+    def __init__(self, dim: int) -> None:
+        self._dim = dim
+        self._block_rows = max(1, _BLOCK_BYTES // (4 * dim))
+        self._blocks: list[NDArray[np.float32]] = []
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, unused rows included."""
+        return sum(block.nbytes for block in self._blocks)
+
+    def append(self, vectors: NDArray[np.float32]) -> None:
+        """Append rows, shape (k, dim)."""
+        done = 0
+        while done < len(vectors):
+            block, used = divmod(self._length, self._block_rows)
+            self._make_room(block, used + len(vectors) - done)
+            taken = vectors[done : done + self._block_rows - used]
+            self._blocks[block][used : used + len(taken)] = taken
+            self._length += len(taken)
+            done += len(taken)
+
+    def _make_room(self, block: int, rows: int) -> None:
+        """Let the block hold that many rows, up to its full size; small scopes do not pay for a whole block."""
+        if block == len(self._blocks):
+            self._blocks.append(np.empty((0, self._dim), np.float32))
+        have = self._blocks[block]
+        if rows > len(have):
+            size = min(self._block_rows, max(rows, 2 * len(have), 16))
+            larger = np.zeros((size, self._dim), np.float32)
+            larger[: len(have)] = have
+            self._blocks[block] = larger
+
+    def dot(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The product of every row with the vector, shape (n,)."""
+        result = np.empty(self._length, np.float32)
+        for number, block in enumerate(self._blocks):
+            start = number * self._block_rows
+            end = min(start + self._block_rows, self._length)
+            np.matmul(block[: end - start], vector, out=result[start:end])
+        return result
+
+    def rows(self, numbers: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float32]:
+        """Copies of some rows, shape (k, dim)."""
+        found = np.empty((len(numbers), self._dim), np.float32)
+        for place, number in enumerate(numbers):
+            block, row = divmod(int(number), self._block_rows)
+            found[place] = self._blocks[block][row]
+        return found
+
+    def clear(self, numbers: Sequence[int]) -> None:
+        """Overwrite some rows with zeros."""
+        for number in numbers:
+            block, row = divmod(number, self._block_rows)
+            self._blocks[block][row] = 0

@@ -1,0 +1,54 @@
+"""Residency: which owners are in memory; the one used longest ago leaves when the budget is passed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.operation.index.resident import Resident
+from memoryos.scope import Scope
+
+
+class Residency:
+    """The residents of one memory, under a budget in bytes."""
+
+    def __init__(self, budget_bytes: int, make: Callable[[], Resident]) -> None:
+        self._budget = budget_bytes
+        self._make = make
+        self._lock = Lock()
+        self._residents: OrderedDict[Scope, Resident] = OrderedDict()  # the one used last is last
+        self._sizes: dict[Scope, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._residents)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by all of them, roughly."""
+        return sum(self._sizes.values())
+
+    def following(self, scope: Scope, reader: Reader) -> Resident:
+        """The resident of the scope's owner, in step with the reader.
+
+        It is there even when it alone passes the budget; the others leave first.
+        """
+        owner = scope.owner
+        with self._lock:
+            resident = self._residents.get(owner) or self._make()
+            self._residents[owner] = resident
+            self._residents.move_to_end(owner)
+        resident.follow(reader)
+        with self._lock:
+            self._sizes[owner] = resident.nbytes
+            self._shrink(owner)
+        return resident
+
+    def _shrink(self, spared: Scope) -> None:
+        for owner in list(self._residents):
+            if self.nbytes <= self._budget:
+                return
+            if owner != spared:
+                del self._residents[owner]
+                self._sizes.pop(owner, None)

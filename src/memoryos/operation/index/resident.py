@@ -1,0 +1,127 @@
+"""Resident: what one owner's searches and moves need in memory, kept in step with the store.
+
+It follows the log: before each use it reads the events since the last one, also those of other processes, and
+takes in what they changed. Nothing else tells it about a write, so it can lag behind the store but never lead it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from threading import RLock
+from typing import TypeVar
+
+from memoryos.cube import Kind, MemCube, Subject, Tier
+from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Reader
+from memoryos.models.embedder import Embedder
+from memoryos.operation.index.turns import TurnIndex
+from memoryos.operation.index.vocabulary import Vocabulary
+
+T = TypeVar("T")
+
+_AT_A_TIME = 4_000  # passages, while a scope is read
+_EVENTS = 10_000  # more than these since the last look, and reading all anew is simpler
+_CUBE_BYTES = 4_000  # a cube in memory, roughly
+
+_HELD = {  # the cubes that are kept whole, by kind, and the tier they are kept from
+    Kind.PAGE: Tier.STM,
+    Kind.SEGMENT: Tier.MTM,
+    Kind.FACT: Tier.LPM,
+    Kind.TRAIT: Tier.LPM,
+    Kind.PROFILE: Tier.LPM,
+}
+
+
+class Resident:
+    """One owner's turns, and the cubes of STM, MTM and LPM."""
+
+    def __init__(self, dim: int, lexicon: Embedder) -> None:
+        self.lock = RLock()  # hold it while using `turns` or `kin`
+        self._dim = dim
+        self._lexicon = lexicon
+        self._sequence = 0  # of the last event taken in
+        self._unindexed: list[str] = []
+        self._held: dict[str, Entry] = {}
+        self.turns = TurnIndex(dim)
+        self._vocabulary = Vocabulary(lexicon)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, roughly."""
+        return self.turns.nbytes + self._vocabulary.nbytes + _CUBE_BYTES * len(self._held)
+
+    @property
+    def unindexed(self) -> Sequence[str]:
+        """Pages without passages: stored by an older program, so search does not know them yet."""
+        return self._unindexed
+
+    def entries(self, kind: Kind, subject: Subject | None = None) -> list[Entry]:
+        """The cubes of a kind that are kept whole, in the order of their insertion."""
+        with self.lock:
+            found = [entry for entry in self._held.values() if entry.cube.kind is kind]
+        return [entry for entry in found if subject is None or entry.cube.subject is subject]
+
+    def kin(self, words: Sequence[str]) -> Mapping[str, Mapping[str, float]]:
+        """For each word, the owner's words close to it in meaning, and how much an occurrence counts."""
+        return self._vocabulary.kin(words, self.turns.postings.words)
+
+    def follow(self, reader: Reader) -> None:
+        """Take in what happened since the last call, as the reader sees it."""
+        with self.lock:
+            latest = reader.sequence()
+            if latest <= self._sequence:
+                return  # nothing new, or a reader that started before the one we followed last
+            events = reader.events(after=self._sequence, limit=_EVENTS + 1) if self._sequence else []
+            if self._sequence and len(events) <= _EVENTS:
+                self._apply(reader, events)
+            else:
+                self._load(reader)
+            self._sequence = latest
+
+    def _load(self, reader: Reader) -> None:
+        self.turns = TurnIndex(self._dim)
+        self._vocabulary = Vocabulary(self._lexicon)
+        self._held.clear()
+        self._unindexed.clear()
+        for kind, tier in _HELD.items():
+            self._hold(reader, reader.cubes(kind, tiers=[tier]))
+        self._index(reader)
+
+    def _apply(self, reader: Reader, events: Sequence[Event]) -> None:
+        done: dict[str, set[Operation]] = {}
+        for event in events:
+            done.setdefault(event.cube_id, set()).add(event.operation)
+        present = reader.get(done)
+        self._hold(reader, list(present.values()))
+        for cube_id in done.keys() - present.keys():
+            self._held.pop(cube_id, None)
+            self.turns.drop(cube_id)
+        pages = [cube for cube in present.values() if cube.kind is Kind.PAGE]
+        self._index(reader, [page.id for page in pages if done[page.id] & _CHANGES])
+        for page in pages:
+            self.turns.move(page.id, page.tier)
+
+    def _hold(self, reader: Reader, cubes: Sequence[MemCube]) -> None:
+        """Keep those that are to be kept, in their present state."""
+        here = [cube for cube in cubes if _HELD.get(cube.kind) is cube.tier]
+        vectors = reader.vectors(cube.id for cube in here)
+        for cube in cubes:
+            if cube in here:
+                self._held[cube.id] = Entry(cube, vectors.get(cube.id))
+            else:
+                self._held.pop(cube.id, None)
+
+    def _index(self, reader: Reader, pages: Iterable[str] | None = None) -> None:
+        for chunk in _chunks(reader.passages(pages)):
+            self.turns.put([passage for passage in chunk if passage.part])
+            self._unindexed += [passage.page for passage in chunk if not passage.part]
+        self._unindexed = [page for page in self._unindexed if not self.turns.rows_of(page)]
+
+
+_CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words; other operations leave them
+
+
+def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
+    source = iter(items)
+    while chunk := list(islice(source, _AT_A_TIME)):
+        yield chunk

@@ -1,0 +1,231 @@
+"""TurnIndex: every turn of one owner, as arrays in the order in which they came in.
+
+A row is a turn. Rows are only appended; a deleted turn leaves a row that is not alive, and a revised one
+gets a new row in the place of the old one. Who came before whom in a talk is kept by links between rows,
+because several talks of one owner may run at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.cube import Tier
+from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.operation.index.column import Column, Matrix
+from memoryos.operation.index.postings import Postings
+
+SITTING_PAUSE = 3600 * 10**6  # microseconds; after a longer silence the next turn answers nothing
+NOBODY = -1  # no row, no speaker
+
+_TIER_NUMBERS = {tier.value: number for number, tier in enumerate(Tier)}
+_PARTS = 1 << 16  # turns of a page, at most: position and part make one number that orders the rows
+_PAGE_BYTES = 250  # the id of a page and its entry in the dictionary, roughly
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The neighbours of each row, shapes (n,); `n` itself where there is none, one beyond the last row."""
+
+    before: Ints
+    after: Ints
+
+
+class TurnIndex:
+    """The turns of one owner."""
+
+    def __init__(self, dim: int) -> None:
+        self.vectors = Matrix(dim)
+        self.postings = Postings()
+        self._lengths = Column(np.float32)
+        self._alive = Column(np.bool_)
+        self._tiers = Column(np.int8)
+        self._said_at = Column(np.int64)
+        self._marks = Column(np.int8)
+        self._speakers = Column(np.int32)
+        self._order = Column(np.int64)
+        self._before = Column(np.int64)  # the turn before in the same session, however long before
+        self._after = Column(np.int64)
+        self._page_ids: list[str] = []
+        self._rows_of: dict[str, list[int]] = {}
+        self._last_of: dict[str | None, int] = {}  # session -> its latest row
+        self._session_of: dict[str, str | None] = {}
+        self._speaker_ids: dict[str, int] = {}
+        self._around: Around | None = None
+
+    def __len__(self) -> int:
+        """Rows, those not alive included."""
+        return len(self._order)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, roughly."""
+        columns = sum(value.nbytes for value in vars(self).values() if isinstance(value, Column))
+        return self.vectors.nbytes + self.postings.nbytes + 2 * columns + _PAGE_BYTES * len(self._page_ids)
+
+    @property
+    def lengths(self) -> Floats:
+        """Words of each row, shape (n,)."""
+        return self._lengths.values
+
+    @property
+    def alive(self) -> Flags:
+        """Which rows are in the store still, shape (n,)."""
+        return self._alive.values
+
+    @property
+    def marks(self) -> NDArray[np.int8]:
+        """`Mark` of each row, shape (n,)."""
+        return self._marks.values
+
+    @property
+    def said_at(self) -> Ints:
+        """Microseconds since the epoch, shape (n,)."""
+        return self._said_at.values
+
+    @property
+    def speakers(self) -> NDArray[np.int32]:
+        """Number of each row's speaker, NOBODY for none, shape (n,)."""
+        return self._speakers.values
+
+    @property
+    def speaker_names(self) -> dict[str, int]:
+        """The speakers by name."""
+        return self._speaker_ids
+
+    @property
+    def order(self) -> Ints:
+        """A number that grows with the page's position and the turn's place in it, shape (n,)."""
+        return self._order.values
+
+    @property
+    def pages(self) -> Ints:
+        """The position of each row's page among the owner's cubes, shape (n,)."""
+        return self._order.values // _PARTS
+
+    def in_tiers(self, tiers: Iterable[Tier]) -> Flags:
+        """Which living rows lie in these tiers, shape (n,)."""
+        return np.isin(self._tiers.values, [_TIER_NUMBERS[tier.value] for tier in tiers]) & self.alive
+
+    def place(self, row: int) -> tuple[str, int]:
+        """The page of a row, and the turn's index in it."""
+        return self._page_ids[row], int(self._order.values[row]) % _PARTS - 1
+
+    def rows_of(self, page: str) -> Sequence[int]:
+        """The rows of a page."""
+        return self._rows_of.get(page, ())
+
+    @property
+    def around(self) -> Around:
+        """Who comes before and after whom in the same sitting."""
+        if self._around is None:
+            self._around = self._neighbours()
+        return self._around
+
+    def put(self, passages: Sequence[StoredPassage]) -> None:
+        """Take in passages; those of a page that is here already take the place of its rows."""
+        if not passages:
+            return
+        first = len(self)
+        self._extend(passages)
+        for row, passage in enumerate(passages, first):
+            self.postings.add(row, passage.words.split())
+            old = self._row_at(passage)
+            if old is None:
+                self._follow(row, passage)
+            else:
+                self._replace(old, row, passage)
+        self.postings.settle()
+        self._around = None
+
+    def move(self, page: str, tier: str) -> None:
+        """Note the page's tier."""
+        for row in self.rows_of(page):
+            self._tiers.values[row] = _TIER_NUMBERS[tier]
+
+    def drop(self, page: str) -> None:
+        """Forget a page; those before and after it become neighbours."""
+        rows = self._rows_of.pop(page, [])
+        session = self._session_of.pop(page, None)
+        for row in rows:
+            before, after = int(self._before.values[row]), int(self._after.values[row])
+            self._join(before, after)
+            if self._last_of.get(session) == row:
+                self._last_of[session] = before
+            self._bury(row)
+        self._around = None
+
+    def _extend(self, passages: Sequence[StoredPassage]) -> None:
+        rows = len(passages)
+        self.vectors.append(np.array([np.frombuffer(passage.vector, "<f2") for passage in passages], np.float32))
+        self._lengths.extend([passage.words.count(" ") + 1 if passage.words else 0 for passage in passages])
+        self._alive.extend(np.ones(rows, np.bool_))
+        self._tiers.extend([_TIER_NUMBERS[passage.tier] for passage in passages])
+        self._said_at.extend([passage.said_at for passage in passages])
+        self._marks.extend([passage.marks for passage in passages])
+        self._speakers.extend([self._speaker(passage.speaker) for passage in passages])
+        self._order.extend([passage.position * _PARTS + passage.part for passage in passages])
+        self._before.extend(np.full(rows, NOBODY))
+        self._after.extend(np.full(rows, NOBODY))
+        self._page_ids.extend(passage.page for passage in passages)
+
+    def _row_at(self, passage: StoredPassage) -> int | None:
+        """The row that the passage takes the place of."""
+        number = passage.position * _PARTS + passage.part
+        return next((row for row in self.rows_of(passage.page) if self._order.values[row] == number), None)
+
+    def _follow(self, row: int, passage: StoredPassage) -> None:
+        """Put a row at the end of its session."""
+        self._session_of[passage.page] = passage.session
+        self._join(self._last_of.get(passage.session, NOBODY), row)
+        self._last_of[passage.session] = row
+        self._rows_of.setdefault(passage.page, []).append(row)
+
+    def _replace(self, old: int, row: int, passage: StoredPassage) -> None:
+        """Put a row in the place of an old one."""
+        self._join(int(self._before.values[old]), row)
+        self._join(row, int(self._after.values[old]))
+        if self._last_of.get(passage.session) == old:
+            self._last_of[passage.session] = row
+        rows = self._rows_of[passage.page]
+        rows[rows.index(old)] = row
+        self._bury(old)
+
+    def _join(self, before: int, after: int) -> None:
+        if before != NOBODY:
+            self._after.values[before] = after
+        if after != NOBODY:
+            self._before.values[after] = before
+
+    def _bury(self, row: int) -> None:
+        """What was said there is overwritten; its postings count for nothing and go with the next merge."""
+        self._alive.values[row] = False
+        self._lengths.values[row] = 0
+        self._before.values[row] = self._after.values[row] = NOBODY
+        self.vectors.clear([row])
+
+    def _speaker(self, name: str | None) -> int:
+        return NOBODY if name is None else self._speaker_ids.setdefault(name, len(self._speaker_ids))
+
+    def _neighbours(self) -> Around:
+        rows = len(self)
+        before = self._before.values.copy()
+        known = before != NOBODY
+        pause = np.abs(self.said_at - self.said_at[before])
+        before[~known | (pause > SITTING_PAUSE)] = rows
+        after = np.full(rows, rows, np.int64)
+        linked = np.flatnonzero(before != rows)
+        after[before[linked]] = linked
+        return Around(before, after)
+
+
+def cosines(index: TurnIndex, vector: Vector) -> Floats:
+    """The cosine of every row with a unit vector, shape (n,)."""
+    return index.vectors.dot(np.asarray(vector, np.float32))

@@ -1,0 +1,63 @@
+"""Passages: the turns of a page as search knows them, and the page's own vector made of theirs.
+
+A passage's vector stands for the words alone; who said them and when are kept beside it. With the names in the
+embedded text all turns of a speaker look alike, and recall is lower (docs/retrieval.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from memoryos.cube import MemCube, Page, Turn
+from memoryos.infrastructure.vault.contract import Entry, Mark, Passage, Vector
+from memoryos.language.calendar import spoken
+from memoryos.language.marks import asks, ends_asking, mentions_time
+from memoryos.language.words import index_words
+from memoryos.models.embedder import Embedder
+
+
+def page_entries(pages: Sequence[MemCube], embedder: Embedder) -> list[Entry]:
+    """The pages with their passages; every turn is embedded once, in one batch.
+
+    A page's vector is the mean of its turns' at unit length.
+    """
+    turns = [turn for cube in pages for turn in turns_of(cube)]
+    vectors = iter(embedder.embed([turn.words for turn in turns]))
+    return [_entry(cube, [next(vectors) for _ in turns_of(cube)]) for cube in pages]
+
+
+def turns_of(cube: MemCube) -> tuple[Turn, ...]:
+    """The turns of a page; none for any other cube."""
+    return cube.payload.turns if isinstance(cube.payload, Page) else ()
+
+
+def _entry(cube: MemCube, vectors: Sequence[Vector]) -> Entry:
+    passages = [_passage(cube, turn, vector) for turn, vector in zip(turns_of(cube), vectors, strict=True)]
+    return Entry(cube, _unit_mean(vectors), passages)
+
+
+def _passage(cube: MemCube, turn: Turn, vector: Vector) -> Passage:
+    said_at = turn.at or cube.descriptive.event_at
+    # The date is text too: "what happened in May 2023" should find it.
+    words = index_words(f"{turn.speaker or ''} {turn.words} {spoken(said_at)}")
+    return Passage(vector, words, said_at, turn.speaker, _marks(turn))
+
+
+def _marks(turn: Turn) -> Mark:
+    found = Mark(0)
+    if asks(turn.words):
+        found |= Mark.ASKS
+    if ends_asking(turn.text):
+        found |= Mark.ENDS_ASKING
+    if mentions_time(turn.words):
+        found |= Mark.TIMED
+    return found
+
+
+def _unit_mean(vectors: Sequence[Vector]) -> Vector:
+    """The direction of the mean; that of the first when they cancel each other."""
+    total = np.sum(vectors, axis=0, dtype=np.float32)
+    length = np.float32(np.linalg.norm(total))
+    return np.asarray(total / length if length > 0 else vectors[0], dtype=np.float32)

@@ -1,0 +1,177 @@
+"""Fusion: one score for each turn, from what its words, its meaning, its speaker and its place in the talk say.
+
+    score = words·B/max B + meaning·cos + speaker·S + priors
+
+B is BM25 in context, S is 1 for a turn of somebody whom the question names, -1 for a turn of somebody else and 0
+when it names nobody. The weights were fitted on LoCoMo and judged on conversations left out (docs/retrieval.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from memoryos.infrastructure.vault.contract import Mark, Vector
+from memoryos.language.words import index_words, stem, words
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.index.turns import NOBODY, Floats, TurnIndex
+from memoryos.operation.recall.hit import Strategy
+from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
+
+RRF_K = 60  # Cormack et al. 2009
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each part of the score counts; 0 leaves a part out."""
+
+    words: float = 1.0
+    meaning: float = 0.7
+    speaker: float = 0.25
+    asks: float = -0.1  #: the turn ends with a question: it wants to know, too
+    answers: float = 0.11  #: the turn before asks something
+    timed: float = 0.12  #: the turn says when
+    opens: float = 0.14  #: the turn opens a sitting, with the news since the last one
+    context: bool = True  #: whether BM25 looks at the turns around, too
+    kin: bool = True  #: whether words close in meaning count
+
+
+DEFAULT_WEIGHTS = Weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, analysed once."""
+
+    text: str
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A score for every row and the parts that it is the sum of, each of shape (n,)."""
+
+    total: Floats
+    parts: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, **parts: Floats) -> Scores:
+        """The sum of the parts; a part that is all zero is left out."""
+        kept = {name: part for name, part in parts.items() if part.any()} or dict(list(parts.items())[:1])
+        total = np.asarray(np.sum(list(kept.values()), axis=0), np.float32)
+        return cls(total, MappingProxyType(kept))
+
+
+def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weights) -> Scores:
+    """The scores of all rows for a question."""
+    return _STRATEGIES[strategy](resident, asked, weights)
+
+
+def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
+    index = resident.turns
+    named = _named(index, asked.text)
+    parts = {
+        "words": _scaled(_word_scores(resident, asked, weights)) * np.float32(weights.words),
+        "meaning": _meaning(index, asked) * np.float32(weights.meaning),
+        "speaker": _speaker(index, named) * np.float32(weights.speaker),
+        **_priors(index, weights),
+    }
+    return Scores.of(**parts)
+
+
+def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
+    index = resident.turns
+    people = {stem(word) for name in index.speaker_names for word in words(name)}
+    topical = [word for word in dict.fromkeys(index_words(asked.text)) if stem(word) not in people]
+    if not weights.context:
+        return bm25(index, topical)
+    kin = resident.kin(topical) if weights.kin else {}
+    groups = [Group(word, _without(kin.get(word, {}), people)) for word in topical]
+    return bm25_in_context(index, groups)
+
+
+def _without(kin: Mapping[str, float], people: set[str]) -> Mapping[str, float]:
+    return {word: share for word, share in kin.items() if stem(word) not in people}
+
+
+def _meaning(index: TurnIndex, asked: Asked) -> Floats:
+    return index.vectors.dot(asked.vector)
+
+
+def _named(index: TurnIndex, text: str) -> list[int]:
+    """The speakers whom the question names, by any word of their names."""
+    asked = {stem(word) for word in words(text)}
+    return [number for name, number in index.speaker_names.items() if asked & {stem(word) for word in words(name)}]
+
+
+def _speaker(index: TurnIndex, named: Sequence[int]) -> Floats:
+    if not named or len(named) == len(index.speaker_names):
+        return np.zeros(len(index), np.float32)
+    theirs = np.isin(index.speakers, named)
+    return np.where(theirs, 1, np.where(index.speakers == NOBODY, 0, -1)).astype(np.float32)
+
+
+def _priors(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
+    """What makes a turn worth telling whatever the question is."""
+    before = index.around.before
+    asked_before = np.append(index.marks & Mark.ASKS != 0, False)[before]
+    conditions = {
+        "asks": index.marks & Mark.ENDS_ASKING != 0,
+        "answers": asked_before,
+        "timed": index.marks & Mark.TIMED != 0,
+        "opens": before == len(index),
+    }
+    return {name: held * np.float32(getattr(weights, name)) for name, held in conditions.items()}
+
+
+def _bm25(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
+    return Scores.of(bm25=bm25(resident.turns, index_words(asked.text)))
+
+
+def _dense(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
+    return Scores.of(cosine=_meaning(resident.turns, asked))
+
+
+def _linear(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
+    index = resident.turns
+    half = np.float32(0.5)
+    lexical = _scaled(bm25(index, index_words(asked.text)))
+    return Scores.of(bm25=half * lexical, cosine=half * _scaled(_meaning(index, asked)))
+
+
+def _rrf(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
+    index = resident.turns
+    return Scores.of(bm25=_reciprocal(bm25(index, index_words(asked.text))), cosine=_reciprocal(_meaning(index, asked)))
+
+
+def _reciprocal(scores: Floats) -> Floats:
+    ranks = np.empty(len(scores), np.float32)
+    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
+    return np.float32(1) / (RRF_K + ranks)
+
+
+def _scaled(scores: Floats) -> Floats:
+    """From 0 to 1, as far as the scores reach; all zero when they are equal."""
+    if not len(scores):
+        return scores
+    low, high = scores.min(), scores.max()
+    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+
+
+_STRATEGIES: Mapping[Strategy, Callable[[Resident, Asked, Weights], Scores]] = {
+    Strategy.HYBRID: _hybrid,
+    Strategy.BM25: _bm25,
+    Strategy.DENSE: _dense,
+    Strategy.RRF: _rrf,
+    Strategy.LINEAR: _linear,
+}
+
+
+def ablations(weights: Weights) -> dict[str, Weights]:
+    """The weights with one part left out each, by the name of the part."""
+    return {
+        field.name: replace(weights, **{field.name: type(getattr(weights, field.name))(0)}) for field in fields(weights)
+    }

@@ -1,0 +1,101 @@
+"""BM25 over turns, plain or over each turn with what was said around it.
+
+    score(q, t) = Σ idf(w) · f·(k1 + 1) / (f + k1·(1 - b + b·L/avg L))        (Robertson & Zaragoza 2009, equation 3.15)
+
+Plain, f is how often the word w occurs in the turn and L is its length. In context, both are taken over a window
+whose turns count less the farther they are (`NEAR`, `NEXT`), so that an answer is found by the words of its question;
+and the words near to w in meaning count as occurrences of it, each by its closeness (`Group`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memoryos.operation.index.turns import Floats, TurnIndex
+
+K1 = 1.2
+B = 0.75
+NEAR = 0.6  # the weight of the turns directly before and after
+NEXT = 0.4  # of those one further
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A word of the question and the words that stand for it."""
+
+    word: str
+    kin: Mapping[str, float]  #: other words and how much one occurrence counts, above 0 and below 1
+
+
+def bm25(index: TurnIndex, words: Sequence[str]) -> Floats:
+    """The plain BM25 score of every row, shape (n,)."""
+    groups = [Group(word, {}) for word in dict.fromkeys(words)]
+    return _scores(index, groups, reach=0)
+
+
+def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
+    """The BM25 score of every row in its window, shape (n,)."""
+    return _scores(index, groups, reach=2)
+
+
+def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
+    total = np.zeros(len(index), np.float32)
+    turns = int(index.alive.sum())
+    if not turns:
+        return total
+    lengths = _spread(index, index.lengths, reach)
+    saturation = np.float32(K1) * (1 - B + B * lengths / max(lengths[index.alive].mean(), 1e-9))
+    for term, counted in _distinct(index, groups).items():
+        weight = _idf(_frequency(index, term), turns)
+        found = _spread(index, _occurrences(index, term, counted, weight, turns), reach)
+        total += weight * found * (K1 + 1) / (found + saturation)
+    return total
+
+
+def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Mapping[str, float]]:
+    """The groups by their word's term; a word that nobody said has none, so its kin gets a number below 0."""
+    found: dict[int, Mapping[str, float]] = {}
+    for place, group in enumerate(groups, 1):
+        term = index.postings.number(group.word)
+        found.setdefault(-place if term is None else term, group.kin)
+    return found
+
+
+def _occurrences(index: TurnIndex, term: int, kin: Mapping[str, float], weight: float, turns: int) -> Floats:
+    """How often the word or its kin occurs in each row; a rarer kin tells more, a more frequent one less."""
+    counts = np.zeros(len(index), np.float32)
+    shares = {term: 1.0} if term >= 0 else {}
+    for word, closeness in kin.items():
+        other = index.postings.number(word)
+        if other is not None and other not in shares:
+            shares[other] = closeness * _idf(_frequency(index, other), turns) / weight
+    for one, share in shares.items():
+        rows, times = index.postings.of(one)
+        counts[rows] += np.float32(share) * times
+    return counts * index.alive
+
+
+def _frequency(index: TurnIndex, term: int) -> int:
+    """In how many living rows the term occurs."""
+    return int(index.alive[index.postings.of(term)[0]].sum()) if term >= 0 else 0
+
+
+def _idf(frequency: int, turns: int) -> float:
+    return float(np.log1p((turns - frequency + 0.5) / (frequency + 0.5)))
+
+
+def _spread(index: TurnIndex, values: Floats, reach: int) -> Floats:
+    """Each row's value and those of its neighbours, weighted by distance."""
+    if not reach:
+        return values
+    around = index.around
+    total = values.copy()
+    for neighbours in (around.before, around.after):
+        padded = np.append(values, np.float32(0))
+        near = padded[neighbours]
+        total += np.float32(NEAR) * near
+        total += np.float32(NEXT) * np.append(near, np.float32(0))[neighbours]
+    return total
