@@ -47,7 +47,7 @@ from memoryos.text import checked_text
 
 logger = logging.getLogger(__name__)
 
-LEXICON = "hashing"  # the embedder whose words tell what is close in meaning; small, offline
+LEXICON = "static"  # the embedder whose words tell which are close in meaning
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 
 
@@ -218,20 +218,24 @@ class MemoryOS:
         *,
         strategy: Strategy | str = Strategy.HYBRID,
         pages: int | None = None,
-        archive: bool = False,
+        archive: bool | None = None,
         weights: Weights | None = None,
         scope: Scope | None = None,
     ) -> Recall:
-        """What the three tiers hold for a question; `archive` searches evicted memory too.
+        """What the three tiers hold for a question.
+
+        `archive` says whether evicted memory is searched, too; when left out, it is, but not by
+        `two_stage`, for the paper forgets what it evicts.
 
         `weights` says what each part of a hybrid score counts, to see what a part is worth.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
+        chosen = arguments.one_of("strategy", strategy, Strategy)
         search = Search(
-            arguments.one_of("strategy", strategy, Strategy),
+            chosen,
             arguments.positive("pages", pages, self.settings.recall_pages),
-            archive,
+            chosen is not Strategy.TWO_STAGE if archive is None else archive,
             weights or DEFAULT_WEIGHTS,
         )
         self._turns.wait()  # what was answered a moment ago is part of the memory
@@ -246,7 +250,7 @@ class MemoryOS:
         *,
         tokens: int | None = None,
         strategy: Strategy | str = Strategy.HYBRID,
-        archive: bool = False,
+        archive: bool | None = None,
         scope: Scope | None = None,
     ) -> Context:
         """What is worth telling a model about a question, as text of at most `tokens` tokens."""
@@ -423,7 +427,8 @@ class MemoryOS:
         with ExitStack() as undo:
             undo.callback(self._visits.give_back, owner, visits)
             with self._vault.write(owner) as writer:
-                pager = Pager(writer, self.settings, self._clock())
+                resident = self._residency.following(owner, writer)
+                pager = Pager(writer, resident, self.settings, self._clock())
                 pager.visit(visits)
                 yield pager
                 has_work = pager.flush()

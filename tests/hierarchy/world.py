@@ -17,6 +17,7 @@ from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.hierarchy.trait import graded
+from memoryos.operation.index.resident import Resident
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN = Scope(user="ann")
@@ -112,7 +113,9 @@ class World:
     def queue(self, scope: Scope = ANN) -> None:
         """Ask for the extraction of every segment with new pages, without running it."""
         with self.vault.write(scope) as writer:
-            pager = Pager(writer, self.settings, self.clock())
+            resident = Resident(self.embedder.dim, self.embedder)
+            resident.follow(writer)
+            pager = Pager(writer, resident, self.settings, self.clock())
             pager.promote_all()
             pager.flush()
 

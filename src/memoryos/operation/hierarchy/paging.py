@@ -1,7 +1,7 @@
 """Paging: how pages enter STM, move to MTM and from there towards LPM or the archive.
 
-One `Pager` serves one write transaction of one owner. It loads STM and MTM once, moves pages in
-memory, and writes the difference at the end.
+One `Pager` serves one write transaction of one owner. It starts from the STM and MTM that are resident, moves
+pages in memory, and writes the difference at the end.
 """
 
 from __future__ import annotations
@@ -11,41 +11,23 @@ from dataclasses import replace
 from datetime import datetime
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube, Tier
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
+from memoryos.cube import Kind, Tier
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
 from memoryos.operation.hierarchy.chain import chain_summary, continues
 from memoryos.operation.hierarchy.changes import Changes
-from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, joined, opened, page_of
+from memoryos.operation.hierarchy.mid_term import MidTerm, joined, opened, page_of
 from memoryos.operation.hierarchy.short_term import ShortTerm
-
-
-def load_mid_term(reader: Reader, settings: Settings) -> MidTerm:
-    """The owner's segments, as stored."""
-    cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.MTM])
-    return MidTerm(topics_of(reader, cubes), settings)
-
-
-def topics_of(reader: Reader, cubes: list[MemCube]) -> list[Topic]:
-    """Segments with their centroids."""
-    centroids = reader.vectors(cube.id for cube in cubes)
-    return [Topic.of(cube, centroids[cube.id]) for cube in cubes if cube.id in centroids]
-
-
-def load_short_term(reader: Reader, settings: Settings) -> ShortTerm:
-    """The owner's latest pages, as stored."""
-    cubes = reader.cubes(Kind.PAGE, tiers=[Tier.STM])
-    vectors = reader.vectors(cube.id for cube in cubes)
-    return ShortTerm((Entry(cube, vectors.get(cube.id)) for cube in cubes), settings.short_term_capacity)
+from memoryos.operation.index.resident import Resident
 
 
 class Pager:
     """The page moves of one transaction."""
 
-    def __init__(self, writer: Writer, settings: Settings, now: datetime) -> None:
-        self._settings = settings
+    def __init__(self, writer: Writer, resident: Resident, settings: Settings, now: datetime) -> None:
+        """Begin; the resident follows the writer, which has not written yet."""
         self._now = now
-        self._short_term = load_short_term(writer, settings)
-        self._mid_term = load_mid_term(writer, settings)
+        self._short_term = ShortTerm(resident.entries(Kind.PAGE), settings.short_term_capacity)
+        self._mid_term = MidTerm(resident.topics, settings)
         self.changes = Changes(writer)
 
     def add(self, page: Entry) -> None:

@@ -91,6 +91,17 @@ class Matrix:
             np.matmul(block[: end - start], vector, out=result[start:end])
         return result
 
+    def dots(self, vectors: NDArray[np.float32], first: int = 0) -> NDArray[np.float32]:
+        """The products of the rows from `first` on with several vectors (k, dim), shape (k, n - first)."""
+        result = np.empty((len(vectors), self._length - first), np.float32)
+        for number, block in enumerate(self._blocks):
+            start = number * self._block_rows
+            end = min(start + self._block_rows, self._length)
+            if end > first:
+                skipped = max(first - start, 0)
+                result[:, start + skipped - first : end - first] = vectors @ block[skipped : end - start].T
+        return result
+
     def rows(self, numbers: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float32]:
         """Copies of some rows, shape (k, dim)."""
         found = np.empty((len(numbers), self._dim), np.float32)

@@ -53,8 +53,11 @@ class Postings:
 
     def add(self, row: int, words: Sequence[str]) -> None:
         """Index a row, which must be higher than all before it; `settle` before the next look."""
-        for word, count in Counter(words).items():
-            for column, value in zip(self._new, (self._number(word), row, count), strict=True):
+        counts: Counter[int] = Counter()
+        for word, times in Counter(words).items():
+            counts[self._number(word)] += times  # several words may be forms of one term
+        for term, times in counts.items():
+            for column, value in zip(self._new, (term, row, min(times, _MOST)), strict=True):
                 column.append(value)
 
     def settle(self) -> None:
@@ -100,7 +103,7 @@ class Postings:
         terms, rows, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
         order = np.argsort(terms, kind="stable")  # later rows are higher, so each term's rows stay in order
         self._rows = rows[order].astype(np.int32)
-        self._counts = np.minimum(counts[order], _MOST).astype(np.uint16)
+        self._counts = counts[order].astype(np.uint16)
         self._starts = np.concatenate([[0], np.cumsum(np.bincount(terms, minlength=len(self._words)))])
         self._tail.clear()
         self._tail_size = 0

@@ -41,6 +41,7 @@ class Residency:
             self._residents.move_to_end(owner)
         resident.follow(reader)
         with self._lock:
+            self._residents[owner] = resident  # another owner may have pushed it out meanwhile
             self._sizes[owner] = resident.nbytes
             self._shrink(owner)
         return resident

@@ -14,6 +14,7 @@ from typing import TypeVar
 from memoryos.cube import Kind, MemCube, Subject, Tier
 from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Reader
 from memoryos.models.embedder import Embedder
+from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Vocabulary
 
@@ -42,6 +43,7 @@ class Resident:
         self._sequence = 0  # of the last event taken in
         self._unindexed: list[str] = []
         self._held: dict[str, Entry] = {}
+        self._topics: dict[str, Topic] = {}
         self.turns = TurnIndex(dim)
         self._vocabulary = Vocabulary(lexicon)
 
@@ -61,6 +63,17 @@ class Resident:
             found = [entry for entry in self._held.values() if entry.cube.kind is kind]
         return [entry for entry in found if subject is None or entry.cube.subject is subject]
 
+    @property
+    def topics(self) -> list[Topic]:
+        """The segments of MTM, ready to be compared, in the order of their insertion."""
+        with self.lock:
+            return list(self._topics.values())
+
+    def held(self, cube_id: str) -> MemCube | None:
+        """The cube with that id, if it is one that is kept whole."""
+        entry = self._held.get(cube_id)
+        return entry.cube if entry else None
+
     def kin(self, words: Sequence[str]) -> Mapping[str, Mapping[str, float]]:
         """For each word, the owner's words close to it in meaning, and how much an occurrence counts."""
         return self._vocabulary.kin(words, self.turns.postings.words)
@@ -71,8 +84,9 @@ class Resident:
             latest = reader.sequence()
             if latest <= self._sequence:
                 return  # nothing new, or a reader that started before the one we followed last
-            events = reader.events(after=self._sequence, limit=_EVENTS + 1) if self._sequence else []
-            if self._sequence and len(events) <= _EVENTS:
+            goes_on = self._sequence and not self._unindexed  # what is indexed late lies between others: read all anew
+            events = reader.events(after=self._sequence, limit=_EVENTS + 1) if goes_on else []
+            if goes_on and len(events) <= _EVENTS:
                 self._apply(reader, events)
             else:
                 self._load(reader)
@@ -82,6 +96,7 @@ class Resident:
         self.turns = TurnIndex(self._dim)
         self._vocabulary = Vocabulary(self._lexicon)
         self._held.clear()
+        self._topics.clear()
         self._unindexed.clear()
         for kind, tier in _HELD.items():
             self._hold(reader, reader.cubes(kind, tiers=[tier]))
@@ -91,10 +106,11 @@ class Resident:
         done: dict[str, set[Operation]] = {}
         for event in events:
             done.setdefault(event.cube_id, set()).add(event.operation)
-        present = reader.get(done)
+        found = reader.get(done)
+        present = {cube_id: found[cube_id] for cube_id in done if cube_id in found}  # in the order of the log
         self._hold(reader, list(present.values()))
         for cube_id in done.keys() - present.keys():
-            self._held.pop(cube_id, None)
+            self._let_go(cube_id)
             self.turns.drop(cube_id)
         pages = [cube for cube in present.values() if cube.kind is Kind.PAGE]
         self._index(reader, [page.id for page in pages if done[page.id] & _CHANGES])
@@ -103,13 +119,22 @@ class Resident:
 
     def _hold(self, reader: Reader, cubes: Sequence[MemCube]) -> None:
         """Keep those that are to be kept, in their present state."""
-        here = [cube for cube in cubes if _HELD.get(cube.kind) is cube.tier]
-        vectors = reader.vectors(cube.id for cube in here)
+        here = {cube.id for cube in cubes if _HELD.get(cube.kind) is cube.tier}
+        vectors = reader.vectors(here)
         for cube in cubes:
-            if cube in here:
-                self._held[cube.id] = Entry(cube, vectors.get(cube.id))
+            if cube.id in here:
+                self._keep(Entry(cube, vectors.get(cube.id)))
             else:
-                self._held.pop(cube.id, None)
+                self._let_go(cube.id)
+
+    def _keep(self, entry: Entry) -> None:
+        self._held[entry.cube.id] = entry
+        if entry.cube.kind is Kind.SEGMENT:
+            self._topics[entry.cube.id] = Topic.of(entry.cube, entry.known_vector)
+
+    def _let_go(self, cube_id: str) -> None:
+        self._held.pop(cube_id, None)
+        self._topics.pop(cube_id, None)
 
     def _index(self, reader: Reader, pages: Iterable[str] | None = None) -> None:
         for chunk in _chunks(reader.passages(pages)):

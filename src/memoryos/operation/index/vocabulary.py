@@ -6,17 +6,33 @@ one product of the question's words with the vocabulary, and no model call.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryos.models.embedder import Embedder
 from memoryos.operation.index.column import Matrix
 
-CLOSE = 0.3  # cosine from which on a word is kin
+CLOSE = 0.4  # cosine from which on a word is kin
 MOST = 30  # kin of one word
+REMEMBERED = 4_096  # words whose kin is kept
 SHARE = 0.4  # what an occurrence of a perfectly close word counts, beside the word itself
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """What is close to one word among the first `upto` words."""
+
+    numbers: Ints
+    closeness: Floats
+    upto: int
 
 
 class Vocabulary:
@@ -25,11 +41,12 @@ class Vocabulary:
     def __init__(self, lexicon: Embedder) -> None:
         self._lexicon = lexicon
         self._vectors = Matrix(lexicon.dim)
+        self._near: OrderedDict[str, _Near] = OrderedDict()  # of words asked for; the latest is last
 
     @property
     def nbytes(self) -> int:
         """Bytes held, unused rows included."""
-        return self._vectors.nbytes
+        return self._vectors.nbytes + len(self._near) * 16 * MOST
 
     def kin(self, words: Sequence[str], known: Sequence[str]) -> dict[str, Mapping[str, float]]:
         """For each word, the known words close to it and how much an occurrence counts.
@@ -38,14 +55,24 @@ class Vocabulary:
         """
         self._follow(known)
         asked = [word for word in dict.fromkeys(words) if _has_meaning(word)]
-        vectors = self._lexicon.embed(asked)
-        return {word: self._near(vector, known) for word, vector in zip(asked, vectors, strict=True)}
+        self._look(asked)
+        return {word: _shares(self._near[word], known) for word in asked}
 
-    def _near(self, vector: np.ndarray, known: Sequence[str]) -> Mapping[str, float]:
-        closeness = self._vectors.dot(vector)
-        close = np.flatnonzero(closeness >= CLOSE)
-        best = close[np.argsort(-closeness[close], kind="stable")[:MOST]]
-        return MappingProxyType({known[number]: SHARE * float(closeness[number]) for number in best})
+    def _look(self, words: Sequence[str]) -> None:
+        """Compare the words with those they were not compared with before."""
+        behind: dict[int, list[str]] = {}
+        for word in words:
+            upto = self._near[word].upto if word in self._near else 0
+            behind.setdefault(upto, []).append(word)
+        for upto, group in behind.items():
+            if upto < len(self._vectors) or not upto:
+                products = self._vectors.dots(self._lexicon.embed(group), upto)
+                for word, closeness in zip(group, products, strict=True):
+                    self._near[word] = _best(self._near.get(word), closeness, upto)
+        for word in words:
+            self._near.move_to_end(word)
+        while len(self._near) > max(REMEMBERED, len(words)):
+            self._near.popitem(last=False)
 
     def _follow(self, known: Sequence[str]) -> None:
         new = known[len(self._vectors) :]
@@ -53,6 +80,23 @@ class Vocabulary:
             vectors = self._lexicon.embed(new)
             vectors[[not _has_meaning(word) for word in new]] = 0
             self._vectors.append(vectors)
+
+
+def _best(before: _Near | None, closeness: Floats, first: int) -> _Near:
+    """The closest of those found before and the words from `first` on."""
+    close = np.flatnonzero(closeness >= CLOSE)
+    numbers, values = close + first, closeness[close]
+    if before:
+        numbers, values = np.concatenate([before.numbers, numbers]), np.concatenate([before.closeness, values])
+    if len(numbers) > MOST:  # the earlier word wins a tie
+        best = np.sort(np.argsort(-values, kind="stable")[:MOST])
+        numbers, values = numbers[best], values[best]
+    return _Near(numbers, values, first + len(closeness))
+
+
+def _shares(near: _Near, known: Sequence[str]) -> Mapping[str, float]:
+    found = zip(near.numbers, near.closeness, strict=True)
+    return MappingProxyType({known[number]: SHARE * float(closeness) for number, closeness in found})
 
 
 def _has_meaning(word: str) -> bool:

@@ -54,7 +54,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         turns, found = two_stage(owner.reader, owner.resident, asked, search.pages, settings, archive=search.archive)
     else:
         turns = _ranked(owner, asked, search)
-        found = homes(owner.reader, [turn.cube.id for turn in turns])
+        found = homes(owner.reader, owner.resident, [turn.cube.id for turn in turns])
     return Recall(
         query=asked.text,
         hits=tuple(_pages(turns, found)),

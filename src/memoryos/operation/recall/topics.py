@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import LinkKind, Reader
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
+from memoryos.operation.index.resident import Resident
 
 TOPIC_WORDS = 4  # keywords that name a topic to a reader
 
@@ -20,11 +21,14 @@ class Home:
     topic: str = "recent"
 
 
-def homes(reader: Reader, pages: Iterable[str]) -> dict[str, Home]:
+def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str, Home]:
     """The segment of each page that is in one."""
     links = reader.targets(pages, LinkKind.MEMBER_OF)
-    segments = reader.get({link.target for link in links})
-    return {link.source: Home(link.target, topic_name(segments.get(link.target))) for link in links}
+    known = {link.target: resident.held(link.target) for link in links}
+    archived = reader.get(segment for segment, cube in known.items() if cube is None)
+    return {
+        link.source: Home(link.target, topic_name(known[link.target] or archived.get(link.target))) for link in links
+    }
 
 
 def topic_name(segment: MemCube | None) -> str:

@@ -14,7 +14,6 @@ from memoryos.cube import Kind, MemCube, Tier
 from memoryos.infrastructure.vault.contract import LinkKind, Reader, Vector
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic
-from memoryos.operation.hierarchy.paging import topics_of
 from memoryos.operation.hierarchy.score import FScore, Probe
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.passages import turns_of
@@ -66,10 +65,11 @@ def _mid_term(
 
 
 def _topics(reader: Reader, resident: Resident, *, archive: bool) -> Iterable[Topic]:
-    for entry in resident.entries(Kind.SEGMENT):
-        yield Topic.of(entry.cube, entry.known_vector)
+    yield from resident.topics
     if archive:
-        yield from topics_of(reader, reader.cubes(Kind.SEGMENT, tiers=[Tier.ARCHIVE]))
+        cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.ARCHIVE])
+        centroids = reader.vectors(cube.id for cube in cubes)
+        yield from (Topic.of(cube, centroids[cube.id]) for cube in cubes)
 
 
 def _parts(cosine: float, fit: FScore) -> dict[str, float]:
