@@ -19,6 +19,7 @@ from memoryos.importers.memoryos_folder import list_users, read_folder
 from memoryos.memory import MemoryOS
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.overview import Persona
+from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import Scope
 
 DATABASE = "memoryos.db"  # in the data folder
@@ -166,7 +167,7 @@ class Retriever:
     ) -> dict[str, Any]:
         """The pages and the knowledge that bear on a question, without those below the thresholds."""
         scope = Scope(user=user_id or self._user_id, agent=self._assistant_id)
-        found = self._memory.search(user_query, scope=scope)
+        found = self._memory.search(user_query, strategy=Strategy.TWO_STAGE, scope=scope)
         segments = list(dict.fromkeys(hit.segment for hit in found.hits if hit.segment))[:top_k_sessions]
         pages = [
             _page(hit.cube)

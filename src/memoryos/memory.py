@@ -48,6 +48,7 @@ from memoryos.text import checked_text
 logger = logging.getLogger(__name__)
 
 LEXICON = "static"  # the embedder whose words tell which are close in meaning
+SHORT_TURN = 24  # tokens
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 
 
@@ -255,7 +256,8 @@ class MemoryOS:
     ) -> Context:
         """What is worth telling a model about a question, as text of at most `tokens` tokens."""
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        return pack(self.search(query, strategy=strategy, archive=archive, scope=scope), budget, count_tokens)
+        recalled = self.search(query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope)
+        return pack(recalled, budget, count_tokens)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:
         """Answer with the chat model and the memory; the turn is stored once the answer is out.
@@ -391,13 +393,17 @@ class MemoryOS:
             entries = page_entries(list(writer.get(pages).values()), self._embedder)
             writer.update(entries, Operation.REFRESH)
 
+    def _pages(self, budget: int) -> int:
+        """How many pages to ask for, so that short turns can fill that many tokens."""
+        return max(self.settings.recall_pages, budget // SHORT_TURN)
+
     def _model(self) -> ChatModel:
         if self._chat is None:
             self._chat = OpenAIChat(self.settings)
         return self._chat
 
     def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
-        recalled = self.search(query, scope=owner)
+        recalled = self.search(query, pages=self._pages(self.settings.context_tokens), scope=owner)
         notes = pack(recalled, self.settings.context_tokens, count_tokens, recent=False, persona=False)
         return prompt(recalled, persona_text(recalled), notes.text, query, role=role)
 

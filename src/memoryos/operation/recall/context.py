@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
-from memoryos.cube import Level, MemCube, Page, Subject, Trait
+from memoryos.cube import Level, MemCube, Subject, Trait, Turn
+from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.hit import Recall
 
 CountTokens = Callable[[str], int]
@@ -32,6 +34,27 @@ class _Line:
     section: str
     text: str
     cube: MemCube
+    turn: int = 0  #: index in the page
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What it is a line of: nothing is told twice."""
+        return self.cube.id, self.turn
+
+    @property
+    def at(self) -> datetime:
+        """When it happened."""
+        turns = turns_of(self.cube)
+        return (turns[self.turn].at if turns else None) or self.cube.descriptive.event_at
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """Its ids in the source data."""
+        turns = turns_of(self.cube)
+        if not turns:
+            return self.cube.descriptive.source_ids
+        source = turns[self.turn].source_id
+        return (source,) if source else ()
 
 
 PROFILE, FACTS, AGENT, EARLIER, RECENT = (
@@ -46,7 +69,7 @@ _SECTIONS = (PROFILE, FACTS, AGENT, EARLIER, RECENT)
 
 def persona_text(recalled: Recall) -> str:
     """The profile and the marked traits: what hardly changes from one question to the next."""
-    lines = {line.cube.id: line for line in [*_profile(recalled), *_traits(recalled)]}
+    lines = {line.key: line for line in [*_profile(recalled), *_traits(recalled)]}
     return "\n\n".join(_sections(lines.values()))
 
 
@@ -55,24 +78,23 @@ def pack(
 ) -> Context:
     """Fill the budget in order of worth, then lay the text out in order of stability and time.
 
-    The profile goes in first, then pages and facts by turns, best first. A line that does not fit is passed over,
-    so that a long page cannot keep shorter ones out. `recent=False` leaves STM out, and `persona=False` profile
-    and traits, for prompts that carry them elsewhere.
+    The profile goes in first, then what was said and facts alternately, best first; a page's turns are weighed each
+    for itself. A line that does not fit is passed over, so that a long turn cannot keep shorter ones out.
+    `recent=False` leaves STM out, and `persona=False` profile and traits, for prompts that carry them elsewhere.
     """
-    chosen: dict[str, _Line] = {}
+    chosen: dict[tuple[str, int], _Line] = {}
     room = budget_tokens - sum(count_tokens(f"## {section}") + LINE_TOKENS for section in _SECTIONS)
     for line in _by_worth(recalled, recent=recent, persona=persona):
         cost = count_tokens(line.text) + LINE_TOKENS
-        if line.cube.id not in chosen and cost <= room:
-            chosen[line.cube.id] = line
+        if line.key not in chosen and cost <= room:
+            chosen[line.key] = line
             room -= cost
     text = "\n\n".join(_sections(chosen.values()))
-    cubes = [line.cube for line in chosen.values()]
     return Context(
         text=text,
         tokens=count_tokens(text),
-        ids=tuple(cube.id for cube in cubes),
-        source_ids=tuple(source for cube in cubes for source in cube.descriptive.source_ids),
+        ids=tuple(dict.fromkeys(line.cube.id for line in chosen.values())),
+        source_ids=tuple(source for line in chosen.values() for source in line.source_ids),
     )
 
 
@@ -83,8 +105,8 @@ def _by_worth(recalled: Recall, *, recent: bool, persona: bool) -> Iterator[_Lin
         yield from _profile(recalled)
     if recent:
         for hit in reversed(recalled.recent):
-            yield _Line(RECENT, page_text(hit.cube), hit.cube)
-    pages = [_Line(EARLIER, page_text(hit.cube), hit.cube) for hit in recalled.hits if hit.id not in stm]
+            yield from (_turn_line(RECENT, hit.cube, index) for index in range(len(turns_of(hit.cube))))
+    pages = [_turn_line(EARLIER, hit.cube, hit.index) for hit in recalled.turns if hit.cube.id not in stm]
     facts = [_Line(FACTS, dated(hit.cube), hit.cube) for hit in recalled.user_facts]
     agent = [_Line(AGENT, dated(hit.cube), hit.cube) for hit in recalled.agent_facts]
     yield from _in_turns(pages, facts, agent, list(_traits(recalled)) if persona else [])
@@ -120,7 +142,7 @@ def _sections(lines: Iterable[_Line]) -> Iterator[str]:
         by_section.setdefault(line.section, []).append(line)
     for section in _SECTIONS:
         if found := by_section.get(section):
-            found.sort(key=lambda line: (line.cube.descriptive.event_at, line.cube.id))
+            found.sort(key=lambda line: (line.at, line.key))
             yield "\n".join([f"## {section}", *(line.text for line in found)])
 
 
@@ -129,10 +151,9 @@ def dated(cube: MemCube) -> str:
     return f"[{cube.descriptive.event_at:%Y-%m-%d}] {cube.text}"
 
 
-def page_text(cube: MemCube) -> str:
-    """A page as one line per turn, each with its time."""
-    turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
-    return "\n".join(
-        f"[{turn.at or cube.descriptive.event_at:%Y-%m-%d %H:%M}] {turn.speaker or turn.role.value}: {turn.words}"
-        for turn in turns
-    )
+def _turn_line(section: str, cube: MemCube, index: int) -> _Line:
+    return _Line(section, _turn_text(cube, turns_of(cube)[index]), cube, index)
+
+
+def _turn_text(cube: MemCube, turn: Turn) -> str:
+    return f"[{turn.at or cube.descriptive.event_at:%Y-%m-%d %H:%M}] {turn.speaker or turn.role.value}: {turn.words}"
