@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+DATA ?= ../shared/data/locomo/locomo_dev.json
+PAGES ?= 1000,10000
 
 .PHONY: install demo check fix test bench docs clean
 
@@ -37,9 +39,11 @@ fix: install
 test: install
 	$(BIN)/pytest --numprocesses auto
 
-## bench: time adding and searching on the demo conversation
+## bench: speed by size (PAGES=1000,100000), and recall where the data is (DATA=locomo10.json)
 bench: install
-	$(BIN)/python tools/bench.py
+	$(BIN)/memoryos bench speed --pages "$(PAGES)"
+	@if [ -f "$(DATA)" ]; then $(BIN)/memoryos bench locomo --data "$(DATA)"; \
+	else echo "No recall: there is no $(DATA); name a LoCoMo file with make bench DATA=FILE"; fi
 
 ## docs: run the examples in README.md and docs/
 docs: install

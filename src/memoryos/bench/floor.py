@@ -1,0 +1,65 @@
+"""What no memory could be faster than on this machine: the embedder, a matrix product and a transaction alone.
+
+The SQL here measures SQLite itself, below the vault and without it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from memoryos.bench.timing import median_ms, milliseconds
+from memoryos.models.embedder import Embedder
+
+QUERIES = 30
+PRODUCTS = 50
+TRANSACTIONS = 100
+
+_ROW = "a small row of about forty characters..."
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """Each the median of some calls, but for the batch, which is one call."""
+
+    embed_ms: float  #: one question
+    embed_texts_per_s: float  #: turns, all at once
+    matvec_ms: float  #: the vectors of all turns by one vector, float32
+    txn_ms: float  #: one row, durably
+
+
+def measure_floor(embedder: Embedder, texts: Sequence[str], queries: Sequence[str], turns: int, folder: Path) -> Floor:
+    """Measure with these turns and questions, and with a database of its own in the folder of the store."""
+    batch_ms = milliseconds(partial(embedder.embed, texts))
+    return Floor(
+        embed_ms=median_ms(partial(embedder.embed, [query]) for query in queries[:QUERIES]),
+        embed_texts_per_s=len(texts) / batch_ms * 1000,
+        matvec_ms=_product_ms(turns, embedder.dim),
+        txn_ms=_transaction_ms(folder / "floor.db"),
+    )
+
+
+def _product_ms(rows: int, dim: int) -> float:
+    random = np.random.default_rng(rows)
+    matrix = random.standard_normal((rows, dim), dtype=np.float32)
+    vector = random.standard_normal(dim, dtype=np.float32)
+    return median_ms([partial(np.matmul, matrix, vector)] * PRODUCTS)
+
+
+def _transaction_ms(path: Path) -> float:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # as the vault has it
+        connection.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)")
+        return median_ms([_insertion(connection)] * TRANSACTIONS)
+
+
+def _insertion(connection: sqlite3.Connection) -> Callable[[], object]:
+    # Outside BEGIN each statement is a transaction of its own, committed when it returns.
+    return partial(connection.execute, "INSERT INTO rows (text) VALUES (?)", (_ROW,))

@@ -1,0 +1,158 @@
+"""Recall on LoCoMo: import the conversations, ask their questions, see whether the evidence comes back.
+
+Every strategy searches the same store, which only the public operations have touched: each conversation is a user
+of one file, loaded in the order of time. A search is given the words of the question and nothing else. Ranking and
+timing are two passes: to fill 4,096 tokens takes far more pages than a search returns by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memoryos.bench.evidence import Question, QuestionSet, read_questions
+from memoryos.bench.machine import rss_mb
+from memoryos.bench.metrics import Candidate, scores
+from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.ranking import candidates, ranked_ids
+from memoryos.bench.summary import Summary, by_category
+from memoryos.bench.timing import milliseconds, percentiles
+from memoryos.config import Settings
+from memoryos.errors import InvalidInput
+from memoryos.importers.dialogue import Conversation
+from memoryos.importers.load import load_conversation
+from memoryos.importers.locomo import read_locomo
+from memoryos.memory import MemoryOS
+from memoryos.models.embedder import load_embedder
+from memoryos.operation.recall.hit import Strategy
+from memoryos.scope import Scope
+
+RANKED_PAGES = 300  # more than 4,096 tokens hold
+TIMED = 200  # questions that are timed with each strategy, spread over all
+WARM_UP = 10  # searches before the clock runs
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What is measured on."""
+
+    sha256: str  #: of the file
+    conversations: tuple[Conversation, ...]
+    turns: Mapping[str, Mapping[str, Candidate]]  #: by conversation, then by id
+    questions: QuestionSet
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyResult:
+    """What one strategy gave."""
+
+    groups: Mapping[str, Summary]  #: "overall", then each category by its number
+    search_ms: Mapping[str, float]  #: p50 and p95 of a search with the default number of pages
+
+
+@dataclass(frozen=True, slots=True)
+class LocomoReport:
+    """What a run gave."""
+
+    results: Mapping[Strategy, StrategyResult]  #: in the order they were asked for
+    ingest_s: float  #: until the work behind the writes was done too
+    rss_mb: float | None  #: of this process, after the last search
+    pages: int
+    archived_pages: int  #: of these; they were evicted, and a search leaves them out
+    embedder: str
+
+
+def load_corpus(path: Path, names: Sequence[str] = ()) -> Corpus:
+    """Read a LoCoMo file, or only the named conversations of it.
+
+    Raises InvalidInput for a broken file, an unknown name, or when no question can be asked.
+    """
+    conversations = _chosen(read_locomo(path), names)
+    turns = {conversation.user: candidates(conversation) for conversation in conversations}
+    questions = read_questions(path, turns)
+    if not questions.asked:
+        raise InvalidInput(str(path), "has no question of category 1 to 4 with evidence", "Pass LoCoMo with its qa")
+    return Corpus(sha256(path.read_bytes()).hexdigest(), conversations, turns, questions)
+
+
+def _chosen(conversations: Sequence[Conversation], names: Sequence[str]) -> tuple[Conversation, ...]:
+    known = {conversation.user: conversation for conversation in conversations}
+    for name in names:
+        if name not in known:
+            raise InvalidInput("--conversations", f"{name!r} is not in the file", f"Use some of: {', '.join(known)}")
+    return tuple(known[name] for name in dict.fromkeys(names)) if names else tuple(conversations)
+
+
+def run(
+    corpus: Corpus, strategies: Sequence[Strategy], settings: Settings, progress: Progress = unwatched
+) -> LocomoReport:
+    """Measure the strategies, in a store that is gone afterwards."""
+    embedder = load_embedder(settings.embedder)
+    embedder.embed(["warm up"])  # loading the model is not ingesting
+    with TemporaryDirectory(prefix="memoryos-bench-") as folder:
+        path = Path(folder) / "locomo.db"
+        with MemoryOS.open(path, settings=settings, embedder=embedder) as memory:
+            start = time.perf_counter()
+            pages = _ingest(memory, corpus, progress)
+            ingest_s = time.perf_counter() - start
+            results = {strategy: _measure(memory, corpus, strategy, progress) for strategy in strategies}
+            return LocomoReport(results, ingest_s, rss_mb(), pages, _archived(memory, corpus), embedder.name)
+
+
+def _ingest(memory: MemoryOS, corpus: Corpus, progress: Progress) -> int:
+    total = sum(map(len, corpus.turns.values()))
+    pages = done = 0
+
+    def advance(turns: int) -> None:
+        nonlocal done
+        done += turns
+        progress("importing", done, total)
+
+    for conversation in corpus.conversations:
+        pages += load_conversation(memory, conversation, advance).pages
+    memory.wait()
+    return pages
+
+
+def _archived(memory: MemoryOS, corpus: Corpus) -> int:
+    return sum(memory.stats(scope=Scope(user=user)).archived_pages for user in corpus.turns)
+
+
+def _measure(memory: MemoryOS, corpus: Corpus, strategy: Strategy, progress: Progress) -> StrategyResult:
+    asked = corpus.questions.asked
+    rows = []
+    for number, question in enumerate(asked, 1):
+        turns = corpus.turns[question.conversation]
+        ranking = _ranking(memory, question, strategy, turns)
+        rows.append(scores(ranking, [turns[name] for name in question.evidence]))
+        progress(f"{strategy.value}: asking", number, len(asked))
+    groups = by_category([question.category for question in asked], rows)
+    return StrategyResult(groups, _timed(memory, asked, strategy, progress))
+
+
+def _ranking(
+    memory: MemoryOS, question: Question, strategy: Strategy, turns: Mapping[str, Candidate]
+) -> list[Candidate]:
+    found = memory.search(question.text, strategy=strategy, pages=RANKED_PAGES, scope=_scope(question))
+    return [turns[name] for name in ranked_ids(found)]
+
+
+def _timed(memory: MemoryOS, asked: Sequence[Question], strategy: Strategy, progress: Progress) -> dict[str, float]:
+    chosen = asked[:: -(-len(asked) // TIMED)]
+    for question in chosen[:WARM_UP]:
+        memory.search(question.text, strategy=strategy, scope=_scope(question))
+    memory.wait()
+    times = []
+    for number, question in enumerate(chosen, 1):
+        times.append(milliseconds(partial(memory.search, question.text, strategy=strategy, scope=_scope(question))))
+        progress(f"{strategy.value}: timing", number, len(chosen))
+    return percentiles(times, 50, 95)
+
+
+def _scope(question: Question) -> Scope:
+    return Scope(user=question.conversation)

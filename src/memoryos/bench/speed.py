@@ -1,0 +1,108 @@
+"""Speed and size of one user's store, at several sizes, each beside its floor on the same machine.
+
+For each size: pages go in session by session, then some one at a time; the store is closed and weighed; a fresh
+process opens and searches it. What runs in the background is waited for before a clock starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memoryos.bench.dialogue import Dialogue
+from memoryos.bench.floor import Floor, measure_floor
+from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
+from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.timing import milliseconds, percentiles
+from memoryos.config import Settings
+from memoryos.memory import MemoryOS
+from memoryos.models.embedder import Embedder, load_embedder
+
+ADDS = 100
+WARM_UP = 3  # adds before the clock runs
+SESSION_PAGES = 500  # in one add_many
+FLOOR_TEXTS = 512  # in the batch that the embedder gets alone
+TURNS_PER_PAGE = 2
+
+_DIALOGUE_SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What was measured in a store of so many pages."""
+
+    pages: int  #: loaded in bulk, before the single adds
+    archived_pages: int  #: of these; they were evicted, and a search leaves them out
+    add_ms: dict[str, float]  #: p50 and p95 of one durable exchange
+    bulk_pages_per_s: float  #: until the work behind the writes was done too
+    disk_bytes_per_page: float
+    probed: Probed
+    floor: Floor
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    archived_pages: int
+    add_ms: dict[str, float]
+    bulk_pages_per_s: float
+
+
+def measure_sizes(sizes: Sequence[int], settings: Settings, progress: Progress = unwatched) -> Iterator[Size]:
+    """Measure one size after the other, each in a store that is gone afterwards."""
+    embedder = load_embedder(settings.embedder)
+    embedder.embed(["warm up"])  # loading the model is not adding
+    for pages in sizes:
+        with TemporaryDirectory(prefix="memoryos-bench-") as folder:
+            yield _measure(pages, settings, embedder, Path(folder), progress)
+
+
+def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, progress: Progress) -> Size:
+    store = folder / "speed.db"
+    with MemoryOS.open(store, user=USER, settings=settings, embedder=embedder) as memory:
+        written = _write(memory, pages, progress)
+    weight = sum(file.stat().st_size for file in folder.iterdir())
+    progress(f"{pages:,} pages: searching", 0, 1)
+    probed = probe(store, settings.embedder)
+    progress(f"{pages:,} pages: searching", 1, 1)
+    return Size(
+        pages=pages,
+        archived_pages=written.archived_pages,
+        add_ms=written.add_ms,
+        bulk_pages_per_s=written.bulk_pages_per_s,
+        disk_bytes_per_page=weight / (pages + WARM_UP + ADDS),
+        probed=probed,
+        floor=_floor(pages, embedder, folder, progress),
+    )
+
+
+def _write(memory: MemoryOS, pages: int, progress: Progress) -> _Written:
+    dialogue = Dialogue(_DIALOGUE_SEED)
+    seconds = _bulk(memory, dialogue, pages, progress)
+    archived = memory.stats().archived_pages
+    times = []
+    for number, (query, response) in enumerate(dialogue.exchanges(WARM_UP + ADDS)):
+        times.append(milliseconds(partial(memory.add, query, response)))
+        progress(f"{pages:,} pages: adding one by one", number + 1, WARM_UP + ADDS)
+    memory.wait()
+    return _Written(archived, percentiles(times[WARM_UP:], 50, 95), pages / seconds)
+
+
+def _bulk(memory: MemoryOS, dialogue: Dialogue, pages: int, progress: Progress) -> float:
+    """Load the pages; returns the seconds it took, without those that made them up."""
+    seconds = 0.0
+    for done in range(0, pages, SESSION_PAGES):
+        session = dialogue.session(min(SESSION_PAGES, pages - done))
+        seconds += milliseconds(partial(memory.add_many, session)) / 1000
+        progress(f"{pages:,} pages: loading", min(done + SESSION_PAGES, pages), pages)
+    return seconds + milliseconds(memory.wait) / 1000
+
+
+def _floor(pages: int, embedder: Embedder, folder: Path, progress: Progress) -> Floor:
+    progress(f"{pages:,} pages: the floor", 0, 1)
+    texts = [turn.text for turn in Dialogue(_DIALOGUE_SEED).session(FLOOR_TEXTS // TURNS_PER_PAGE)]
+    floor = measure_floor(embedder, texts, Dialogue(SEED).questions(SEARCHES), pages * TURNS_PER_PAGE, folder)
+    progress(f"{pages:,} pages: the floor", 1, 1)
+    return floor

@@ -1,0 +1,121 @@
+"""`memoryos bench`: recall on LoCoMo and speed by size, for people as tables and for programs as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import TaskID
+
+from memoryos.bench.locomo import load_corpus, run
+from memoryos.bench.plot import check_plot, plot_recall
+from memoryos.bench.progress import Progress
+from memoryos.bench.speed import Size, measure_sizes
+from memoryos.config import Settings, load_settings
+from memoryos.errors import InvalidInput
+from memoryos.interface.cli import bench_json, bench_tables, render
+from memoryos.interface.cli.options import Json
+from memoryos.models.embedder import load_embedder
+from memoryos.operation.recall.hit import Strategy
+
+app = typer.Typer(help="Measure recall and speed, in a store that is gone afterwards.", no_args_is_help=True)
+
+INTERRUPTED = 130  # exit code, as the shell has it for SIGINT
+
+Embedder = Annotated[
+    str | None, typer.Option(help="Which embedder: minilm or hashing (default: MEMORYOS_EMBEDDER).", show_default=False)
+]
+
+
+@app.command()
+def locomo(
+    data: Annotated[Path, typer.Option(help="The LoCoMo file.", show_default=False)],
+    strategy: Annotated[
+        list[Strategy] | None, typer.Option(help="May be given several times (default: all).", show_default=False)
+    ] = None,
+    conversations: Annotated[
+        str | None, typer.Option(help="Some of them, e.g. conv-26,conv-30 (default: all).", show_default=False)
+    ] = None,
+    embedder: Embedder = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw recall against tokens: a .png, .svg or .pdf.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Ask the questions of LoCoMo; report how much of the evidence comes back."""
+    settings = _settings(embedder)
+    if plot:
+        check_plot(plot)
+    corpus = load_corpus(data, _names(conversations))
+    with _watched() as progress:
+        report = run(corpus, strategy or list(Strategy), settings, progress)
+    if plot:
+        plot_recall(plot, {name.value: result.groups for name, result in report.results.items()})
+    if json:
+        render.print_json(bench_json.locomo(corpus, report))
+    else:
+        bench_tables.print_locomo(corpus, report)
+
+
+@app.command()
+def speed(
+    pages: Annotated[str, typer.Option(help="Sizes of the store.")] = "1000,10000,100000",
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Time adding and searching in made-up stores; an interrupt reports the sizes that are done."""
+    settings = _settings(embedder)
+    sizes = _sizes(pages)
+    done: list[Size] = []
+    try:
+        with _watched() as progress:
+            for size in measure_sizes(sizes, settings, progress):
+                done.append(size)  # noqa: PERF402 - one by one: what is done survives an interrupt
+    except KeyboardInterrupt:
+        if not done:
+            raise
+    name = load_embedder(settings.embedder).name
+    if json:
+        render.print_json(bench_json.speed(done, name))
+    else:
+        bench_tables.print_speed(done, name)
+    if len(done) < len(sizes):
+        raise typer.Exit(INTERRUPTED)
+
+
+def _settings(embedder: str | None) -> Settings:
+    settings = load_settings(**({"embedder": embedder} if embedder else {}))
+    load_embedder(settings.embedder)  # refuse an unknown one before anything is read
+    return settings
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise InvalidInput("--pages", f"{text!r} is no list of sizes", "Pass e.g. 1000,10000")
+    return list(dict.fromkeys(sizes))
+
+
+@contextmanager
+def _watched() -> Iterator[Progress]:
+    """Progress as bars, where a person looks on: one for each thing that is being done."""
+    with render.progress(quiet=not sys.stderr.isatty()) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total, note="")
+            bar.update(tasks[what], completed=done)
+
+        yield tell

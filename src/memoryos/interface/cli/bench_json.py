@@ -1,0 +1,82 @@
+"""What the benches found, as data; programs rely on the names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from memoryos.bench.locomo import Corpus, LocomoReport, StrategyResult
+from memoryos.bench.machine import describe
+from memoryos.bench.metrics import LEVELS, Measure
+from memoryos.bench.speed import Size
+from memoryos.bench.summary import Summary
+
+FIGURES = 4  # decimals of a recall
+
+
+def locomo(corpus: Corpus, report: LocomoReport) -> dict[str, Any]:
+    """A run on LoCoMo: recall by strategy and group, then what it cost and on what it was measured."""
+    first = next(iter(report.results.values()))
+    return {
+        "results": {strategy.value: _result(result) for strategy, result in report.results.items()},
+        "search_ms": _rounded(first.search_ms),
+        "ingest_s": round(report.ingest_s, 2),
+        "rss_mb": _round(report.rss_mb),
+        "pages": report.pages,
+        "archived_pages": report.archived_pages,
+        "turns": sum(map(len, corpus.turns.values())),
+        "questions": len(corpus.questions.asked),
+        "questions_without_evidence": corpus.questions.without_evidence,
+        "malformed_evidence": [asdict(part) for part in corpus.questions.malformed],
+        "embedder": report.embedder,
+        "dataset": {"sha256": corpus.sha256, "conversations": list(corpus.turns)},
+        **_made_on(),
+    }
+
+
+def _result(result: StrategyResult) -> dict[str, Any]:
+    groups = {name: _summary(summary) for name, summary in result.groups.items()}
+    return {**groups, "search_ms": _rounded(result.search_ms)}
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    means: dict[str, Any] = {name: {} for name in LEVELS}
+    intervals: dict[str, Any] = {name: {} for name in LEVELS}
+    for name, levels in LEVELS.items():
+        for level in levels:
+            found = summary.estimates[Measure(name, level)]
+            means[name][str(level)] = round(found.mean, FIGURES)
+            intervals[name][str(level)] = [round(found.low, FIGURES), round(found.high, FIGURES)]
+    return {**means, "interval": intervals, "questions": summary.questions}
+
+
+def speed(sizes: Sequence[Size], embedder: str) -> dict[str, Any]:
+    """Speed by size."""
+    return {"sizes": {str(size.pages): _size(size) for size in sizes}, "embedder": embedder, **_made_on()}
+
+
+def _size(size: Size) -> dict[str, Any]:
+    return {
+        "add_ms": _rounded(size.add_ms),
+        "search_ms": _rounded(size.probed.search_ms),
+        "bulk_pages_per_s": _round(size.bulk_pages_per_s),
+        "rss_mb": _round(size.probed.rss_mb),
+        "disk_bytes_per_page": round(size.disk_bytes_per_page),
+        "cold_start_ms": _round(size.probed.cold_start_ms),
+        "archived_pages": size.archived_pages,
+        "floor": _rounded(asdict(size.floor)),
+    }
+
+
+def _made_on() -> dict[str, Any]:
+    return {"machine": describe(), "version": version("memoryos")}
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in values.items()}
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

@@ -1,0 +1,142 @@
+"""What the benches found, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+
+from rich.table import Table
+
+from memoryos.bench.evidence import CATEGORIES, QuestionSet
+from memoryos.bench.locomo import Corpus, LocomoReport, StrategyResult
+from memoryos.bench.metrics import SESSION_COUNTS, TOKEN_BUDGETS, TURN_COUNTS, Measure
+from memoryos.bench.speed import TURNS_PER_PAGE, Size
+from memoryos.bench.summary import OVERALL
+from memoryos.interface.cli import render
+
+CATEGORY_TOKENS = 1024  # the budget of the table by category
+
+_GROUPS = {OVERALL: OVERALL} | {str(number): name for number, name in CATEGORIES.items()}
+
+_Cell = Callable[[StrategyResult], str]
+
+
+def print_locomo(corpus: Corpus, report: LocomoReport) -> None:
+    """A run on LoCoMo: recall with its 95 % intervals, then time, and what could not be asked."""
+    console = render.console()
+    by_tokens = _columns("tokens", TOKEN_BUDGETS, "{:,}")
+    by_count = _columns("turns", TURN_COUNTS, "{} turns") | _columns("sessions", SESSION_COUNTS, "{} sessions")
+    console.print("Evidence recalled, %: the mean over questions, its 95 % interval, questions that got all of theirs.")
+    console.print(_table("By tokens of context", report, by_tokens))
+    console.print(_table("By turns, and sessions by the first turns", report, by_count))
+    console.print(_table(f"By category, {CATEGORY_TOKENS:,} tokens", report, _categories(report)))
+    console.print(_table("A search, ms", report, {name: _time(name) for name in ("p50", "p95")}))
+    console.print(_cost(corpus, report), markup=False)
+    for line in _not_asked(corpus.questions):
+        console.print(line, markup=False)
+
+
+def _columns(name: str, levels: Sequence[int], title: str) -> dict[str, _Cell]:
+    return {title.format(level): _recalled(OVERALL, Measure(name, level)) for level in levels}
+
+
+def _categories(report: LocomoReport) -> dict[str, _Cell]:
+    groups = next(iter(report.results.values())).groups
+    measure = Measure("tokens", CATEGORY_TOKENS)
+    return {f"{_GROUPS[name]} ({group.questions:,})": _recalled(name, measure) for name, group in groups.items()}
+
+
+def _recalled(group: str, measure: Measure) -> _Cell:
+    def cell(result: StrategyResult) -> str:
+        estimates = result.groups[group].estimates
+        found, whole = estimates[measure], estimates.get(Measure(f"all_{measure.name}", measure.level))
+        lines = [f"{found.mean:.1%}", f"[dim]{100 * found.low:.0f}–{100 * found.high:.0f}[/]"]
+        return "\n".join([*lines, f"[dim]all {whole.mean:.1%}[/]"] if whole else lines).replace("%", "")
+
+    return cell
+
+
+def _time(name: str) -> _Cell:
+    return lambda result: f"{result.search_ms[name]:.1f}"
+
+
+def _table(title: str, report: LocomoReport, columns: Mapping[str, _Cell]) -> Table:
+    table = Table(title=title, title_justify="left", show_lines=True)
+    table.add_column("strategy", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right")
+    for strategy, result in report.results.items():
+        table.add_row(strategy.value, *(cell(result) for cell in columns.values()))
+    return table
+
+
+def _cost(corpus: Corpus, report: LocomoReport) -> str:
+    turns, asked = sum(map(len, corpus.turns.values())), len(corpus.questions.asked)
+    loaded = f"{turns:,} turns in {report.pages:,} pages loaded in {report.ingest_s:.1f} s"
+    memory = f", {report.rss_mb:,.0f} MB of memory" if report.rss_mb else ""
+    archived = f" {report.archived_pages:,} pages are in the archive, not searched." if report.archived_pages else ""
+    return f"{asked:,} questions. {loaded}{memory}, embedder {report.embedder}.{archived}"
+
+
+def _not_asked(questions: QuestionSet) -> list[str]:
+    lines: list[str] = []
+    if questions.malformed:
+        parts = ", ".join(f"{part.conversation} {part.evidence!r}" for part in questions.malformed)
+        lost = len({(part.conversation, part.question) for part in questions.malformed if not part.is_asked})
+        lines.append(f"Evidence that names no turn: {len(questions.malformed)} ({parts}); questions not asked: {lost}.")
+    if questions.without_evidence:
+        lines.append(f"Questions without evidence, not asked: {questions.without_evidence}.")
+    return lines
+
+
+def print_speed(sizes: Sequence[Size], embedder: str) -> None:
+    """Speed by size, each figure with how it grew from the size before, and with the floor below it."""
+    title = f"One user's store, embedder {embedder}; × is the growth from the size before"
+    table = Table(title=title, title_justify="left")
+    table.add_column("pages", no_wrap=True)
+    for size in sizes:
+        table.add_column(f"{size.pages:,}", justify="right")
+    for name, figure in _FIGURES:
+        table.add_row(name, *_grown([figure(size) for size in sizes]))
+    render.console().print(table)
+
+
+def _grown(values: Sequence[float | None]) -> list[str]:
+    cells = [_figure(value) for value in values]
+    for index, (before, now) in enumerate(pairwise(values), 1):
+        if before and now:
+            cells[index] += f" [dim]×{now / before:.2f}[/]"
+    return cells
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _page_ms(size: Size) -> float:
+    """Embedding the turns of a page, ms."""
+    return TURNS_PER_PAGE / size.floor.embed_texts_per_s * 1000
+
+
+_FIGURES: tuple[tuple[str, Callable[[Size], float | None]], ...] = (
+    ("search p50, ms", lambda size: size.probed.search_ms["p50"]),
+    ("search p95, ms", lambda size: size.probed.search_ms["p95"]),
+    ("search p99, ms", lambda size: size.probed.search_ms["p99"]),
+    ("  floor: embed a question, ms", lambda size: size.floor.embed_ms),
+    ("  floor: all turns by one vector, ms", lambda size: size.floor.matvec_ms),
+    ("  p50 / floors", lambda size: size.probed.search_ms["p50"] / (size.floor.embed_ms + size.floor.matvec_ms)),
+    ("durable add p50, ms", lambda size: size.add_ms["p50"]),
+    ("durable add p95, ms", lambda size: size.add_ms["p95"]),
+    ("  floor: embed two turns, ms", _page_ms),
+    ("  floor: durable transaction, ms", lambda size: size.floor.txn_ms),
+    ("  p50 / floors", lambda size: size.add_ms["p50"] / (_page_ms(size) + size.floor.txn_ms)),
+    ("bulk load, pages/s", lambda size: size.bulk_pages_per_s),
+    ("  floor: embed the turns, pages/s", lambda size: 1000 / _page_ms(size)),
+    ("  floor / load", lambda size: 1000 / _page_ms(size) / size.bulk_pages_per_s),
+    ("cold start to first answer, ms", lambda size: size.probed.cold_start_ms),
+    ("memory of a searching process, MB", lambda size: size.probed.rss_mb),
+    ("disk, bytes/page", lambda size: size.disk_bytes_per_page),
+    ("archived pages, not searched", lambda size: size.archived_pages),
+)

@@ -1,0 +1,53 @@
+"""The command in a process of its own, and LoCoMo files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .talk import talk
+
+
+@pytest.fixture
+def locomo(tmp_path):
+    """locomo(sample, ...): the path of a file of these samples."""
+
+    def write(*samples) -> Path:
+        path = tmp_path / "locomo.json"
+        path.write_text(json.dumps(samples or [talk()]), "utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def command(tmp_path):
+    """command(argument, ...): `memoryos bench argument ...` and its environment, for subprocess."""
+
+    def arguments(*rest, **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
+        scratch = tmp_path / "scratch"
+        scratch.mkdir(exist_ok=True)
+        return {
+            "args": [sys.executable, "-W", "error", "-m", "memoryos", "bench", *map(str, rest)],
+            "cwd": tmp_path,
+            "env": {**environment, "COLUMNS": "100", "TMPDIR": str(scratch), **variables},
+            "text": True,
+        }
+
+    return arguments
+
+
+@pytest.fixture
+def bench(command):
+    """bench(argument, ...): run it to its end."""
+
+    def run(*rest, **variables):
+        return subprocess.run(**command(*rest, **variables), capture_output=True, timeout=300)
+
+    return run
