@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     persona_schema: str | None = Field(None, description="path of a persona schema; None is the built-in one")
 
     # Models.
-    embedder: str = "minilm"
+    embedder: str = Field("static", description="static (fast) or minilm (recalls about a point more)")
     llm_model: str | None = None
     llm_api_key: SecretStr | None = None
     llm_base_url: str | None = None

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryos.errors import InvalidInput
-from memoryos.models import minilm
+from memoryos.models import minilm, static
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.hashing import Hashing
 from memoryos.models.minilm import MiniLM
+from memoryos.models.static import Static
 
-NAMES = ["hashing", "minilm"]
+NAMES = ["hashing", "minilm", "static"]
 TEXTS = [
     "yes",
     "My sister adopted a cat from the shelter last week.",
@@ -117,11 +122,14 @@ def test_eight_threads_agree(embedder: Embedder) -> None:
             np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 
-def test_concurrent_first_calls_load_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("module", "build"), [(minilm, MiniLM), (static, Static)])
+def test_concurrent_first_calls_load_once(
+    module: ModuleType, build: Callable[[], Embedder], monkeypatch: pytest.MonkeyPatch
+) -> None:
     loads: list[object] = []
-    load = minilm._load
-    monkeypatch.setattr(minilm, "_load", lambda: loads.append(None) or load())
-    fresh = MiniLM()
+    load = module._load
+    monkeypatch.setattr(module, "_load", lambda *dim: loads.append(None) or load(*dim))
+    fresh = build()
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda _: fresh.embed(["hello"]), range(8)))
     assert len(loads) == 1
@@ -129,11 +137,25 @@ def test_concurrent_first_calls_load_once(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_array_equal(vectors, results[0])
 
 
-def test_nothing_is_loaded_for_no_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minilm, "_load", lambda: pytest.fail("loaded the model"))
-    assert MiniLM().embed([]).shape == (0, 384)
+@pytest.mark.parametrize(("module", "build", "dim"), [(minilm, MiniLM, 384), (static, Static, 256)])
+def test_nothing_is_loaded_for_no_texts(
+    module: ModuleType, build: Callable[[], Embedder], dim: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_load", lambda *_: pytest.fail("loaded the model"))
+    assert build().embed([]).shape == (0, dim)
 
 
+@pytest.mark.parametrize("folder", [minilm, static])
+def test_the_notice_names_the_files_that_are_shipped(folder: ModuleType) -> None:
+    path = Path(folder.__file__ or "").parent
+    named = dict(re.findall(r"\| ([\w.]+), sha256 \| (\w+) \|", (path / "NOTICE.md").read_text("utf-8")))
+    shipped = [file for file in path.iterdir() if file.suffix in {".onnx", ".json", ".npz"}]
+    assert shipped
+    for file in shipped:
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == named[file.name]
+
+
+@pytest.mark.parametrize("name", ["minilm", "static"])
 @pytest.mark.parametrize(
     ("text", "near", "far"),
     [
@@ -142,8 +164,8 @@ def test_nothing_is_loaded_for_no_texts(monkeypatch: pytest.MonkeyPatch) -> None
         ("He got a job as a doctor.", "He now works as a physician in a hospital.", "He got a dog as a gift."),
     ],
 )
-def test_minilm_knows_meaning(text: str, near: str, far: str) -> None:
-    embedder = load_embedder("minilm")
+def test_a_model_knows_meaning(name: str, text: str, near: str, far: str) -> None:
+    embedder = load_embedder(name)
     assert closeness(embedder, text, near) > closeness(embedder, text, far) + 0.05
 
 
@@ -171,12 +193,56 @@ def test_minilm_is_silent_and_stays_at_home(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []  # onnxruntime's telemetry would have left a database here
 
 
-def test_asking_for_an_embedder_loads_no_model_code() -> None:
+@pytest.mark.parametrize("name", ["minilm", "static"])
+def test_asking_for_an_embedder_loads_no_model_code(name: str) -> None:
     code = (
-        "import sys; from memoryos.models.embedder import load_embedder; load_embedder('minilm');"
+        f"import sys; from memoryos.models.embedder import load_embedder; load_embedder({name!r});"
         "print({'onnxruntime', 'tokenizers'} & set(sys.modules))"
     )
     assert python(code).stdout.strip() == "set()"
+
+
+def test_static_runs_no_network() -> None:
+    code = (
+        "import sys; from memoryos.models.static import Static; Static().embed(['hello']);"
+        "print({'onnxruntime', 'torch'} & set(sys.modules))"
+    )
+    done = python(code)
+    assert (done.stdout.strip(), done.stderr) == ("set()", "")
+
+
+def test_static_vectors_are_the_same_to_the_last_bit_in_any_batch() -> None:
+    embedder = Static()
+    alone = np.concatenate([embedder.embed([text]) for text in TEXTS])
+    np.testing.assert_array_equal(embedder.embed(TEXTS * 3), np.concatenate([alone] * 3))
+
+
+def test_static_sees_the_whole_text() -> None:
+    text = "word " * 10_000
+    assert closeness(Static(), text, text + "needle " * 10_000) < 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "near", "far"),
+    [
+        ("我喜欢吃火锅", "昨天吃了火锅", "她的生日是三月五日"),
+        ("party 🥜", "🥜", "🎂"),
+        ("한국어", "한국어", "日本語"),
+        ("Café", "CAFÉ!", "cave"),
+        ("x" * 300, "x" * 300 + " yes", "x" * 299),
+    ],
+)
+def test_static_matches_what_it_has_no_vector_for_by_itself(text: str, near: str, far: str) -> None:
+    assert closeness(Static(), text, near) > closeness(Static(), text, far) + 0.2
+
+
+def test_static_keeps_unknown_characters_apart() -> None:
+    vectors = Static().embed(list("昨吃锅豆琴蝶🥜🎂😀"))
+    assert np.triu(vectors @ vectors.T, 1).max() < 0.3
+
+
+def test_static_weighs_rare_words_more_than_common_ones() -> None:
+    assert closeness(Static(), "the cello", "cello") > closeness(Static(), "the cello", "the") + 0.5
 
 
 @pytest.mark.parametrize(
@@ -196,10 +262,11 @@ def test_hashing_sees_the_whole_text() -> None:
     assert closeness(Hashing(), text, text + "needle") < 0.9999
 
 
+@pytest.mark.parametrize("name", ["hashing", "static"])
 @settings(max_examples=200, deadline=None)
-@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
-def test_hashing_always_gives_a_unit_row(text: str) -> None:
-    (vector,) = Hashing().embed([text])
+@given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_any_text_has_a_unit_row(name: str, text: str) -> None:
+    (vector,) = load_embedder(name).embed([text])
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 
 

@@ -35,13 +35,20 @@ def load_embedder(name: str) -> Embedder:
     return build()
 
 
-# The imports are inside so that `import memoryos` loads no model code. MiniLM is shared: it holds no state but the
-# weights, and a second copy of them would cost another 150 MB.
+# The imports are inside so that `import memoryos` loads no model code. The models are shared: they hold no state but
+# their weights, and a second copy of MiniLM's would cost another 150 MB.
 @cache
 def _minilm() -> Embedder:
     from memoryos.models.minilm import MiniLM
 
     return MiniLM()
+
+
+@cache
+def _static() -> Embedder:
+    from memoryos.models.static import Static
+
+    return Static()
 
 
 def _hashing() -> Embedder:
@@ -50,4 +57,4 @@ def _hashing() -> Embedder:
     return Hashing()
 
 
-_BUILT_IN: dict[str, Callable[[], Embedder]] = {"hashing": _hashing, "minilm": _minilm}
+_BUILT_IN: dict[str, Callable[[], Embedder]] = {"hashing": _hashing, "minilm": _minilm, "static": _static}

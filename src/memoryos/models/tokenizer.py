@@ -1,4 +1,4 @@
-"""Token counts for budgets: MiniLM word pieces, close to what chat models count for English text."""
+"""MiniLM's word pieces, and token counts for budgets: close to what chat models count for English text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ _FILE = Path(__file__).parent / "minilm" / "tokenizer.json"
 
 def count_tokens(text: str) -> int:
     """How many word pieces the text has, without special tokens."""
-    return len(_tokenizer().encode(text, add_special_tokens=False).ids)
+    return len(word_pieces().encode(text, add_special_tokens=False).ids)
 
 
 @cache
-def _tokenizer() -> Tokenizer:
+def word_pieces() -> Tokenizer:
+    """Cuts texts of any length into word pieces."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(_FILE))

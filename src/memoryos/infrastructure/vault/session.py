@@ -71,7 +71,7 @@ class SqlReader:
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         found = {}
         for chunk in _chunks(ids):
-            query = select(tables.cubes.c.document).where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk))
+            query = select(tables.cubes.c.document).where(self._owned_ids(chunk))
             for (document,) in self._connection.execute(query):
                 cube = _cube(document)
                 found[cube.id] = cube
@@ -99,7 +99,7 @@ class SqlReader:
             query = (
                 select(tables.vectors.c.cube_id, tables.vectors.c.data)
                 .join(tables.cubes, _same_cube(tables.vectors.c.cube_id))
-                .where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk), tables.vectors.c.part == WHOLE_CUBE)
+                .where(self._owned_ids(chunk), tables.vectors.c.part == WHOLE_CUBE)
             )
             for cube_id, data in self._connection.execute(query):
                 found[cube_id] = np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
@@ -118,17 +118,17 @@ class SqlReader:
             query = (
                 select(links.c.source, links.c.target)
                 .join(tables.cubes, _same_cube(links.c.source))
-                .where(self._owned(tables.cubes), links.c.kind == kind.value, end.in_(chunk))
+                .where(self._owned_by_key(tables.cubes), links.c.kind == kind.value, end.in_(chunk))
                 .order_by(tables.cubes.c.position)
             )
             found += [Link(source, kind, target) for source, target in self._connection.execute(query)]
         return found
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
-        query = _PASSAGES.where(self._owned(tables.cubes), tables.cubes.c.kind == Kind.PAGE.value)
-        chosen = [query] if pages is None else [query.where(tables.cubes.c.id.in_(chunk)) for chunk in _chunks(pages)]
-        for one in chosen:
-            for row in self._connection.execution_options(yield_per=ROWS_AT_A_TIME).execute(one):
+        chosen = [self._owned(tables.cubes)] if pages is None else [self._owned_ids(chunk) for chunk in _chunks(pages)]
+        for condition in chosen:
+            query = _PASSAGES.where(condition, tables.cubes.c.kind == Kind.PAGE.value)
+            for row in self._connection.execute(query, execution_options={"yield_per": ROWS_AT_A_TIME}):
                 yield StoredPassage._make(row)
 
     def sequence(self) -> int:
@@ -140,7 +140,7 @@ class SqlReader:
         query = (
             select(versions.c.document)
             .join(tables.cubes, _same_cube(versions.c.cube_id))
-            .where(self._owned(tables.cubes), versions.c.cube_id == cube_id)
+            .where(self._owned_by_key(tables.cubes), versions.c.cube_id == cube_id)
             .order_by(versions.c.version)
         )
         return [_cube(document) for document in self._connection.execute(query).scalars()]
@@ -178,6 +178,17 @@ class SqlReader:
 
     def _owned(self, table: Table) -> ColumnElement[bool]:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
+
+    def _owned_by_key(self, table: Table) -> ColumnElement[bool]:
+        """The same condition for a few rows found by their key.
+
+        `coalesce` changes nothing but the plan: SQLite would rather read everything the owner has.
+        """
+        others = (func.coalesce(table.c[name], "") == self._owner[name] for name in OWNER if name != "tenant")
+        return and_(table.c.tenant == self._owner["tenant"], *others)
+
+    def _owned_ids(self, ids: Sequence[str]) -> ColumnElement[bool]:
+        return and_(self._owned_by_key(tables.cubes), tables.cubes.c.id.in_(ids))
 
 
 class SqlWriter(SqlReader):
@@ -217,7 +228,7 @@ class SqlWriter(SqlReader):
         doomed = list(self.get(ids).values())
         for chunk in _chunks(cube.id for cube in doomed):
             self._connection.execute(
-                delete(tables.cubes).where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk))
+                delete(tables.cubes).where(self._owned_ids(chunk))
             )
         self._log(doomed, Operation.DELETE)
 
@@ -347,7 +358,7 @@ class SqlWriter(SqlReader):
     def _check_owned(self, ids: Iterable[str]) -> None:
         """A link belongs to the owner of its source, a job to that of its cube; the other end may be shared."""
         for chunk in _chunks(ids):
-            query = select(tables.cubes.c.id).where(self._owned(tables.cubes), tables.cubes.c.id.in_(chunk))
+            query = select(tables.cubes.c.id).where(self._owned_ids(chunk))
             if foreign := set(chunk).difference(self._connection.execute(query).scalars()):
                 raise StorageError(f"cube {min(foreign)} is not in this scope; nothing was written")
 

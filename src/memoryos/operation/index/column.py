@@ -82,24 +82,19 @@ class Matrix:
             larger[: len(have)] = have
             self._blocks[block] = larger
 
-    def dot(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The product of every row with the vector, shape (n,)."""
-        result = np.empty(self._length, np.float32)
-        for number, block in enumerate(self._blocks):
-            start = number * self._block_rows
-            end = min(start + self._block_rows, self._length)
-            np.matmul(block[: end - start], vector, out=result[start:end])
-        return result
+    def dot(self, vector: NDArray[np.float32], first: int = 0) -> NDArray[np.float32]:
+        """The product of the rows from `first` on with the vector, shape (n - first,).
 
-    def dots(self, vectors: NDArray[np.float32], first: int = 0) -> NDArray[np.float32]:
-        """The products of the rows from `first` on with several vectors (k, dim), shape (k, n - first)."""
-        result = np.empty((len(vectors), self._length - first), np.float32)
+        Row by row and not as one product of a matrix: that is as fast without BLAS's threads, which wait for each
+        other when the machine is busy, and a row's result does not depend on the rows beside it.
+        """
+        result = np.empty(self._length - first, np.float32)
         for number, block in enumerate(self._blocks):
             start = number * self._block_rows
             end = min(start + self._block_rows, self._length)
             if end > first:
                 skipped = max(first - start, 0)
-                result[:, start + skipped - first : end - first] = vectors @ block[skipped : end - start].T
+                np.vecdot(block[skipped : end - start], vector, out=result[start + skipped - first : end - first])
         return result
 
     def rows(self, numbers: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float32]:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.infrastructure.vault.contract import StoredPassage
 from memoryos.operation.index.column import Column, Matrix
-from memoryos.operation.index.postings import Postings
+from memoryos.operation.index.postings import Counts, Postings, Rows
 
 SITTING_PAUSE = 3600 * 10**6  # microseconds; after a longer silence the next turn answers nothing
 NOBODY = -1  # no row, no speaker
@@ -59,6 +59,7 @@ class TurnIndex:
         self._session_of: dict[str, str | None] = {}
         self._speaker_ids: dict[str, int] = {}
         self._around: Around | None = None
+        self._buried = 0
 
     def __len__(self) -> int:
         """Rows, those not alive included."""
@@ -109,6 +110,14 @@ class TurnIndex:
     def pages(self) -> Ints:
         """The position of each row's page among the owner's cubes, shape (n,)."""
         return self._order.values // _PARTS
+
+    def having(self, term: int) -> tuple[Rows, Counts]:
+        """The living rows that contain the term, and how often, shapes (k,)."""
+        rows, counts = self.postings.of(term)
+        if not self._buried:
+            return rows, counts
+        living = self.alive[rows]
+        return rows[living], counts[living]
 
     def in_tiers(self, tiers: Iterable[Tier]) -> Flags:
         """Which living rows lie in these tiers, shape (n,)."""
@@ -207,6 +216,7 @@ class TurnIndex:
     def _bury(self, row: int) -> None:
         """What was said there is overwritten; its postings count for nothing and go with the next merge."""
         self._alive.values[row] = False
+        self._buried += 1
         self._lengths.values[row] = 0
         self._before.values[row] = self._after.values[row] = NOBODY
         self.vectors.clear([row])
@@ -224,8 +234,3 @@ class TurnIndex:
         linked = np.flatnonzero(before != rows)
         after[before[linked]] = linked
         return Around(before, after)
-
-
-def cosines(index: TurnIndex, vector: Vector) -> Floats:
-    """The cosine of every row with a unit vector, shape (n,)."""
-    return index.vectors.dot(np.asarray(vector, np.float32))

@@ -66,9 +66,8 @@ class Vocabulary:
             behind.setdefault(upto, []).append(word)
         for upto, group in behind.items():
             if upto < len(self._vectors) or not upto:
-                products = self._vectors.dots(self._lexicon.embed(group), upto)
-                for word, closeness in zip(group, products, strict=True):
-                    self._near[word] = _best(self._near.get(word), closeness, upto)
+                for word, vector in zip(group, self._lexicon.embed(group), strict=True):
+                    self._near[word] = _best(self._near.get(word), self._vectors.dot(vector, upto), upto)
         for word in words:
             self._near.move_to_end(word)
         while len(self._near) > max(REMEMBERED, len(words)):
@@ -88,8 +87,9 @@ def _best(before: _Near | None, closeness: Floats, first: int) -> _Near:
     numbers, values = close + first, closeness[close]
     if before:
         numbers, values = np.concatenate([before.numbers, numbers]), np.concatenate([before.closeness, values])
-    if len(numbers) > MOST:  # the earlier word wins a tie
-        best = np.sort(np.argsort(-values, kind="stable")[:MOST])
+    if len(numbers) > MOST:
+        worst = np.partition(values, -MOST)[-MOST]
+        best = np.flatnonzero(values >= worst)[:MOST]  # among those that tie with the last, the earlier words
         numbers, values = numbers[best], values[best]
     return _Near(numbers, values, first + len(closeness))
 

@@ -29,7 +29,7 @@ class Weights:
     """What each part of the score counts; 0 leaves a part out."""
 
     words: float = 1.0
-    meaning: float = 0.7
+    meaning: float = 0.6
     speaker: float = 0.25
     asks: float = -0.1  #: the turn ends with a question: it wants to know, too
     answers: float = 0.11  #: the turn before asks something

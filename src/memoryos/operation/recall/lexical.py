@@ -21,6 +21,8 @@ B = 0.75
 NEAR = 0.6  # the weight of the turns directly before and after
 NEXT = 0.4  # of those one further
 
+_NOWHERE = (np.empty(0, np.int32), np.empty(0, np.uint16))
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -48,9 +50,9 @@ def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
         return total
     lengths = _spread(index, index.lengths, reach)
     saturation = np.float32(K1) * (1 - B + B * lengths / max(lengths[index.alive].mean(), 1e-9))
-    for term, counted in _distinct(index, groups).items():
-        weight = _idf(_frequency(index, term), turns)
-        found = _spread(index, _occurrences(index, term, counted, weight, turns), reach)
+    for term, kin in _distinct(index, groups).items():
+        weight, counts = _occurrences(index, term, kin, turns)
+        found = _spread(index, counts, reach)
         total += weight * found * (K1 + 1) / (found + saturation)
     return total
 
@@ -64,23 +66,25 @@ def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Mapping[st
     return found
 
 
-def _occurrences(index: TurnIndex, term: int, kin: Mapping[str, float], weight: float, turns: int) -> Floats:
-    """How often the word or its kin occurs in each row; a rarer kin tells more, a more frequent one less."""
+def _occurrences(index: TurnIndex, term: int, kin: Mapping[str, float], turns: int) -> tuple[np.float32, Floats]:
+    """The weight of a word, and how often it or its kin occurs in each row.
+
+    A rarer kin tells more than the word, a more frequent one less.
+    """
     counts = np.zeros(len(index), np.float32)
-    shares = {term: 1.0} if term >= 0 else {}
-    for word, closeness in kin.items():
-        other = index.postings.number(word)
-        if other is not None and other not in shares:
-            shares[other] = closeness * _idf(_frequency(index, other), turns) / weight
-    for one, share in shares.items():
-        rows, times = index.postings.of(one)
-        counts[rows] += np.float32(share) * times
-    return counts * index.alive
+    rows, times = index.having(term) if term >= 0 else _NOWHERE
+    weight = _idf(len(rows), turns)
+    counts[rows] = times
+    for other, closeness in _terms(index, kin).items():
+        if other != term:
+            rows, times = index.having(other)
+            counts[rows] += np.float32(closeness * _idf(len(rows), turns) / weight) * times
+    return np.float32(weight), counts
 
 
-def _frequency(index: TurnIndex, term: int) -> int:
-    """In how many living rows the term occurs."""
-    return int(index.alive[index.postings.of(term)[0]].sum()) if term >= 0 else 0
+def _terms(index: TurnIndex, kin: Mapping[str, float]) -> dict[int, float]:
+    known = ((index.postings.number(word), closeness) for word, closeness in kin.items())
+    return {term: closeness for term, closeness in known if term is not None}
 
 
 def _idf(frequency: int, turns: int) -> float:
