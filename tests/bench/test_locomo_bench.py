@@ -7,6 +7,7 @@ import json
 import pytest
 
 from memoryos.bench.metrics import LEVELS
+from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, ablations
 from memoryos.operation.recall.hit import Strategy
 
 from .talk import SESSIONS, talk
@@ -14,8 +15,12 @@ from .talk import SESSIONS, talk
 KIWI = {"session_1": [("D1:1", "I adopted a parrot called Kiwi yesterday.")]}
 
 
-def measured(bench, *arguments):
-    result = bench("locomo", *arguments, "--embedder", "hashing", "--json")
+PARTS = ["words", "meaning", "speaker", "asks", "answers", "timed", "opens", "context", "kin"]
+SMALL = {"MEMORYOS_SHORT_TERM_CAPACITY": "1", "MEMORYOS_MID_TERM_CAPACITY": "1"}  # the rest goes to the archive
+
+
+def measured(bench, *arguments, **variables):
+    result = bench("locomo", *arguments, "--embedder", "hashing", "--json", **variables)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     return json.loads(result.stdout)
@@ -34,6 +39,7 @@ def test_what_a_program_reads(bench, locomo, tmp_path):
                 assert all(0 <= value <= 1 for value in result[group][name].values())
                 assert all(low <= high for low, high in result[group]["interval"][name].values())
         assert set(result["search_ms"]) == {"p50", "p95"}
+    assert found["ablation"] == {}
     assert found["search_ms"] == next(iter(found["results"].values()))["search_ms"]
     assert found["ingest_s"] > 0
     assert found["rss_mb"] > 0
@@ -74,6 +80,48 @@ def test_only_the_turns_of_the_own_conversation_count(bench, locomo):
     assert [part["evidence"] for part in found["malformed_evidence"]] == ["D1:2"]
 
 
+def test_hybrid_without_each_of_its_parts(bench, locomo):
+    found = measured(bench, "--data", locomo(), "--strategy", "hybrid", "--ablation")
+    whole = found["results"]["hybrid"]
+    assert list(found["results"]) == ["hybrid"]
+    assert list(found["ablation"]) == list(ablations(DEFAULT_WEIGHTS)) == PARTS
+    for without in found["ablation"].values():
+        assert set(without) == set(whole)
+        assert set(without["overall"]) == set(whole["overall"])
+        assert set(without["search_ms"]) == {"p50", "p95"}
+
+
+def test_an_ablation_leaves_its_part_out(bench, locomo):
+    """Six turns share every word with the question, and it asks about Ben: only the speaker tells which to take."""
+    said = [(f"D1:{number}", "The parrot talks.") for number in range(1, 7)]
+    ben = [dia_id for number, (dia_id, _) in enumerate(said) if number % 2]
+    path = locomo(talk(sessions={"session_1": said}, questions=[("Ben, the parrot talks?", 4, ben)]))
+    found = measured(bench, "--data", path, "--strategy", "hybrid", "--ablation")
+    assert found["results"]["hybrid"]["overall"]["turns"]["5"] == 1
+    assert found["ablation"]["speaker"]["overall"]["turns"]["5"] < 1
+
+
+def test_a_person_sees_the_ablation_below_the_strategies(bench, locomo):
+    result = bench("locomo", "--data", locomo(), "--embedder", "hashing", "--strategy", "bm25", "--ablation")
+    assert result.returncode == 0, result.stderr
+    rows = [result.stdout.index(name) for name in ("bm25", *(f"hybrid - {part} " for part in PARTS))]
+    assert rows == sorted(rows)
+    assert "hybrid - speaker" not in bench("locomo", "--data", locomo(), "--embedder", "hashing").stdout
+
+
+def test_only_two_stage_finds_less_when_pages_are_archived(bench, locomo):
+    kept, evicted = measured(bench, "--data", locomo()), measured(bench, "--data", locomo(), **SMALL)
+    assert kept["archived_pages"] == 0 < evicted["archived_pages"]
+    changed = [name for name in Strategy if evicted["results"][name]["overall"] != kept["results"][name]["overall"]]
+    assert changed == [Strategy.TWO_STAGE]
+
+
+def test_a_person_is_told_what_is_archived(bench, locomo):
+    result = bench("locomo", "--data", locomo(), "--embedder", "hashing", "--strategy", "bm25", **SMALL)
+    told = "pages are in the archive: two_stage leaves them out, the others search them."
+    assert told in " ".join(result.stdout.split())
+
+
 def test_some_conversations(bench, locomo):
     path = locomo(talk("conv-1"), talk("conv-2"), talk("conv-3", KIWI, [("Kiwi?", 1, ["D1:1"])]))
     found = measured(bench, "--data", path, "--conversations", "conv-3, conv-1")
@@ -99,7 +147,7 @@ NO_MATPLOTLIB = "raise ImportError('not here')"
     [
         (["--data", "missing.json"], 2, "missing.json"),
         (["--data", "{data}", "--conversations", "conv-1,conv-9"], 2, "'conv-9' is not in the file"),
-        (["--data", "{data}", "--embedder", "magic"], 2, "Use one of: hashing, minilm"),
+        (["--data", "{data}", "--embedder", "magic"], 2, "Use one of: hashing, minilm, static"),
         (["--data", "{data}", "--strategy", "magic"], 2, "magic"),
         (["--data", "{data}", "--plot", "recall.txt"], 2, ".png"),
         (["--data", "{data}", "--plot", "missing/recall.png"], 2, "does not exist"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryos.operation.hierarchy.score import Probe, f_score, jaccard
+from memoryos.operation.hierarchy.score import FScore, Probe, f_scores, jaccard
 
 from .world import World
 
@@ -17,6 +17,10 @@ NOWHERE = np.zeros(2, dtype=np.float32)
 
 vectors = st.lists(st.floats(-100, 100, width=32), min_size=3, max_size=3).map(lambda v: np.array(v, dtype=np.float32))
 keyword_sets = st.lists(st.sampled_from(["tea", "cup", "milk", "茶", "杯子"]))
+
+
+def f_score(segment: Probe, text: Probe) -> FScore:
+    return f_scores(segment.unit[None], [segment.stems], text)[0]
 
 
 def test_is_the_sum_of_cosine_and_jaccard():

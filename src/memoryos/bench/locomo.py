@@ -1,6 +1,6 @@
-"""Recall on LoCoMo: import the conversations, ask their questions, see whether the evidence comes back.
+"""Recall on LoCoMo, or data of its shape: import the conversations, ask their questions, see what evidence comes back.
 
-Every strategy searches the same store, which only the public operations have touched: each conversation is a user
+Every variant searches the same store, which only the public operations have touched: each conversation is a user
 of one file, loaded in the order of time. A search is given the words of the question and nothing else. Ranking and
 timing are two passes: to fill 4,096 tokens takes far more pages than a search returns by itself.
 """
@@ -22,6 +22,7 @@ from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.ranking import candidates, ranked_ids
 from memoryos.bench.summary import Summary, by_category
 from memoryos.bench.timing import milliseconds, percentiles
+from memoryos.bench.variants import Variant, whole, without_parts
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
@@ -33,7 +34,7 @@ from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import Scope
 
 RANKED_PAGES = 300  # more than 4,096 tokens hold
-TIMED = 200  # questions that are timed with each strategy, spread over all
+TIMED = 200  # questions that are timed with each variant, spread over all
 WARM_UP = 10  # searches before the clock runs
 
 
@@ -48,22 +49,24 @@ class Corpus:
 
 
 @dataclass(frozen=True, slots=True)
-class StrategyResult:
-    """What one strategy gave."""
+class VariantResult:
+    """What one variant gave."""
 
+    variant: Variant
     groups: Mapping[str, Summary]  #: "overall", then each category by its number
     search_ms: Mapping[str, float]  #: p50 and p95 of a search with the default number of pages
 
 
 @dataclass(frozen=True, slots=True)
-class LocomoReport:
+class RecallReport:
     """What a run gave."""
 
-    results: Mapping[Strategy, StrategyResult]  #: in the order they were asked for
+    results: Mapping[str, VariantResult]  #: by strategy, in the order they were asked for
+    ablation: Mapping[str, VariantResult]  #: hybrid without a part, by that part; empty when it was not asked for
     ingest_s: float  #: until the work behind the writes was done too
     rss_mb: float | None  #: of this process, after the last search
     pages: int
-    archived_pages: int  #: of these; they were evicted, and a search leaves them out
+    archived_pages: int  #: of these; they were evicted: two_stage leaves them out, the others search them
     embedder: str
 
 
@@ -89,19 +92,31 @@ def _chosen(conversations: Sequence[Conversation], names: Sequence[str]) -> tupl
 
 
 def run(
-    corpus: Corpus, strategies: Sequence[Strategy], settings: Settings, progress: Progress = unwatched
-) -> LocomoReport:
-    """Measure the strategies, in a store that is gone afterwards."""
+    corpus: Corpus,
+    strategies: Sequence[Strategy],
+    settings: Settings,
+    progress: Progress = unwatched,
+    *,
+    ablation: bool = False,
+) -> RecallReport:
+    """Measure the strategies, then hybrid without each of its parts, in a store that is gone afterwards."""
     embedder = load_embedder(settings.embedder)
     embedder.embed(["warm up"])  # loading the model is not ingesting
     with TemporaryDirectory(prefix="memoryos-bench-") as folder:
-        path = Path(folder) / "locomo.db"
+        path = Path(folder) / "recall.db"
         with MemoryOS.open(path, settings=settings, embedder=embedder) as memory:
             start = time.perf_counter()
             pages = _ingest(memory, corpus, progress)
             ingest_s = time.perf_counter() - start
-            results = {strategy: _measure(memory, corpus, strategy, progress) for strategy in strategies}
-            return LocomoReport(results, ingest_s, rss_mb(), pages, _archived(memory, corpus), embedder.name)
+            return RecallReport(
+                results=_measured(memory, corpus, whole(strategies), progress),
+                ablation=_measured(memory, corpus, without_parts() if ablation else {}, progress),
+                ingest_s=ingest_s,
+                rss_mb=rss_mb(),
+                pages=pages,
+                archived_pages=_archived(memory, corpus),
+                embedder=embedder.name,
+            )
 
 
 def _ingest(memory: MemoryOS, corpus: Corpus, progress: Progress) -> int:
@@ -123,36 +138,32 @@ def _archived(memory: MemoryOS, corpus: Corpus) -> int:
     return sum(memory.stats(scope=Scope(user=user)).archived_pages for user in corpus.turns)
 
 
-def _measure(memory: MemoryOS, corpus: Corpus, strategy: Strategy, progress: Progress) -> StrategyResult:
+def _measured(
+    memory: MemoryOS, corpus: Corpus, variants: Mapping[str, Variant], progress: Progress
+) -> dict[str, VariantResult]:
+    return {name: _measure(memory, corpus, variant, progress) for name, variant in variants.items()}
+
+
+def _measure(memory: MemoryOS, corpus: Corpus, variant: Variant, progress: Progress) -> VariantResult:
     asked = corpus.questions.asked
     rows = []
     for number, question in enumerate(asked, 1):
         turns = corpus.turns[question.conversation]
-        ranking = _ranking(memory, question, strategy, turns)
+        found = variant.search(memory, question, pages=RANKED_PAGES)
+        ranking = [turns[name] for name in ranked_ids(found)]
         rows.append(scores(ranking, [turns[name] for name in question.evidence]))
-        progress(f"{strategy.value}: asking", number, len(asked))
+        progress(f"{variant.name}: asking", number, len(asked))
     groups = by_category([question.category for question in asked], rows)
-    return StrategyResult(groups, _timed(memory, asked, strategy, progress))
+    return VariantResult(variant, groups, _timed(memory, asked, variant, progress))
 
 
-def _ranking(
-    memory: MemoryOS, question: Question, strategy: Strategy, turns: Mapping[str, Candidate]
-) -> list[Candidate]:
-    found = memory.search(question.text, strategy=strategy, pages=RANKED_PAGES, scope=_scope(question))
-    return [turns[name] for name in ranked_ids(found)]
-
-
-def _timed(memory: MemoryOS, asked: Sequence[Question], strategy: Strategy, progress: Progress) -> dict[str, float]:
+def _timed(memory: MemoryOS, asked: Sequence[Question], variant: Variant, progress: Progress) -> dict[str, float]:
     chosen = asked[:: -(-len(asked) // TIMED)]
     for question in chosen[:WARM_UP]:
-        memory.search(question.text, strategy=strategy, scope=_scope(question))
+        variant.search(memory, question)
     memory.wait()
     times = []
     for number, question in enumerate(chosen, 1):
-        times.append(milliseconds(partial(memory.search, question.text, strategy=strategy, scope=_scope(question))))
-        progress(f"{strategy.value}: timing", number, len(chosen))
+        times.append(milliseconds(partial(variant.search, memory, question)))
+        progress(f"{variant.name}: timing", number, len(chosen))
     return percentiles(times, 50, 95)
-
-
-def _scope(question: Question) -> Scope:
-    return Scope(user=question.conversation)

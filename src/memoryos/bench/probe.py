@@ -1,7 +1,8 @@
 """Searching a store in a fresh process: `python -m memoryos.bench.probe STORE EMBEDDER`, figures as JSON on stdout.
 
 A process of its own, so that its memory is that of a program which searches and nothing else, and so that the first
-answer is cold. What a search imports only when it runs belongs to the cold start: onnxruntime, for one.
+answer is cold. What a search imports only when it runs belongs to the cold start: onnxruntime, for one. The searches
+have a user's defaults: hybrid, in the archive, too.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Size:
     """What was measured in a store of so many pages."""
 
     pages: int  #: loaded in bulk, before the single adds
-    archived_pages: int  #: of these; they were evicted, and a search leaves them out
+    archived_pages: int  #: of these; they were evicted, and a search looks there, too
     add_ms: dict[str, float]  #: p50 and p95 of one durable exchange
     bulk_pages_per_s: float  #: until the work behind the writes was done too
     disk_bytes_per_page: float

@@ -24,6 +24,8 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PAIRED = "\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # kana, Thai, Lao, Burmese, Khmer
 _RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])\w)+)")
 
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
+
 _ENGLISH = stemmer("english")
 _ENGLISH_LOCK = Lock()  # a Snowball stemmer keeps the word it works on in itself
 
@@ -39,6 +41,12 @@ def stem(word: str) -> str:
 
 def words(text: str) -> Iterator[str]:
     """The words of `text` in order: lower case, compatibility-normalised, unstemmed."""
+    if text.isascii():  # the same, many times faster
+        return iter(_ASCII_WORD.findall(text.lower()))
+    return _words(text)
+
+
+def _words(text: str) -> Iterator[str]:
     for run in _RUN.finditer(unicodedata.normalize("NFKC", text).lower()):
         if run["han"]:
             yield from _cut(run["han"])

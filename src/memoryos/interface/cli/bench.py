@@ -1,4 +1,4 @@
-"""`memoryos bench`: recall on LoCoMo and speed by size, for people as tables and for programs as JSON."""
+"""`memoryos bench`: recall on LoCoMo and in Chinese, and speed by size; tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 from rich.progress import TaskID
 
-from memoryos.bench.locomo import load_corpus, run
+from memoryos.bench import chinese as chinese_talk
+from memoryos.bench.locomo import Corpus, RecallReport, load_corpus, run
 from memoryos.bench.plot import check_plot, plot_recall
 from memoryos.bench.progress import Progress
 from memoryos.bench.speed import Size, measure_sizes
@@ -27,16 +28,21 @@ app = typer.Typer(help="Measure recall and speed, in a store that is gone afterw
 INTERRUPTED = 130  # exit code, as the shell has it for SIGINT
 
 Embedder = Annotated[
-    str | None, typer.Option(help="Which embedder: minilm or hashing (default: MEMORYOS_EMBEDDER).", show_default=False)
+    str | None,
+    typer.Option(help="Which embedder: hashing, minilm or static (default: MEMORYOS_EMBEDDER).", show_default=False),
 ]
+Strategies = Annotated[
+    list[Strategy] | None,
+    typer.Option("--strategy", help="May be given several times (default: all).", show_default=False),
+]
+Ablation = Annotated[bool, typer.Option("--ablation", help="Measure hybrid without each part of its score, too.")]
 
 
 @app.command()
 def locomo(
     data: Annotated[Path, typer.Option(help="The LoCoMo file.", show_default=False)],
-    strategy: Annotated[
-        list[Strategy] | None, typer.Option(help="May be given several times (default: all).", show_default=False)
-    ] = None,
+    strategy: Strategies = None,
+    ablation: Ablation = False,
     conversations: Annotated[
         str | None, typer.Option(help="Some of them, e.g. conv-26,conv-30 (default: all).", show_default=False)
     ] = None,
@@ -51,14 +57,20 @@ def locomo(
     if plot:
         check_plot(plot)
     corpus = load_corpus(data, _names(conversations))
-    with _watched() as progress:
-        report = run(corpus, strategy or list(Strategy), settings, progress)
+    report = _asked(corpus, strategy, settings, ablation=ablation)
     if plot:
-        plot_recall(plot, {name.value: result.groups for name, result in report.results.items()})
-    if json:
-        render.print_json(bench_json.locomo(corpus, report))
-    else:
-        bench_tables.print_locomo(corpus, report)
+        plot_recall(plot, {name: result.groups for name, result in report.results.items()})
+    _show(corpus, report, json=json)
+
+
+@app.command()
+def chinese(
+    strategy: Strategies = None, ablation: Ablation = False, embedder: Embedder = None, json: Json = False
+) -> None:
+    """Ask questions about a made-up conversation in Chinese, as `locomo` does about its own."""
+    settings = _settings(embedder)
+    corpus = load_corpus(chinese_talk.FILE)
+    _show(corpus, _asked(corpus, strategy, settings, ablation=ablation), json=json)
 
 
 @app.command()
@@ -85,6 +97,18 @@ def speed(
         bench_tables.print_speed(done, name)
     if len(done) < len(sizes):
         raise typer.Exit(INTERRUPTED)
+
+
+def _asked(corpus: Corpus, strategies: list[Strategy] | None, settings: Settings, *, ablation: bool) -> RecallReport:
+    with _watched() as progress:
+        return run(corpus, strategies or list(Strategy), settings, progress, ablation=ablation)
+
+
+def _show(corpus: Corpus, report: RecallReport, *, json: bool) -> None:
+    if json:
+        render.print_json(bench_json.recall(corpus, report))
+    else:
+        bench_tables.print_recall(corpus, report)
 
 
 def _settings(embedder: str | None) -> Settings:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from rich.table import Table
 
 from memoryos.bench.evidence import CATEGORIES, QuestionSet
-from memoryos.bench.locomo import Corpus, LocomoReport, StrategyResult
+from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
 from memoryos.bench.metrics import SESSION_COUNTS, TOKEN_BUDGETS, TURN_COUNTS, Measure
 from memoryos.bench.speed import TURNS_PER_PAGE, Size
 from memoryos.bench.summary import OVERALL
@@ -18,11 +18,11 @@ CATEGORY_TOKENS = 1024  # the budget of the table by category
 
 _GROUPS = {OVERALL: OVERALL} | {str(number): name for number, name in CATEGORIES.items()}
 
-_Cell = Callable[[StrategyResult], str]
+_Cell = Callable[[VariantResult], str]
 
 
-def print_locomo(corpus: Corpus, report: LocomoReport) -> None:
-    """A run on LoCoMo: recall with its 95 % intervals, then time, and what could not be asked."""
+def print_recall(corpus: Corpus, report: RecallReport) -> None:
+    """Recall with its 95 % intervals, then time, and what could not be asked."""
     console = render.console()
     by_tokens = _columns("tokens", TOKEN_BUDGETS, "{:,}")
     by_count = _columns("turns", TURN_COUNTS, "{} turns") | _columns("sessions", SESSION_COUNTS, "{} sessions")
@@ -40,14 +40,14 @@ def _columns(name: str, levels: Sequence[int], title: str) -> dict[str, _Cell]:
     return {title.format(level): _recalled(OVERALL, Measure(name, level)) for level in levels}
 
 
-def _categories(report: LocomoReport) -> dict[str, _Cell]:
+def _categories(report: RecallReport) -> dict[str, _Cell]:
     groups = next(iter(report.results.values())).groups
     measure = Measure("tokens", CATEGORY_TOKENS)
     return {f"{_GROUPS[name]} ({group.questions:,})": _recalled(name, measure) for name, group in groups.items()}
 
 
 def _recalled(group: str, measure: Measure) -> _Cell:
-    def cell(result: StrategyResult) -> str:
+    def cell(result: VariantResult) -> str:
         estimates = result.groups[group].estimates
         found, whole = estimates[measure], estimates.get(Measure(f"all_{measure.name}", measure.level))
         lines = [f"{found.mean:.1%}", f"[dim]{100 * found.low:.0f}–{100 * found.high:.0f}[/]"]
@@ -60,22 +60,25 @@ def _time(name: str) -> _Cell:
     return lambda result: f"{result.search_ms[name]:.1f}"
 
 
-def _table(title: str, report: LocomoReport, columns: Mapping[str, _Cell]) -> Table:
+def _table(title: str, report: RecallReport, columns: Mapping[str, _Cell]) -> Table:
     table = Table(title=title, title_justify="left", show_lines=True)
     table.add_column("strategy", no_wrap=True)
     for column in columns:
         table.add_column(column, justify="right")
-    for strategy, result in report.results.items():
-        table.add_row(strategy.value, *(cell(result) for cell in columns.values()))
+    for result in (*report.results.values(), *report.ablation.values()):
+        table.add_row(result.variant.name, *(cell(result) for cell in columns.values()))
     return table
 
 
-def _cost(corpus: Corpus, report: LocomoReport) -> str:
+def _cost(corpus: Corpus, report: RecallReport) -> str:
     turns, asked = sum(map(len, corpus.turns.values())), len(corpus.questions.asked)
     loaded = f"{turns:,} turns in {report.pages:,} pages loaded in {report.ingest_s:.1f} s"
     memory = f", {report.rss_mb:,.0f} MB of memory" if report.rss_mb else ""
-    archived = f" {report.archived_pages:,} pages are in the archive, not searched." if report.archived_pages else ""
-    return f"{asked:,} questions. {loaded}{memory}, embedder {report.embedder}.{archived}"
+    return f"{asked:,} questions. {loaded}{memory}, embedder {report.embedder}.{_archived(report.archived_pages)}"
+
+
+def _archived(pages: int) -> str:
+    return f" {pages:,} pages are in the archive: two_stage leaves them out, the others search them." if pages else ""
 
 
 def _not_asked(questions: QuestionSet) -> list[str]:
@@ -138,5 +141,5 @@ _FIGURES: tuple[tuple[str, Callable[[Size], float | None]], ...] = (
     ("cold start to first answer, ms", lambda size: size.probed.cold_start_ms),
     ("memory of a searching process, MB", lambda size: size.probed.rss_mb),
     ("disk, bytes/page", lambda size: size.disk_bytes_per_page),
-    ("archived pages, not searched", lambda size: size.archived_pages),
+    ("archived pages, searched too", lambda size: size.archived_pages),
 )

@@ -6,12 +6,14 @@ pages' vectors, so that a page can be added without reading the others.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
@@ -20,7 +22,7 @@ from memoryos.infrastructure.vault.contract import Entry, Vector
 from memoryos.language.summary import summarise
 from memoryos.language.words import stem
 from memoryos.operation.hierarchy.heat import heat
-from memoryos.operation.hierarchy.score import FScore, Probe, f_score
+from memoryos.operation.hierarchy.score import FScore, Probe, f_scores
 
 SEGMENT_KEYWORDS = 12  # K_s: the most frequent keywords; more would only dilute Jaccard
 COUNTED_KEYWORDS = 48  # kept with their counts, so that a late topic word can still rise
@@ -46,11 +48,32 @@ class Topic:
         return Entry(self.cube, self.centroid)
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The unit vectors of topics as one array, shape (topics, dim)."""
+
+    rows: dict[str, int]
+    units: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, topics: Sequence[Topic]) -> _Table:
+        rows = {topic.cube.id: row for row, topic in enumerate(topics)}
+        return cls(rows, np.stack([topic.probe.unit for topic in topics]))
+
+    def replace(self, topic: Topic) -> bool:
+        """Put a topic in the place of its earlier self; returns whether there is one."""
+        row = self.rows.get(topic.cube.id)
+        if row is not None:
+            self.units[row] = topic.probe.unit
+        return row is not None
+
+
 class MidTerm:
     """The segments of one owner."""
 
     def __init__(self, topics: Iterable[Topic], settings: Settings) -> None:
         self._topics = {topic.cube.id: topic for topic in topics}
+        self._table: _Table | None = None  # of the topics; made when needed
         self._settings = settings
 
     def __len__(self) -> int:
@@ -65,12 +88,19 @@ class MidTerm:
 
     def put(self, topic: Topic) -> None:
         """Add a topic, or replace it."""
+        if self._table and not self._table.replace(topic):
+            self._table = None
         self._topics[topic.cube.id] = topic
 
     def rank(self, probe: Probe, limit: int) -> list[tuple[Topic, FScore]]:
         """The `limit` topics with the highest F_score, best first."""
-        scored = [(topic, f_score(topic.probe, probe)) for topic in self]
-        return sorted(scored, key=lambda pair: -pair[1].total)[:limit]
+        topics = list(self)
+        if not topics:
+            return []
+        self._table = self._table or _Table.of(topics)
+        scores = f_scores(self._table.units, [topic.probe.stems for topic in topics], probe)
+        best = heapq.nsmallest(limit, range(len(topics)), key=lambda index: -scores[index].total)
+        return [(topics[index], scores[index]) for index in best]
 
     def home_of(self, page: Entry) -> Topic | None:
         """The segment the page joins: the best F_score, if it is above theta."""
@@ -87,6 +117,8 @@ class MidTerm:
         candidates = [topic for topic in self._topics.values() if topic.cube.id not in spared]
         candidates.sort(key=lambda topic: self._coldness(topic, now))
         surplus = max(0, len(self._topics) - self._settings.mid_term_capacity)
+        if surplus:
+            self._table = None
         return [self._topics.pop(topic.cube.id) for topic in candidates[:surplus]]
 
     def _coldness(self, topic: Topic, now: datetime) -> tuple[float, datetime, str]:

@@ -5,13 +5,17 @@ F_score = cos(e_s, e_p) + |K_s ∩ K_p| / |K_s ∪ K_p|        in [-1, 2]
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryos.infrastructure.vault.contract import Vector
 from memoryos.language.words import stems
+
+
+Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +45,14 @@ class FScore:
         return self.cosine + self.jaccard
 
 
-def f_score(segment: Probe, text: Probe) -> FScore:
-    """The F_score of a text against a segment."""
-    return FScore(float(segment.unit @ text.unit), jaccard(segment.stems, text.stems))
+def f_scores(units: Matrix, keywords: Sequence[frozenset[str]], text: Probe) -> list[FScore]:
+    """The F_score of a text against each of n segments, given by unit vectors (n, dim) and stems of keywords."""
+    cosines = np.vecdot(units, text.unit).tolist()
+    return [FScore(cosine, jaccard(stems, text.stems)) for cosine, stems in zip(cosines, keywords, strict=True)]
 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
     """`|L ∩ R| / |L ∪ R|`, in [0, 1]; 0 when both are empty."""
-    union = len(left | right)
-    return len(left & right) / union if union else 0.0
+    both = len(left & right)
+    union = len(left) + len(right) - both
+    return both / union if union else 0.0

@@ -1,0 +1,37 @@
+"""Ways to search that are measured side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryos.bench.evidence import Question
+from memoryos.memory import MemoryOS
+from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights, ablations
+from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A strategy with its weights, and what a table calls them."""
+
+    name: str
+    strategy: Strategy
+    weights: Weights = DEFAULT_WEIGHTS  #: only hybrid has a use for them
+
+    def search(self, memory: MemoryOS, question: Question, *, pages: int | None = None) -> Recall:
+        """Search the question's conversation for its words, and for nothing else that is known of it."""
+        scope = Scope(user=question.conversation)
+        return memory.search(question.text, strategy=self.strategy, weights=self.weights, pages=pages, scope=scope)
+
+
+def whole(strategies: Sequence[Strategy]) -> dict[str, Variant]:
+    """The strategies as they are, by name."""
+    return {strategy.value: Variant(strategy.value, strategy) for strategy in strategies}
+
+
+def without_parts() -> dict[str, Variant]:
+    """Hybrid without one part of its score each, by the name of the part."""
+    less = ablations(DEFAULT_WEIGHTS)
+    return {part: Variant(f"hybrid - {part}", Strategy.HYBRID, weights) for part, weights in less.items()}
