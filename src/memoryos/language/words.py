@@ -24,6 +24,7 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PAIRED = "\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # kana, Thai, Lao, Burmese, Khmer
 _RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])\w)+)")
 
+_HAN_CHARACTER = re.compile(rf"[{_HAN}]")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
 _ENGLISH = stemmer("english")
@@ -60,8 +61,10 @@ def index_words(text: str) -> tuple[str, ...]:
     """The words under which `text` is found, unstemmed, repeated as often as they occur; function words are left out.
 
     They are compared by their stems. The words themselves are kept, because only they have a meaning of their own.
+    Chinese is found by its words and by their characters: two words for nearly the same often share one.
     """
-    return tuple(word for word in words(text) if word not in FUNCTION_WORDS)
+    found = (*words(text), *_HAN_CHARACTER.findall(text))
+    return tuple(word for word in found if word not in FUNCTION_WORDS)
 
 
 def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:
