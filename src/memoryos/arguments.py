@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+from memoryos.clock import parse_time
 from memoryos.errors import InvalidInput
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
@@ -76,3 +78,12 @@ def tags(value: Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput("tags", f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
     return tuple(checked_text("tags", tag, limit=ID_LIMIT) for tag in value)
+
+
+def period(since: datetime | str | None, until: datetime | str | None) -> tuple[datetime | None, datetime | None]:
+    """Both ends of a period in UTC. Raises InvalidInput when it ends before it begins."""
+    start = None if since is None else parse_time("since", since)
+    end = None if until is None else parse_time("until", until)
+    if start and end and end < start:
+        raise InvalidInput("until", f"{end.isoformat()} is before `since`", "Swap them")
+    return start, end

@@ -22,6 +22,17 @@ def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetim
 
     Raises InvalidInput when it cannot be parsed, has no zone, or lies in the future.
     """
+    moment = parse_time(field, value)
+    if moment > now + CLOCK_SKEW:
+        raise InvalidInput(field, f"{moment.isoformat()} is in the future", "Pass the time at which it was said")
+    return moment
+
+
+def parse_time(field: str, value: datetime | str) -> datetime:
+    """Turn a datetime or an ISO 8601 string with a zone into UTC.
+
+    Raises InvalidInput when it cannot be parsed or has no zone.
+    """
     if isinstance(value, str):
         value = _parsed(field, value)
     if not isinstance(value, datetime):
@@ -31,12 +42,22 @@ def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetim
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidInput(field, "has no time zone", "Add one, e.g. datetime(..., tzinfo=UTC) or a +00:00 suffix")
     try:
-        moment = value.astimezone(UTC)
+        return value.astimezone(UTC)
     except OverflowError:
         raise InvalidInput(field, "is outside the calendar", "Use a year from 1 to 9999") from None
-    if moment > now + CLOCK_SKEW:
-        raise InvalidInput(field, f"{moment.isoformat()} is in the future", "Pass the time at which it was said")
-    return moment
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since the epoch."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def from_micros(value: int) -> datetime:
+    """Undo `micros`."""
+    return _EPOCH + timedelta(microseconds=value)
 
 
 def _parsed(field: str, text: str) -> datetime:

@@ -17,11 +17,12 @@ from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import ModelError, StorageError
+from memoryos.errors import InvalidInput, ModelError, StorageError
 from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operation, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation import ingest, overview
 from memoryos.operation.background import Background
@@ -63,6 +64,7 @@ class MemoryOS:
         scope: Scope | None = None,
         settings: Settings | None = None,
         chat: ChatModel | None = None,
+        reranker: Reranker | None = None,
         clock: Clock = system_clock,
     ) -> None:
         """Put a memory together from its parts; `open` does it for a file."""
@@ -71,6 +73,7 @@ class MemoryOS:
         self._embedder = embedder
         self._scope = scope
         self._chat = chat
+        self._reranker = reranker
         self._clock = clock
         self._visits = VisitLog()
         lexicon = load_embedder(LEXICON)
@@ -93,6 +96,7 @@ class MemoryOS:
         settings: Settings | None = None,
         embedder: Embedder | None = None,
         chat: ChatModel | None = None,
+        reranker: Reranker | None = None,
         clock: Clock = system_clock,
     ) -> Self:
         """Open the store in the file at `path`, creating it when it does not exist.
@@ -111,7 +115,7 @@ class MemoryOS:
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
-        return cls(vault, embedder, scope=scope, settings=settings, chat=chat, clock=clock)
+        return cls(vault, embedder, scope=scope, settings=settings, chat=chat, reranker=reranker, clock=clock)
 
     # Writing
 
@@ -220,15 +224,17 @@ class MemoryOS:
         strategy: Strategy | str = Strategy.HYBRID,
         pages: int | None = None,
         archive: bool | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         weights: Weights | None = None,
         scope: Scope | None = None,
     ) -> Recall:
         """What the three tiers hold for a question.
 
         `archive` says whether evicted memory is searched, too; when left out, it is, but not by
-        `two_stage`, for the paper forgets what it evicts.
-
-        `weights` says what each part of a hybrid score counts, to see what a part is worth.
+        `two_stage`, for the paper forgets what it evicts. `since` and `until` bound when the turns
+        that are ranked were said (both included; `two_stage` knows no time). `weights` says what
+        each part of a hybrid score counts, to see what a part is worth.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -238,7 +244,11 @@ class MemoryOS:
             arguments.positive("pages", pages, self.settings.recall_pages),
             chosen is not Strategy.TWO_STAGE if archive is None else archive,
             weights or DEFAULT_WEIGHTS,
+            *arguments.period(since, until),
+            self._reranker,
         )
+        if chosen is Strategy.TWO_STAGE and (search.since or search.until):
+            raise InvalidInput("strategy", "two_stage cannot look into a period", "Use hybrid")
         self._turns.wait()  # what was answered a moment ago is part of the memory
         recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0]), search)
         if self._visits.record(owner, overview.visited(recalled), self._clock()):

@@ -70,7 +70,7 @@ def test_search_as_a_table_shows_date_topic_score_and_why(run):
     run("add", "The boat is called Aurora.", "--at", "2024-02-03T10:00:00+00:00")
     result = run("search", "What is the boat called?")
     assert result.returncode == 0
-    for shown in ("Aurora", "2024-02-03", "recent", "cosine"):
+    for shown in ("Aurora", "2024-02-03", "recent", "words"):
         assert shown in result.stdout
 
 

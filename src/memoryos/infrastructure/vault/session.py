@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, ins
 from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
-from memoryos.clock import Clock
+from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import Kind, MemCube, Subject, Tier, from_json, to_json
 from memoryos.errors import InvalidInput, LeaseLost, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault import tables
@@ -31,7 +31,7 @@ from memoryos.infrastructure.vault.contract import (
     StoredPassage,
     Vector,
 )
-from memoryos.infrastructure.vault.tables import OWNER, micros, moment, owner_row
+from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
 
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
@@ -156,7 +156,7 @@ class SqlReader:
             .limit(limit)
         )
         return [
-            Event(row.sequence, moment(row.at), Operation(row.operation), Kind(row.kind), row.cube_id, row.version)
+            Event(row.sequence, from_micros(row.at), Operation(row.operation), Kind(row.kind), row.cube_id, row.version)
             for row in self._connection.execute(query)
         ]
 
@@ -227,9 +227,7 @@ class SqlWriter(SqlReader):
     def delete(self, ids: Sequence[str]) -> None:
         doomed = list(self.get(ids).values())
         for chunk in _chunks(cube.id for cube in doomed):
-            self._connection.execute(
-                delete(tables.cubes).where(self._owned_ids(chunk))
-            )
+            self._connection.execute(delete(tables.cubes).where(self._owned_ids(chunk)))
         self._log(doomed, Operation.DELETE)
 
     def link(self, links: Sequence[Link]) -> None:
@@ -413,7 +411,7 @@ def _job(row: Any, **changes: Any) -> Job:
         "cube_id": row.cube_id,
         "state": JobState(row.state),
         "attempts": row.attempts,
-        "created_at": moment(row.created_at),
+        "created_at": from_micros(row.created_at),
         "error": row.error,
     }
     return Job(**(values | changes))

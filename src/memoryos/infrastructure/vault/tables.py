@@ -7,7 +7,6 @@ nothing else. Moments are microseconds since the epoch, UTC.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -24,6 +23,7 @@ from sqlalchemy import (
     text,
 )
 
+from memoryos.clock import micros
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.scope import Scope
@@ -169,18 +169,6 @@ jobs = Table(
     *_to_cube("cube_id"),
     Index("jobs_by_owner", *OWNER, "state", "created_at"),
 )
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def micros(moment: datetime) -> int:
-    """Microseconds since the epoch."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def moment(value: int) -> datetime:
-    """Undo `micros`."""
-    return _EPOCH + timedelta(microseconds=value)
 
 
 def owner_row(scope: Scope) -> dict[str, str]:

@@ -38,8 +38,13 @@ def add(
 def search(
     query: Annotated[str, typer.Argument(help="The question.")],
     limit: Annotated[int, typer.Option(min=1, help="How many pages to show.")] = 10,
-    strategy: Annotated[Strategy, typer.Option(help="How pages are found.")] = Strategy.TWO_STAGE,
-    archive: Archive = False,
+    strategy: Annotated[Strategy, typer.Option(help="How pages are found.")] = Strategy.HYBRID,
+    archive: Annotated[
+        bool | None,
+        typer.Option(help="Search what was evicted, too (default: all but two_stage do).", show_default=False),
+    ] = None,
+    since: Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01T00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="Nothing said after.")] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -48,7 +53,7 @@ def search(
 ) -> None:
     """Find the pages and facts that bear on a question."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.search(query, strategy=strategy, pages=limit, archive=archive)
+        found = memory.search(query, strategy=strategy, pages=limit, archive=archive, since=since, until=until)
     if json:
         render.print_json(_recall_json(found, limit))
     else:

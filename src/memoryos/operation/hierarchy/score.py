@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from memoryos.infrastructure.vault.contract import Vector
 from memoryos.language.words import stems
 
-
 Matrix = NDArray[np.float32]
 
 

@@ -6,16 +6,19 @@ No model is called but the embedder, and nothing is written: the caller records 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from types import MappingProxyType
 
 import numpy as np
 
+from memoryos.clock import micros
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, Subject, Tier
 from memoryos.infrastructure.vault.contract import Entry, Reader, Vector
+from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.index.turns import Flags, Ints
+from memoryos.operation.index.turns import Flags, Ints, TurnIndex
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Scores, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.topics import Home, homes
@@ -33,11 +36,23 @@ class Search:
     pages: int
     archive: bool = False  #: whether evicted memory is searched too
     weights: Weights = DEFAULT_WEIGHTS
+    since: datetime | None = None  #: nothing that was said before
+    until: datetime | None = None  #: nor after
+    reranker: Reranker | None = None  #: judges what was found, before anything is left out
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
         """Where pages are looked for."""
         return (Tier.STM, Tier.MTM, Tier.ARCHIVE) if self.archive else (Tier.STM, Tier.MTM)
+
+    def allows(self, index: TurnIndex) -> Flags:
+        """Which rows may be found: filters come before the ranking, so they never shorten what is found, shape (n,)."""
+        allowed = index.in_tiers(self.tiers)
+        if self.since:
+            allowed &= index.said_at >= micros(self.since)
+        if self.until:
+            allowed &= index.said_at <= micros(self.until)
+        return allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +68,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     if search.strategy is Strategy.TWO_STAGE:
         turns, found = two_stage(owner.reader, owner.resident, asked, search.pages, settings, archive=search.archive)
     else:
-        turns = _ranked(owner, asked, search)
+        turns = _reranked(_ranked(owner, asked, search), asked, search.reranker)
         found = homes(owner.reader, owner.resident, [turn.cube.id for turn in turns])
     return Recall(
         query=asked.text,
@@ -72,7 +87,7 @@ def _ranked(owner: Source, asked: Asked, search: Search) -> list[TurnHit]:
     index = owner.resident.turns
     with owner.resident.lock:
         scores = scored(owner.resident, asked, search.strategy, search.weights)
-        allowed = index.in_tiers(search.tiers)
+        allowed = search.allows(index)
         if search.strategy is Strategy.BM25:
             allowed &= scores.total > 0  # without one of the words a turn is no match
         rows = _best(scores, allowed, index.order, index.pages, search.pages)
@@ -83,6 +98,20 @@ def _ranked(owner: Source, asked: Asked, search: Search) -> list[TurnHit]:
         for page, turn, parts in found
         if page in cubes
     ]
+
+
+def _reranked(turns: list[TurnHit], asked: Asked, reranker: Reranker | None) -> list[TurnHit]:
+    """The same turns in the reranker's order; the score they were found by becomes a part."""
+    if reranker is None or not turns:
+        return turns
+    judged = reranker.scores(
+        asked.text, [f"{turn.turn.speaker or turn.turn.role}: {turn.turn.words}" for turn in turns]
+    )
+    again = [
+        replace(turn, score=float(score), parts=MappingProxyType({"rerank": float(score), "found": turn.score}))
+        for turn, score in zip(turns, judged, strict=True)
+    ]
+    return sorted(again, key=lambda turn: -turn.score)
 
 
 def _parts_at(scores: Scores, row: int) -> dict[str, float]:
