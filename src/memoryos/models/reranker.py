@@ -1,4 +1,4 @@
-"""What a reranker is: a slower, better judge of the few turns that were found. None is built in, none is the default."""
+"""What a reranker is: a slower, better judge of the few turns that were found. None is built in or used by default."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Resident:
         self._lexicon = lexicon
         self._sequence = 0  # of the last event taken in
         self._unindexed: list[str] = []
-        self._held: dict[str, Entry] = {}
+        self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
         self._topics: dict[str, Topic] = {}
         self.turns = TurnIndex(dim)
         self._vocabulary = Vocabulary(lexicon)
@@ -50,7 +50,7 @@ class Resident:
     @property
     def nbytes(self) -> int:
         """Bytes held, roughly."""
-        return self.turns.nbytes + self._vocabulary.nbytes + _CUBE_BYTES * len(self._held)
+        return self.turns.nbytes + self._vocabulary.nbytes + _CUBE_BYTES * sum(map(len, self._held.values()))
 
     @property
     def unindexed(self) -> Sequence[str]:
@@ -60,7 +60,7 @@ class Resident:
     def entries(self, kind: Kind, subject: Subject | None = None) -> list[Entry]:
         """The cubes of a kind that are kept whole, in the order of their insertion."""
         with self.lock:
-            found = [entry for entry in self._held.values() if entry.cube.kind is kind]
+            found = list(self._held[kind].values())
         return [entry for entry in found if subject is None or entry.cube.subject is subject]
 
     @property
@@ -71,8 +71,8 @@ class Resident:
 
     def held(self, cube_id: str) -> MemCube | None:
         """The cube with that id, if it is one that is kept whole."""
-        entry = self._held.get(cube_id)
-        return entry.cube if entry else None
+        entries = (held[cube_id] for held in self._held.values() if cube_id in held)
+        return next((entry.cube for entry in entries), None)
 
     def kin(self, words: Sequence[str]) -> Mapping[str, Mapping[str, float]]:
         """For each word, the owner's words close to it in meaning, and how much an occurrence counts."""
@@ -95,7 +95,7 @@ class Resident:
     def _load(self, reader: Reader) -> None:
         self.turns = TurnIndex(self._dim)
         self._vocabulary = Vocabulary(self._lexicon)
-        self._held.clear()
+        self._held = {kind: {} for kind in _HELD}
         self._topics.clear()
         self._unindexed.clear()
         for kind, tier in _HELD.items():
@@ -128,12 +128,13 @@ class Resident:
                 self._let_go(cube.id)
 
     def _keep(self, entry: Entry) -> None:
-        self._held[entry.cube.id] = entry
+        self._held[entry.cube.kind][entry.cube.id] = entry
         if entry.cube.kind is Kind.SEGMENT:
             self._topics[entry.cube.id] = Topic.of(entry.cube, entry.known_vector)
 
     def _let_go(self, cube_id: str) -> None:
-        self._held.pop(cube_id, None)
+        for held in self._held.values():
+            held.pop(cube_id, None)
         self._topics.pop(cube_id, None)
 
     def _index(self, reader: Reader, pages: Iterable[str] | None = None) -> None:

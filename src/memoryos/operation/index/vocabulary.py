@@ -19,6 +19,7 @@ from memoryos.operation.index.column import Matrix
 
 CLOSE = 0.4  # cosine from which on a word is kin
 MOST = 30  # kin of one word
+NUMBERS = 128  # of a word's vector that are compared: as good as 256, in half the time
 REMEMBERED = 4_096  # words whose kin is kept
 SHARE = 0.4  # what an occurrence of a perfectly close word counts, beside the word itself
 
@@ -40,7 +41,7 @@ class Vocabulary:
 
     def __init__(self, lexicon: Embedder) -> None:
         self._lexicon = lexicon
-        self._vectors = Matrix(lexicon.dim)
+        self._vectors = Matrix(min(NUMBERS, lexicon.dim))
         self._near: OrderedDict[str, _Near] = OrderedDict()  # of words asked for; the latest is last
 
     @property
@@ -66,17 +67,22 @@ class Vocabulary:
             behind.setdefault(upto, []).append(word)
         for upto, group in behind.items():
             if upto < len(self._vectors) or not upto:
-                for word, vector in zip(group, self._lexicon.embed(group), strict=True):
+                for word, vector in zip(group, self._embed(group), strict=True):
                     self._near[word] = _best(self._near.get(word), self._vectors.dot(vector, upto), upto)
         for word in words:
             self._near.move_to_end(word)
         while len(self._near) > max(REMEMBERED, len(words)):
             self._near.popitem(last=False)
 
+    def _embed(self, words: Sequence[str]) -> Floats:
+        """The directions of words in the first numbers of the lexicon's vectors, which say most."""
+        vectors = self._lexicon.embed(words)[:, :NUMBERS]
+        return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9), np.float32)
+
     def _follow(self, known: Sequence[str]) -> None:
         new = known[len(self._vectors) :]
         if new:
-            vectors = self._lexicon.embed(new)
+            vectors = self._embed(new)
             vectors[[not _has_meaning(word) for word in new]] = 0
             self._vectors.append(vectors)
 

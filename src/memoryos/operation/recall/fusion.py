@@ -17,7 +17,7 @@ import numpy as np
 from memoryos.infrastructure.vault.contract import Mark, Vector
 from memoryos.language.words import index_words, stem, words
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.index.turns import NOBODY, Floats, TurnIndex
+from memoryos.operation.index.turns import NOBODY, Flags, Floats, TurnIndex
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
 
@@ -74,7 +74,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
     named = _named(index, asked.text)
     parts = {
-        "words": _scaled(_word_scores(resident, asked, weights)) * np.float32(weights.words),
+        "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
         "meaning": _meaning(index, asked) * np.float32(weights.meaning),
         "speaker": _speaker(index, named) * np.float32(weights.speaker),
         **_priors(index, weights),
@@ -137,27 +137,35 @@ def _dense(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
 
 def _linear(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
     index = resident.turns
+    lexical, meaning = bm25(index, index_words(asked.text)), _meaning(index, asked)
     half = np.float32(0.5)
-    lexical = _scaled(bm25(index, index_words(asked.text)))
-    return Scores.of(bm25=half * lexical, cosine=half * _scaled(_meaning(index, asked)))
+    return Scores.of(bm25=half * _scaled(lexical, index.alive), cosine=half * _scaled(meaning, index.alive))
 
 
 def _rrf(resident: Resident, asked: Asked, _weights: Weights) -> Scores:
     index = resident.turns
-    return Scores.of(bm25=_reciprocal(bm25(index, index_words(asked.text))), cosine=_reciprocal(_meaning(index, asked)))
+    lexical, meaning = bm25(index, index_words(asked.text)), _meaning(index, asked)
+    return Scores.of(bm25=_reciprocal(lexical, index), cosine=_reciprocal(meaning, index))
 
 
-def _reciprocal(scores: Floats) -> Floats:
-    ranks = np.empty(len(scores), np.float32)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return np.float32(1) / (RRF_K + ranks)
+def _reciprocal(scores: Floats, index: TurnIndex) -> Floats:
+    """1 / (k + rank) of the living rows; of those that tie, the later one is ahead."""
+    living = np.flatnonzero(index.alive)
+    ranked = living[np.lexsort((-index.order[living], -scores[living]))]
+    found = np.zeros(len(scores), np.float32)
+    found[ranked] = 1 / (RRF_K + np.arange(1, len(ranked) + 1))
+    return found
 
 
-def _scaled(scores: Floats) -> Floats:
-    """From 0 to 1, as far as the scores reach; all zero when they are equal."""
-    if not len(scores):
-        return scores
-    low, high = scores.min(), scores.max()
+def _share(scores: Floats) -> Floats:
+    """Scores from 0 on as parts of the highest; all zero when that is zero."""
+    high = scores.max(initial=0)
+    return scores / high if high > 0 else scores
+
+
+def _scaled(scores: Floats, alive: Flags) -> Floats:
+    """From 0 to 1, as far as the scores of living rows reach; all zero when they are equal."""
+    low, high = scores[alive].min(initial=np.inf), scores[alive].max(initial=-np.inf)
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 

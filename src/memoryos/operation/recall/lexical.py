@@ -71,15 +71,15 @@ def _occurrences(index: TurnIndex, term: int, kin: Mapping[str, float], turns: i
 
     A rarer kin tells more than the word, a more frequent one less.
     """
-    counts = np.zeros(len(index), np.float32)
     rows, times = index.having(term) if term >= 0 else _NOWHERE
     weight = _idf(len(rows), turns)
-    counts[rows] = times
+    found = [(rows, times.astype(np.float32))]
     for other, closeness in _terms(index, kin).items():
         if other != term:
             rows, times = index.having(other)
-            counts[rows] += np.float32(closeness * _idf(len(rows), turns) / weight) * times
-    return np.float32(weight), counts
+            found.append((rows, np.float32(closeness * _idf(len(rows), turns) / weight) * times))
+    every, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return np.float32(weight), np.bincount(every, counts, len(index)).astype(np.float32)
 
 
 def _terms(index: TurnIndex, kin: Mapping[str, float]) -> dict[int, float]:
@@ -97,9 +97,9 @@ def _spread(index: TurnIndex, values: Floats, reach: int) -> Floats:
         return values
     around = index.around
     total = values.copy()
+    padded = np.append(values, np.float32(0))
     for neighbours in (around.before, around.after):
-        padded = np.append(values, np.float32(0))
-        near = padded[neighbours]
+        near = padded.take(neighbours)
         total += np.float32(NEAR) * near
-        total += np.float32(NEXT) * np.append(near, np.float32(0))[neighbours]
+        total += np.float32(NEXT) * np.append(near, np.float32(0)).take(neighbours)
     return total
