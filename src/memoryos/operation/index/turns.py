@@ -7,8 +7,9 @@ because several talks of one owner may run at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from memoryos.cube import Tier
 from memoryos.infrastructure.vault.contract import StoredPassage
 from memoryos.operation.index.column import Column, Matrix
 from memoryos.operation.index.postings import Counts, Postings, Rows
+
+T = TypeVar("T")
 
 SITTING_PAUSE = 3600 * 10**6  # microseconds; after a longer silence the next turn answers nothing
 NOBODY = -1  # no row, no speaker
@@ -32,7 +35,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The neighbours of each row, shapes (n,); `n` itself where there is none, one beyond the last row."""
+    """The neighbours of each row, shapes (n + 1,); `n`, one beyond the last row, where there is none and of itself."""
 
     before: Ints
     after: Ints
@@ -58,7 +61,7 @@ class TurnIndex:
         self._last_of: dict[str | None, int] = {}  # session -> its latest row
         self._session_of: dict[str, str | None] = {}
         self._speaker_ids: dict[str, int] = {}
-        self._around: Around | None = None
+        self._derived: dict[str, object] = {}
         self._buried = 0
 
     def __len__(self) -> int:
@@ -134,9 +137,13 @@ class TurnIndex:
     @property
     def around(self) -> Around:
         """Who comes before and after whom in the same sitting."""
-        if self._around is None:
-            self._around = self._neighbours()
-        return self._around
+        return self.derived("around", self._neighbours)
+
+    def derived(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` gives of the turns as they are: computed once, until they change."""
+        if name not in self._derived:
+            self._derived[name] = make()
+        return cast("T", self._derived[name])
 
     def put(self, passages: Sequence[StoredPassage]) -> None:
         """Take in passages; those of a page that is here already take the place of its rows."""
@@ -152,7 +159,7 @@ class TurnIndex:
             else:
                 self._replace(old, row, passage)
         self.postings.settle()
-        self._around = None
+        self._derived.clear()
 
     def move(self, page: str, tier: str) -> None:
         """Note the page's tier."""
@@ -169,7 +176,7 @@ class TurnIndex:
             if self._last_of.get(session) == row:
                 self._last_of[session] = before
             self._bury(row)
-        self._around = None
+        self._derived.clear()
 
     def _extend(self, passages: Sequence[StoredPassage]) -> None:
         rows = len(passages)
@@ -226,11 +233,10 @@ class TurnIndex:
 
     def _neighbours(self) -> Around:
         rows = len(self)
-        before = self._before.values.copy()
-        known = before != NOBODY
-        pause = np.abs(self.said_at - self.said_at[before])
-        before[~known | (pause > SITTING_PAUSE)] = rows
-        after = np.full(rows, rows, np.int64)
+        before = np.append(self._before.values, rows)
+        pause = np.abs(self.said_at - self.said_at[before[:-1]])
+        before[:-1][(before[:-1] == NOBODY) | (pause > SITTING_PAUSE)] = rows
+        after = np.full(rows + 1, rows, np.int64)
         linked = np.flatnonzero(before != rows)
         after[before[linked]] = linked
         return Around(before, after)

@@ -95,7 +95,9 @@ def _best(before: _Near | None, closeness: Floats, first: int) -> _Near:
         numbers, values = np.concatenate([before.numbers, numbers]), np.concatenate([before.closeness, values])
     if len(numbers) > MOST:
         worst = np.partition(values, -MOST)[-MOST]
-        best = np.flatnonzero(values >= worst)[:MOST]  # among those that tie with the last, the earlier words
+        above = np.flatnonzero(values > worst)
+        ties = np.flatnonzero(values == worst)[: MOST - len(above)]  # the earlier words
+        best = np.sort(np.concatenate([above, ties]))
         numbers, values = numbers[best], values[best]
     return _Near(numbers, values, first + len(closeness))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -116,15 +117,18 @@ def _speaker(index: TurnIndex, named: Sequence[int]) -> Floats:
 
 def _priors(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
     """What makes a turn worth telling whatever the question is."""
-    before = index.around.before
-    asked_before = np.append(index.marks & Mark.ASKS != 0, False)[before]
-    conditions = {
+    held = index.derived("priors", partial(_conditions, index))
+    return {name: condition * np.float32(getattr(weights, name)) for name, condition in held.items()}
+
+
+def _conditions(index: TurnIndex) -> dict[str, Flags]:
+    before = index.around.before[:-1]
+    return {
         "asks": index.marks & Mark.ENDS_ASKING != 0,
-        "answers": asked_before,
+        "answers": np.append(index.marks & Mark.ASKS != 0, False)[before],
         "timed": index.marks & Mark.TIMED != 0,
         "opens": before == len(index),
     }
-    return {name: held * np.float32(getattr(weights, name)) for name, held in conditions.items()}
 
 
 def _bm25(resident: Resident, asked: Asked, _weights: Weights) -> Scores:

@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryos.operation.index.turns import Floats, TurnIndex
 
@@ -48,13 +51,19 @@ def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
     turns = int(index.alive.sum())
     if not turns:
         return total
-    lengths = _spread(index, index.lengths, reach)
-    saturation = np.float32(K1) * (1 - B + B * lengths / max(lengths[index.alive].mean(), 1e-9))
+    saturation = index.derived(f"saturation {reach}", partial(_saturation, index, reach))
     for term, kin in _distinct(index, groups).items():
-        weight, counts = _occurrences(index, term, kin, turns)
-        found = _spread(index, counts, reach)
-        total += weight * found * (K1 + 1) / (found + saturation)
+        weight, rows, counts = _occurrences(index, term, kin, turns)
+        found = _spread(index, rows, counts, reach)
+        total += weight * found * np.float32(K1 + 1) / (found + saturation)
     return total
+
+
+def _saturation(index: TurnIndex, reach: int) -> Floats:
+    """k1·(1 - b + b·L/avg L) of every row, shape (n,)."""
+    lengths = _spread(index, np.arange(len(index)), index.lengths, reach)
+    mean = max(lengths[index.alive].mean(), np.float32(1e-9))
+    return np.asarray(K1 * (1 - B + B * lengths / mean), np.float32)
 
 
 def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Mapping[str, float]]:
@@ -66,8 +75,10 @@ def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Mapping[st
     return found
 
 
-def _occurrences(index: TurnIndex, term: int, kin: Mapping[str, float], turns: int) -> tuple[np.float32, Floats]:
-    """The weight of a word, and how often it or its kin occurs in each row.
+def _occurrences(
+    index: TurnIndex, term: int, kin: Mapping[str, float], turns: int
+) -> tuple[np.float32, NDArray[np.int32], Floats]:
+    """The weight of a word; the rows where it or its kin occurs, with repetitions; how much each occurrence counts.
 
     A rarer kin tells more than the word, a more frequent one less.
     """
@@ -79,7 +90,7 @@ def _occurrences(index: TurnIndex, term: int, kin: Mapping[str, float], turns: i
             rows, times = index.having(other)
             found.append((rows, np.float32(closeness * _idf(len(rows), turns) / weight) * times))
     every, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return np.float32(weight), np.bincount(every, counts, len(index)).astype(np.float32)
+    return np.float32(weight), every, counts
 
 
 def _terms(index: TurnIndex, kin: Mapping[str, float]) -> dict[int, float]:
@@ -91,15 +102,13 @@ def _idf(frequency: int, turns: int) -> float:
     return float(np.log1p((turns - frequency + 0.5) / (frequency + 0.5)))
 
 
-def _spread(index: TurnIndex, values: Floats, reach: int) -> Floats:
-    """Each row's value and those of its neighbours, weighted by distance."""
-    if not reach:
-        return values
-    around = index.around
-    total = values.copy()
-    padded = np.append(values, np.float32(0))
-    for neighbours in (around.before, around.after):
-        near = padded.take(neighbours)
-        total += np.float32(NEAR) * near
-        total += np.float32(NEXT) * np.append(near, np.float32(0)).take(neighbours)
-    return total
+def _spread(index: TurnIndex, rows: NDArray[Any], values: Floats, reach: int) -> Floats:
+    """The sum of the values at each row and, weighted by distance, around it, shape (n,); rows may come repeatedly."""
+    places, weighted = [rows], [values]
+    if reach:
+        for step in (index.around.before, index.around.after):
+            near = step[rows]
+            places += [near, step[near]]
+            weighted += [np.float32(NEAR) * values, np.float32(NEXT) * values]
+    size = len(index)
+    return np.bincount(np.concatenate(places), np.concatenate(weighted), size + 1)[:size].astype(np.float32)
