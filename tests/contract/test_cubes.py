@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from memoryos.cube import Fact, Kind, SemanticType, Subject, Tier
 from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation, Passage
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
@@ -41,7 +42,7 @@ def test_nothing_is_asked_nothing_comes(vault, store):
         assert reader.get([]) == {}
         assert reader.vectors([]) == {}
         assert reader.targets([], LinkKind.CHAIN) == []
-        assert reader.find_terms([], kind=Kind.PAGE, tiers=list(Tier), limit=5) == {}
+        assert list(reader.passages([])) == []
 
 
 def test_empty_writes_change_nothing(vault):
@@ -136,7 +137,7 @@ def test_all_that_hangs_on_a_deleted_cube_is_gone(vault, store):
         writer.delete([cube_id])
     with vault.read(ALICE) as reader:
         assert reader.vectors([cube_id]) == {}
-        assert reader.find_terms(["secret"], kind=Kind.PAGE, tiers=list(Tier), limit=5) == {}
+        assert list(reader.passages([cube_id])) == []
         assert reader.targets([cube_id, other.cube.id], LinkKind.CHAIN) == []
         assert reader.sources([cube_id], LinkKind.MENTIONS) == []
         assert reader.history(cube_id) == []
@@ -151,18 +152,20 @@ def test_nothing_of_a_deleted_cube_comes_back_with_its_id(vault, store):
     with vault.read(ALICE) as reader:
         assert reader.get([old.id]) == {new.id: new}
         assert reader.history(old.id) == []
-        assert reader.find_terms(["secret"], kind=Kind.PAGE, tiers=list(Tier), limit=5) == {}
+        assert [passage.words.split()[:2] for passage in reader.passages([old.id])] == [["plain", "words"]]
 
 
-def test_thousands_of_ids_fit_into_one_call(vault, page):
+def test_thousands_of_ids_fit_into_one_call(vault, page, clock):
     made = [page(id=f"page-{index}") for index in range(MANY)]
     every = [cube.id for cube in made]
+    passages = [Passage(np.ones(1, np.float32), ["word"], clock())]
     with vault.write(ALICE) as writer:
-        writer.insert([Entry(cube, terms=["word"]) for cube in made])
+        writer.insert([Entry(cube, passages=passages) for cube in made])
         assert len(writer.get(every)) == MANY
+        assert {passage.page for passage in writer.passages(every)} == set(every)
         writer.delete(every)
         assert writer.cubes(Kind.PAGE) == []
-        assert writer.find_terms(["word"], kind=Kind.PAGE, tiers=list(Tier), limit=5) == {}
+        assert list(writer.passages(every)) == []
 
 
 def test_the_census_counts_by_kind_and_tier(vault, store, cube):

@@ -65,7 +65,9 @@ def everything(reader, cube):
         {cube_id: vector.tolist() for cube_id, vector in reader.vectors([cube.id]).items()},
         reader.targets([cube.id], LinkKind.CHAIN),
         reader.sources([cube.id], LinkKind.MENTIONS),
-        reader.find_terms(["secret"], kind=Kind.PAGE, tiers=list(Tier), limit=5),
+        list(reader.passages()),
+        list(reader.passages([cube.id])),
+        reader.sequence(),
         reader.history(cube.id),
         reader.events(),
         reader.jobs(),
@@ -128,7 +130,7 @@ def test_two_tenants_may_use_the_same_id(vault, store):
     with vault.read(STRANGERS["tenant"]) as reader:
         assert reader.get(["same"]) == {"same": theirs.cube}
         assert reader.vectors(["same"])["same"].tolist() == theirs.vector.tolist()
-        assert set(reader.find_terms(theirs.terms, kind=Kind.PAGE, tiers=list(Tier), limit=5)) == {"same"}
+        assert ["lighthouse" in passage.words for passage in reader.passages(["same"])] == [True]
 
 
 def test_a_link_does_not_cross_tenants(vault, store):
@@ -149,7 +151,8 @@ def test_an_id_is_opaque(vault, store, name):
         writer.enqueue(JobKind.EXTRACT, [name])
         assert writer.get([name]) == {name: stored}
         assert [event.cube_id for event in writer.events()] == [name]
-        assert set(writer.find_terms(["garden"], kind=Kind.PAGE, tiers=list(Tier), limit=5)) == {name}
+        assert [passage.page for passage in writer.passages()] == [name]
+        assert [passage.session for passage in writer.passages([name])] == [name]
         writer.delete([name])
         assert writer.jobs() == []
     assert vault.owners(name) == [bystander.scope.owner]

@@ -11,7 +11,7 @@ import pytest
 
 from contract.append import append
 from contract.back_ends import BACK_ENDS
-from memoryos.cube import Kind, Tier
+from memoryos.cube import Kind
 from memoryos.errors import StorageError, StoreBusy
 from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
 from memoryos.scope import Scope
@@ -43,10 +43,11 @@ def test_a_block_that_raises_leaves_nothing(vault, store, entry):
         raise KeyboardInterrupt
     with vault.read(ALICE) as reader:
         assert reader.cubes(Kind.PAGE) == [first, second]
-        assert reader.find_terms(["unwant"], kind=Kind.PAGE, tiers=list(Tier), limit=5) == {}
+        assert [passage.page for passage in reader.passages()] == [first.id, second.id]
         assert reader.sources([first.id], LinkKind.CHAIN) == []
         assert reader.jobs() == []
         assert len(reader.events()) == 2
+        assert reader.sequence() == reader.events()[-1].sequence
 
 
 def test_a_refused_statement_takes_the_whole_block_with_it(vault, store, entry):
@@ -62,7 +63,8 @@ def test_a_writer_sees_its_own_changes(vault, entry):
     with vault.write(ALICE) as writer:
         writer.insert([made])
         assert writer.cubes(Kind.PAGE) == [made.cube]
-        assert set(writer.find_terms(made.terms, kind=Kind.PAGE, tiers=[Tier.STM], limit=1)) == {made.cube.id}
+        assert [passage.page for passage in writer.passages()] == [made.cube.id]
+        assert writer.sequence() == writer.events()[-1].sequence
 
 
 def test_a_reader_does_not_see_an_uncommitted_write(vault, store, entry):
@@ -76,13 +78,14 @@ def test_a_reader_does_not_see_an_uncommitted_write(vault, store, entry):
 def test_a_reader_keeps_its_snapshot_while_others_write(vault, store):
     stored = store("bees").cube
     with vault.read(ALICE) as reader:
-        before = reader.events()
+        before, sequence = reader.events(), reader.sequence()
         store("more bees")
         with vault.write(ALICE) as writer:
             writer.delete([stored.id])
         assert reader.cubes(Kind.PAGE) == [stored]
         assert reader.events() == before
-        assert len(reader.find_terms(["bee"], kind=Kind.PAGE, tiers=list(Tier), limit=5)) == 1
+        assert reader.sequence() == sequence
+        assert [passage.page for passage in reader.passages()] == [stored.id]
     assert len(pages(vault)) == 1
 
 

@@ -11,6 +11,7 @@ from crash.stores import number_of, unique_word
 from memoryos.cube import Kind, Tier
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.memory import MemoryOS
+from memoryos.operation.passages import page_entries
 
 
 def assert_sound(path: Path) -> None:
@@ -19,27 +20,38 @@ def assert_sound(path: Path) -> None:
         ask = lambda sql, *values: connection.execute(sql, values).fetchall()  # noqa: E731
         assert ask("PRAGMA integrity_check") == [("ok",)]
         assert ask("PRAGMA foreign_key_check") == []
-        connection.execute("INSERT INTO text_terms (text_terms) VALUES ('integrity-check')")
-        assert ask("SELECT count(*) FROM text_terms") == ask("SELECT count(*) FROM texts")
-        assert ask("SELECT tenant, id FROM cubes WHERE kind = 'page' EXCEPT SELECT tenant, cube_id FROM texts") == []
-        assert ask("SELECT tenant, id FROM cubes WHERE kind = 'page' EXCEPT SELECT tenant, cube_id FROM vectors") == []
+        for indexed in ("vectors", "passages"):
+            without = f"SELECT tenant, id FROM cubes WHERE kind = 'page' EXCEPT SELECT tenant, cube_id FROM {indexed}"
+            assert ask(without) == []
 
 
 def assert_consistent(memory: MemoryOS) -> None:
     """What the store says about its pages and segments agrees."""
     numbers = Counter(number_of(page.text) for page in memory.pages())
     assert set(numbers.values()) <= {1}, f"a page is there twice: {numbers}"
+    assert_indexed_turn_by_turn(memory)
     assert_found_once(memory, numbers)
     assert_in_one_segment(memory)
     assert len(memory.pages(tier=Tier.STM)) <= memory.settings.short_term_capacity
 
 
+def assert_indexed_turn_by_turn(memory: MemoryOS) -> None:
+    """Each page has one passage for each of its turns, in order, made of its present words."""
+    with memory._vault.read(memory._scope) as reader:
+        stored = [(passage.page, passage.part, passage.words) for passage in reader.passages()]
+        entries = page_entries(reader.cubes(Kind.PAGE), memory._embedder)
+    assert stored == [
+        (entry.cube.id, part, " ".join(passage.words))
+        for entry in entries
+        for part, passage in enumerate(entry.passages, 1)
+    ]
+
+
 def assert_found_once(memory: MemoryOS, numbers: Counter[int]) -> None:
     """Each page is found by the word that only it has."""
-    with memory._vault.read(memory._scope) as reader:
-        for number in numbers:
-            found = reader.find_terms([unique_word(number)], kind=Kind.PAGE, tiers=list(Tier), limit=10)
-            assert [number_of(cube.text) for cube in reader.get(found).values()] == [number]
+    for number in numbers:
+        found = memory.search(unique_word(number), strategy="bm25", archive=True).hits
+        assert [number_of(hit.text) for hit in found] == [number]
 
 
 def assert_in_one_segment(memory: MemoryOS) -> None:

@@ -15,11 +15,11 @@ OWNER = Scope(user="alice")
 # So small that an add fills STM, opens a segment, extracts it and archives another one.
 SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_capacity=2, heat_threshold=0)
 
-_TOPICS = (
-    "I like spicy noodle soup with garlic and ginger from {}.",
-    "I own a telescope that shows the rings of Saturn, a {}.",
-    "I play football with the team of {} and we won the final match.",
-    "I hate my tax return and the accountant {}.",
+_TOPICS = (  # a reply that suits them all would make one topic of them
+    ("I like spicy noodle soup with garlic and ginger from {}.", "Garlic and ginger go well with noodle soup."),
+    ("I own a telescope that shows the rings of Saturn, a {}.", "Saturn's rings need a good telescope."),
+    ("I play football with the team of {} and we won the final match.", "Football teams love a final match."),
+    ("I hate my tax return and the accountant {}.", "Accountants like a tax return."),
 )
 
 
@@ -35,7 +35,8 @@ def unique_word(number: int) -> str:
 
 def add_page(memory: MemoryOS, number: int) -> str:
     """Add the page with this number, which states one fact; two in a row have the same topic."""
-    return memory.add(_TOPICS[number // 2 % len(_TOPICS)].format(unique_word(number)), "I see.")
+    said, reply = _TOPICS[number // 2 % len(_TOPICS)]
+    return memory.add(said.format(unique_word(number)), reply)
 
 
 def number_of(text: str) -> int:

@@ -146,7 +146,7 @@ def test_a_search_needs_no_lock(world: World):
     other = sqlite3.connect(world.folder / "memory.db")
     other.execute("BEGIN IMMEDIATE")
     try:
-        assert len(memory.search("🍵").hits) == 70
+        assert len(memory.search("🍵", pages=100).hits) == 70
     finally:
         other.rollback()
         other.close()
@@ -162,7 +162,7 @@ def test_visits_that_could_not_be_written_are_written_later(world: World):
         memory.add(f"🍵 {number}")
     with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
         other.execute("CREATE TRIGGER full BEFORE UPDATE ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END")
-        memory.search("🍵")
+        memory.search("🍵", pages=100)
         memory.wait()
         other.execute("DROP TRIGGER full")
     other.close()

@@ -137,7 +137,16 @@ def recalls(draw) -> Recall:
     recent = tuple(Hit(page, 0.5) for page in draw(st.lists(pages, max_size=5)))
     hits = tuple(Hit(page, 0.5) for page in draw(st.lists(pages, max_size=8)))
     known = tuple(Hit(fact, 0.5) for fact in draw(st.lists(facts, max_size=5)))
-    return Recall("?", (*hits, *hits[:1], *recent), recent, known, (), tuple(draw(st.lists(fields, max_size=4))), ())
+    return Recall(
+        query="?",
+        hits=(*hits, *hits[:1], *recent),
+        turns=(),
+        recent=recent,
+        user_facts=known,
+        agent_facts=(),
+        profile=tuple(draw(st.lists(fields, max_size=4))),
+        traits=(),
+    )
 
 
 @settings(max_examples=150, deadline=None)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from memoryos import MemoryOS, Role, Scope, Subject, Tier
+from memoryos import MemoryOS, Role, Scope, Strategy, Subject, Tier
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.correct import Corrector
 
@@ -40,8 +40,11 @@ def corrector(world: World, scope: Scope = ANN) -> Corrector:
 
 
 def assert_gone(memory: MemoryOS, page: str, word: str) -> None:
-    for search in ({"query": "🍵"}, {"query": word}, {"query": word, "strategy": "bm25"}):
-        assert page not in [hit.id for hit in memory.search(**search, pages=100, archive=True).hits]
+    for strategy in Strategy:
+        for query in ("🍵", word):
+            found = memory.search(query, strategy=strategy, pages=100, archive=True)
+            assert page not in [hit.id for hit in found.hits]
+            assert page not in [turn.cube.id for turn in found.turns]
     assert page not in [left.id for left in memory.pages()]
     for view in memory.segments(archive=True):
         assert page not in view.page_ids
@@ -241,7 +244,7 @@ def test_an_updated_page_is_found_by_its_new_words_only(world: World):
         assert [hit.id for hit in memory.search(word, strategy="bm25").hits] == [pages[2]]
     assert memory.search("Quetzalcoatl", strategy="bm25").hits == ()
     assert memory.search("🐈").hits[0].id == pages[2]
-    assert memory.search("🐈").hits[0].score == pytest.approx(1)
+    assert memory.search("🐈", strategy="dense").hits[0].score == pytest.approx(1)
 
 
 def test_the_segment_follows_an_updated_page(world: World):

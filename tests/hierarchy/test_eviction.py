@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from memoryos import MemoryOS, Role, Tier, Turn
+import pytest
+
+from memoryos import MemoryOS, Role, Strategy, Tier, Turn
 
 from .world import ANN, AXES, START, World
 
@@ -74,17 +76,31 @@ def test_a_segment_that_awaits_extraction_stays(world: World):
     assert sorted(archived(memory)) == ["bike", "tea"]
 
 
-def test_archived_pages_are_found_on_request_only(world: World):
+def an_archived_page(world: World) -> tuple[MemoryOS, str]:
     memory = world.open(short_term_capacity=1, mid_term_capacity=1)
     page = memory.add("🍵 茶壶 teapot")
     memory.add("🚲 bike")
     memory.add("🌙 moon")
-    for query, strategy in (("🍵", "two_stage"), ("teapot", "bm25"), ("茶壶", "bm25")):
-        search = {"query": query, "strategy": strategy}
-        assert page not in [hit.id for hit in memory.search(**search).hits]
-        hit = next(hit for hit in memory.search(**search, archive=True).hits if hit.id == page)
-        assert hit.cube.tier is Tier.ARCHIVE
-        assert hit.segment
+    return memory, page
+
+
+@pytest.mark.parametrize("query", ["🍵 teapot", "茶壶"])
+@pytest.mark.parametrize("strategy", Strategy)
+def test_archived_pages_are_found_or_left_out_as_asked(world: World, strategy, query):
+    memory, page = an_archived_page(world)
+    search = {"query": query, "strategy": strategy}
+    assert page not in [hit.id for hit in memory.search(**search, archive=False).hits]
+    hit = next(hit for hit in memory.search(**search, archive=True).hits if hit.id == page)
+    assert hit.cube.tier is Tier.ARCHIVE
+    assert hit.segment
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_archive_is_searched_except_as_the_paper_does(world: World, strategy):
+    memory, page = an_archived_page(world)
+    found = [hit.id for hit in memory.search("🍵 teapot", strategy=strategy).hits]
+    assert (page in found) is (strategy is not Strategy.TWO_STAGE)
+    assert (page in memory.context("🍵 teapot", strategy=strategy).ids) is (strategy is not Strategy.TWO_STAGE)
 
 
 def test_nothing_is_lost(world: World):

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from memoryos import Kind, Tier
+from memoryos import Kind, Strategy, Tier
 from memoryos.infrastructure.vault.contract import LinkKind
 
 from .world import World
@@ -41,10 +41,8 @@ class Memory(RuleBasedStateMachine):
         if was_full:
             self.spared = len({job.id for job in self.memory.jobs()} - jobs)
 
-    @rule(
-        topic=st.sampled_from("🍵🚲🌙🍞🚂"), archive=st.booleans(), strategy=st.sampled_from(["two_stage", "bm25"])
-    )
-    def search(self, topic: str, archive: bool, strategy: str) -> None:
+    @rule(topic=st.sampled_from("🍵🚲🌙🍞🚂"), archive=st.booleans(), strategy=st.sampled_from(Strategy))
+    def search(self, topic: str, archive: bool, strategy: Strategy) -> None:
         hits = self.memory.search(f"{topic} milk", archive=archive, strategy=strategy).hits
         found = [hit.id for hit in hits]
         assert len(set(found)) == len(found)

@@ -1,10 +1,10 @@
-"""Two-stage search: top segments, then their top pages, STM whole."""
+"""Two-stage search: top segments, then their top pages, STM whole; and what every strategy returns beside pages."""
 
 from __future__ import annotations
 
 import pytest
 
-from memoryos import MemoryOS, Role, Tier, Turn
+from memoryos import Hit, MemoryOS, Recall, Role, Tier, Turn
 
 from .world import AXES, World
 
@@ -19,36 +19,40 @@ def filled(world: World, **settings) -> MemoryOS:
     return memory
 
 
-def mtm(recall) -> list:
+def two_stage(memory: MemoryOS, query: str, **options) -> Recall:
+    return memory.search(query, strategy="two_stage", **options)
+
+
+def mtm(recall: Recall) -> list[Hit]:
     return [hit for hit in recall.hits if hit.cube.tier is not Tier.STM]
 
 
 def test_at_most_five_segments_and_ten_pages(world: World):
     memory = filled(world)
-    found = mtm(memory.search(AXES[:8]))
+    found = mtm(two_stage(memory, AXES[:8]))
     assert len(found) == 10
-    assert len({hit.segment for hit in mtm(memory.search(AXES[:8], pages=100))}) == 5
-    assert len(mtm(memory.search(AXES[:8], pages=100))) == 20
-    assert len(mtm(memory.search(AXES[:8], pages=3))) == 3
+    assert len({hit.segment for hit in mtm(two_stage(memory, AXES[:8], pages=100))}) == 5
+    assert len(mtm(two_stage(memory, AXES[:8], pages=100))) == 20
+    assert len(mtm(two_stage(memory, AXES[:8], pages=3))) == 3
 
 
 def test_the_limits_are_settings(world: World):
     memory = filled(world, recall_segments=2, recall_pages=5)
-    found = mtm(memory.search(AXES[:8]))
+    found = mtm(two_stage(memory, AXES[:8]))
     assert len(found) == 5
     assert len({hit.segment for hit in found}) == 2
 
 
 def test_stm_comes_whole_and_in_order(world: World):
     memory = filled(world)
-    recent = memory.search("🍵").recent
+    recent = two_stage(memory, "🍵").recent
     assert [hit.text for hit in recent] == ["user: 📐 last but one", "user: 📐 last"]
-    assert {hit.id for hit in recent} <= {hit.id for hit in memory.search("🍵", pages=1).hits}
+    assert {hit.id for hit in recent} <= {hit.id for hit in two_stage(memory, "🍵", pages=1).hits}
 
 
 def test_hits_are_best_first_and_distinct(world: World):
     memory = filled(world)
-    hits = memory.search("🍵🍵🚲").hits
+    hits = two_stage(memory, "🍵🍵🚲").hits
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert len({hit.id for hit in hits}) == len(hits)
     assert [("🍵" in hit.text) for hit in hits[:4]] == [True] * 4
@@ -56,12 +60,12 @@ def test_hits_are_best_first_and_distinct(world: World):
 
 def test_segments_are_chosen_by_words_as_well(world: World):
     memory = filled(world, recall_segments=1)
-    assert "🌙" in mtm(memory.search("🍵🍵🍵🍵🌙🌙🌙 topic2"))[0].text  # 0.6 + Jaccard against 0.8
+    assert "🌙" in mtm(two_stage(memory, "🍵🍵🍵🍵🌙🌙🌙 topic2"))[0].text  # 0.6 + Jaccard against 0.8
 
 
 def test_a_hit_explains_its_score(world: World):
     memory = filled(world)
-    hit = mtm(memory.search("🍵🍵🍵🚲🚲🚲🚲 topic1", pages=1))[0]
+    hit = mtm(two_stage(memory, "🍵🍵🍵🚲🚲🚲🚲 topic1", pages=1))[0]
     assert hit.parts["cosine"] == pytest.approx(0.8)
     assert hit.score == hit.parts["cosine"]
     assert hit.parts["segment_cosine"] == pytest.approx(0.8)
@@ -73,13 +77,13 @@ def test_a_hit_explains_its_score(world: World):
 
 def test_source_ids_are_kept(world: World):
     memory = filled(world)
-    found = mtm(memory.search("🚲", pages=4))
+    found = mtm(two_stage(memory, "🚲", pages=4))
     assert sorted(source for hit in found for source in hit.source_ids) == ["D4", "D5", "D6", "D7"]
 
 
 def test_the_same_search_gives_the_same_answer(world: World):
     memory = filled(world)
-    assert memory.search("🍵🚲") == memory.search("🍵🚲")
+    assert two_stage(memory, "🍵🚲") == two_stage(memory, "🍵🚲")
 
 
 def test_search_in_an_empty_memory_finds_nothing(world: World):

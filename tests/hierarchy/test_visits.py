@@ -84,7 +84,7 @@ def test_many_visits_are_written_without_waiting(world: World):
     for number in range(FLUSH_AT + 5):
         memory.add(f"🍵 {number}")
     before = len(memory.events())
-    memory.search("🍵")
+    memory.search("🍵", pages=FLUSH_AT + 5)
     memory.wait()
     assert len(memory.events()) == before + FLUSH_AT + 5
 

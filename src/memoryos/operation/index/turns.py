@@ -101,8 +101,8 @@ class TurnIndex:
 
     @property
     def speaker_names(self) -> dict[str, int]:
-        """The speakers by name."""
-        return self._speaker_ids
+        """The speakers of living rows by name."""
+        return self.derived("speakers", self._living_speakers)
 
     @property
     def order(self) -> Ints:
@@ -230,6 +230,10 @@ class TurnIndex:
 
     def _speaker(self, name: str | None) -> int:
         return NOBODY if name is None else self._speaker_ids.setdefault(name, len(self._speaker_ids))
+
+    def _living_speakers(self) -> dict[str, int]:
+        heard = set(self.speakers[self.alive].tolist())
+        return {name: number for name, number in self._speaker_ids.items() if number in heard}
 
     def _neighbours(self) -> Around:
         rows = len(self)

@@ -1,0 +1,193 @@
+"""A store of schema 0001, with memory in it: it opens, migrates, and its pages are found at the first search."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, event
+
+from memoryos import MemoryOS, Role, Scope, Strategy, Tier, load_settings
+from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment, SemanticType, Turn, to_json
+from memoryos.errors import StorageError
+from memoryos.infrastructure.vault import migrations
+from memoryos.infrastructure.vault.contract import Operation
+from memoryos.models.hashing import Hashing
+
+ANN = Scope(user="ann", agent="default")
+BOB = Scope(user="bob", agent="default", tenant="acme")
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SAID = ["Where did I put the teapot?", "我在杭州养蜜蜂 🐝", "The zanzibarquux is under the mat.", "Bees like lavender."]
+TIERS = [Tier.ARCHIVE, Tier.MTM, Tier.MTM, Tier.STM]
+
+# As the program that knew schema 0001 stored them.
+CUBE = "INSERT INTO cubes VALUES (?, ?, ?, 'private', ?, ?, ?, NULL, ?, 'generated', NULL, ?, NULL, 1, ?)"
+VECTOR = "INSERT INTO vectors VALUES (?, ?, 0, ?)"
+EVENT = """
+    INSERT INTO events (tenant, user_id, agent_id, namespace, at, operation, kind, cube_id, version)
+    VALUES (?, ?, ?, 'private', ?, 'add', ?, ?, 1)
+"""
+MEMBER = "INSERT INTO links VALUES (?, ?, 'member_of', ?)"
+TEXT = "INSERT INTO texts VALUES (?, ?, ?)"
+TERMS = "INSERT INTO text_terms (rowid, terms) VALUES (?, ?)"
+
+
+def cube(name: str, scope: Scope, tier: Tier, payload: Page | Segment) -> MemCube:
+    described = Descriptive(
+        event_at=START,
+        recorded_at=START,
+        updated_at=START,
+        origin=Origin.USER_INPUT,
+        semantic_type=SemanticType.DIALOGUE,
+    )
+    behaviour = Behaviour(last_access=START)
+    return MemCube(id=name, scope=scope, tier=tier, payload=payload, descriptive=described, behaviour=behaviour)
+
+
+def page(number: int, scope: Scope) -> MemCube:
+    at = START + timedelta(minutes=number)
+    turns = (Turn(role=Role.USER, text=SAID[number], at=at), Turn(role=Role.ASSISTANT, text="I see.", at=at))
+    return cube(f"page-{number}", scope, TIERS[number], Page(turns=turns))
+
+
+def segment(scope: Scope) -> MemCube:
+    payload = Segment(summary="all", keywords=(("bees", 2),), pages=2, first_at=START, last_at=START)
+    return cube("segment", scope, Tier.MTM, payload)
+
+
+def insert(connection: sqlite3.Connection, made: MemCube, position: int) -> None:
+    scope, at = made.scope, int(START.timestamp()) * 10**6
+    owner = (scope.tenant, scope.user, scope.agent)
+    connection.execute(CUBE, (*owner, made.id, position, made.kind.value, made.tier.value, at, to_json(made)))
+    vector = np.asarray(Hashing().embed([made.text])[0], "<f4").tobytes()
+    connection.execute(VECTOR, (scope.tenant, made.id, vector))
+    connection.execute(EVENT, (*owner, at, made.kind.value, made.id))
+    if made.tier is Tier.MTM and isinstance(made.payload, Page):
+        connection.execute(MEMBER, (scope.tenant, made.id, "segment"))
+    if isinstance(made.payload, Page):
+        row = connection.execute("SELECT count(*) FROM texts").fetchone()[0] + 1
+        connection.execute(TEXT, (row, scope.tenant, made.id))
+        connection.execute(TERMS, (row, made.text.lower()))
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """A store of schema 0001 with four pages and a segment each of Ann and of Bob at Acme."""
+    found = tmp_path / "memory.db"
+    engine = create_engine(f"sqlite:///{found}")
+    event.listen(engine, "connect", lambda driver, _: setattr(driver, "isolation_level", None))
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    engine.dispose()
+    with closing(sqlite3.connect(found)) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("INSERT INTO meta VALUES ('embedder', ?)", (Hashing.name,))
+        for scope in (ANN, BOB):
+            made = [segment(scope), *(page(number, scope) for number in range(len(SAID)))]
+            for position, one in enumerate(made, 1):
+                insert(connection, one, position)
+        connection.commit()
+    return found
+
+
+def opened(path: Path) -> MemoryOS:
+    return MemoryOS.open(path, user="ann", settings=load_settings(embedder="hashing"), clock=lambda: START)
+
+
+def ask(path: Path, sql: str) -> list[tuple]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def results(memory: MemoryOS, query: str, strategy: Strategy = Strategy.HYBRID) -> list[tuple[str, float]]:
+    return [(hit.id, round(hit.score, 4)) for hit in memory.search(query, strategy=strategy, archive=True).hits]
+
+
+def test_it_migrates_when_it_is_opened_and_keeps_every_memory(path):
+    with opened(path) as memory:
+        assert [made.id for made in memory.pages()] == ["page-0", "page-1", "page-2", "page-3"]
+        assert [one.id for one in memory.pages(scope=BOB)] == ["page-0", "page-1", "page-2", "page-3"]
+        assert memory.get("page-1").payload.turns[0].text == SAID[1]
+        assert [view.page_ids for view in memory.segments()] == [("page-1", "page-2")]
+    assert ask(path, "SELECT version_num FROM alembic_version") == [(migrations.HEAD,)]
+    assert ask(path, "SELECT name FROM sqlite_schema WHERE name LIKE 'text%'") == []
+    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+    assert ask(path, "PRAGMA foreign_key_check") == []
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "bm25"])
+@pytest.mark.parametrize(("query", "number"), [("lavender", 3), ("杭州", 1), ("zanzibarquux", 2)])
+def test_its_pages_are_found_at_the_first_search(path, strategy, query, number):
+    with opened(path) as memory:
+        hit = memory.search(query, strategy=strategy).hits[0]
+        assert hit.id == f"page-{number}"
+        assert memory.search(query, strategy=strategy, scope=BOB).hits[0].cube.scope == BOB
+
+
+def test_its_archive_is_found_on_request(path):
+    with opened(path) as memory:
+        for strategy in ("hybrid", "bm25"):
+            assert "page-0" not in [hit.id for hit in memory.search("teapot", strategy=strategy, archive=False).hits]
+            assert memory.search("teapot", strategy=strategy, archive=True).hits[0].id == "page-0"
+
+
+def test_each_turn_is_indexed_once_and_only_where_somebody_searches(path):
+    with opened(path) as memory:
+        assert ask(path, "SELECT count(*) FROM passages") == [(0,)]
+        first = results(memory, "bees")
+        assert ask(path, "SELECT tenant, count(*) FROM passages GROUP BY tenant") == [("default", 2 * len(SAID))]
+        written = memory.events()
+        assert [one.cube_id for one in written if one.operation is Operation.REFRESH] == [
+            f"page-{number}" for number in range(len(SAID))
+        ]
+        assert results(memory, "bees") == first
+        assert memory.events() == written
+    with opened(path) as memory:
+        assert results(memory, "bees") == first
+
+
+def test_a_page_that_is_corrected_before_the_first_search_keeps_its_place_in_the_talk(path):
+    with opened(path) as memory:
+        memory.update("page-2", "The zanzibarquux is in the drawer.")
+        answers = [results(memory, said, strategy) for said in SAID for strategy in Strategy]
+    with opened(path) as memory:
+        assert [results(memory, said, strategy) for said in SAID for strategy in Strategy] == answers
+
+
+def test_a_page_that_is_deleted_before_the_first_search_is_not_found(path):
+    with opened(path) as memory:
+        memory.delete("page-2")
+        assert "page-2" not in [page for page, _ in results(memory, "zanzibarquux")]
+        assert results(memory, "zanzibarquux", Strategy.BM25) == []
+
+
+def test_it_can_be_added_to_before_the_first_search(path):
+    with opened(path) as memory:
+        new = memory.add("Lavender honey is the best.")
+        found = [hit.id for hit in memory.search("lavender", strategy="bm25").hits]
+        assert sorted(found) == sorted([new, "page-3"])
+
+
+def test_a_migration_that_fails_leaves_the_old_store_as_it_was(path):
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE passages (in_the_way)")
+        connection.commit()
+    with pytest.raises(StorageError, match="passages"):
+        opened(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
+        assert connection.execute("SELECT count(*) FROM texts").fetchall() == [(2 * len(SAID),)]
+        connection.execute("DROP TABLE passages")
+        connection.commit()
+    with opened(path) as memory:
+        assert memory.search("lavender").hits[0].id == "page-3"

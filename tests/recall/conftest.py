@@ -1,0 +1,98 @@
+"""A talk of some weeks in a store, and memories that open it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memoryos import MemoryOS, Role, Scope, Turn, load_settings
+
+ANN = Scope(user="ann", agent="default")
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+SETTINGS = {"embedder": "hashing", "short_term_capacity": 5, "mid_term_capacity": 3, "heat_threshold": 1000}
+TURNS = 60
+
+WORDS = """
+    rome museum bees honey garden running race mountain hotel piano lesson violin concert sister birthday cake oven
+    accountant tax letter teapot kettle winter snow skiing bicycle repair shop doctor knee marathon book library
+    蜜蜂 花园 杭州 北京 天气 音乐会
+""".split()
+QUESTIONS = [
+    "When did Ann visit the museum in Rome?",
+    "What does Bob say about his bees?",
+    "蜜蜂在花园里吗？",
+    "running races in the mountains",
+    "Which instruments does she play?",
+    "xyzzy",
+]
+
+Open = Callable[..., MemoryOS]
+Found = list[tuple[str, int, float]]
+
+
+def dialogue(turns: int, seed: int = 1, start: datetime = NOW - timedelta(days=60)) -> list[Turn]:
+    """Ann and Bob in turn, some minutes apart, with a long silence now and then."""
+    chance, at, said = random.Random(seed), start, []
+    for number in range(turns):
+        at += timedelta(minutes=chance.choice([1, 2, 3, 3000]))
+        words = chance.choices(WORDS, k=chance.randint(2, 9))
+        end = chance.choice([".", ".", "?", " yesterday.", "!"])
+        role, speaker = (Role.USER, "Ann") if number % 2 == 0 else (Role.ASSISTANT, "Bob")
+        said.append(Turn(role=role, text=" ".join(words) + end, speaker=speaker, at=at))
+    return said
+
+
+def results(memory: MemoryOS, question: str, **options) -> Found:
+    """The turns found, with their scores."""
+    found = memory.search(question, **({"pages": 15} | options)).turns
+    return [(turn.cube.id, turn.index, turn.score) for turn in found]
+
+
+def answers(memory: MemoryOS, **options) -> list[Found]:
+    """The results of every question."""
+    return [results(memory, question, **options) for question in QUESTIONS]
+
+
+def assert_same(left: Sequence[Found], right: Sequence[Found]) -> None:
+    """The same turns in the same order, with the same scores."""
+    for one, other in zip(left, right, strict=True):
+        assert [found[:2] for found in one] == [found[:2] for found in other]
+        assert [found[2] for found in one] == pytest.approx([found[2] for found in other], abs=1e-5)
+
+
+@pytest.fixture
+def open_memory(tmp_path) -> Iterator[Open]:
+    """open_memory(path, ...): a memory on the file; the other arguments are settings."""
+    opened = []
+
+    def one(path: Path | None = None, *, scope: Scope = ANN, **settings) -> MemoryOS:
+        ids = {"user": scope.user, "agent": scope.agent, "tenant": scope.tenant, "session": scope.session}
+        knobs = load_settings(**(SETTINGS | settings))
+        memory = MemoryOS.open(path or tmp_path / "memory.db", **ids, settings=knobs, clock=lambda: NOW)
+        opened.append(memory)
+        return memory
+
+    yield one
+    for memory in opened:
+        memory.close()
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory) -> Path:
+    """A store with the dialogue in all three tiers."""
+    path = tmp_path_factory.mktemp("talk") / "memory.db"
+    with MemoryOS.open(path, user="ann", settings=load_settings(**SETTINGS), clock=lambda: NOW) as memory:
+        memory.add_many(dialogue(TURNS))
+        memory.add_fact("Ann keeps bees")
+    return path
+
+
+@pytest.fixture
+def path(template, tmp_path) -> Path:
+    """A copy of that store, to be changed."""
+    return Path(shutil.copyfile(template, tmp_path / "talk.db"))

@@ -1,0 +1,119 @@
+"""What a turn index says, by turn instead of by row number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memoryos.cube import Tier
+from memoryos.infrastructure.vault.contract import StoredPassage
+from memoryos.operation.index.turns import NOBODY, TurnIndex
+
+Place = tuple[str, int]  # page, index of the turn
+
+
+@dataclass(frozen=True)
+class Said:
+    """A turn to index."""
+
+    words: tuple[str, ...]
+    said_at: int = 0  # microseconds
+    speaker: str | None = None
+    marks: int = 0
+    vector: tuple[float, float] = (1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A page to index."""
+
+    name: str
+    position: int
+    turns: tuple[Said, ...]
+    session: str | None = None
+    tier: Tier = Tier.STM
+
+    def passages(self) -> list[StoredPassage]:
+        """As the store gives them."""
+        return [
+            StoredPassage(
+                page=self.name,
+                position=self.position,
+                part=part,
+                tier=self.tier.value,
+                session=self.session,
+                said_at=turn.said_at,
+                speaker=turn.speaker,
+                marks=turn.marks,
+                words=" ".join(turn.words),
+                vector=np.array(turn.vector, "<f2").tobytes(),
+            )
+            for part, turn in enumerate(self.turns, 1)
+        ]
+
+
+def indexed(sheets: Iterable[Sheet], dim: int = 2) -> TurnIndex:
+    """An index of these pages, made at once."""
+    index = TurnIndex(dim)
+    index.put([passage for sheet in sheets for passage in sheet.passages()])
+    return index
+
+
+def talk(*texts: str, **fields: Any) -> list[Sheet]:
+    """One page for each text, of one turn, a minute after the one before; the words are taken as they are."""
+    return [
+        Sheet(f"page{number}", number, (Said(tuple(text.split()), number * 60 * 10**6),), **fields)
+        for number, text in enumerate(texts, 1)
+    ]
+
+
+def places(index: TurnIndex, rows: Iterable[Any] | None = None) -> list[Place]:
+    """The places of these rows (of all that are alive, when none are given), in the order of the talk."""
+    chosen = np.flatnonzero(index.alive) if rows is None else rows
+    return [index.place(int(row)) for row in sorted(chosen, key=lambda row: index.order[int(row)])]
+
+
+def by_place(index: TurnIndex, values: Sequence[Any]) -> dict[Place, Any]:
+    """A value for each living turn."""
+    return {index.place(int(row)): values[int(row)] for row in np.flatnonzero(index.alive)}
+
+
+def occurrences(index: TurnIndex, word: str) -> dict[Place, int]:
+    """How often the word occurs in each living turn that has it."""
+    term = index.postings.number(word)
+    if term is None:
+        return {}
+    rows, counts = index.postings.of(term)
+    assert list(rows) == sorted(set(rows.tolist())), "each row once, in order"
+    found = {int(row): int(count) for row, count in zip(rows, counts, strict=True)}
+    return {index.place(row): count for row, count in found.items() if index.alive[row]}
+
+
+def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
+    """Everything the index says of the turns that are alive."""
+    names = {number: name for name, number in index.speaker_names.items()} | {NOBODY: None}
+    neighbours = {
+        side: {
+            place: None if other == len(index) else index.place(int(other))
+            for place, other in by_place(index, getattr(index.around, side)).items()
+        }
+        for side in ("before", "after")
+    }
+    return {
+        **neighbours,
+        "places": places(index),
+        "positions": by_place(index, index.pages),
+        "lengths": by_place(index, index.lengths),
+        "said_at": by_place(index, index.said_at),
+        "marks": by_place(index, index.marks),
+        "speakers": {place: names[int(number)] for place, number in by_place(index, index.speakers).items()},
+        "vectors": {
+            place: index.vectors.rows([row])[0].tolist() for place, row in by_place(index, range(len(index))).items()
+        },
+        "tiers": {tier: places(index, np.flatnonzero(index.in_tiers([tier]))) for tier in Tier},
+        "rows_of": {page: places(index, index.rows_of(page)) for page, _ in places(index)},
+        "words": {word: occurrences(index, word) for word in words},
+    }

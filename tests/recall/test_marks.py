@@ -1,0 +1,164 @@
+"""What a turn gives away without a question at hand, and the passage that is made of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from memoryos.cube import Attachment, Page, Role, Turn
+from memoryos.infrastructure.vault.contract import Mark
+from memoryos.language.calendar import spoken
+from memoryos.language.marks import asks, ends_asking, mentions_time
+from memoryos.operation.passages import page_entries, turns_of
+
+
+@pytest.mark.parametrize(
+    ("text", "contains", "ends"),
+    [
+        ("Where is the teapot?", True, True),
+        ("Where is it? I need it.", True, False),
+        ("It is here.", False, False),
+        ("Really?!", True, False),
+        ('She asked: "Why?"', True, True),
+        ("(is it?) ", True, True),
+        ("*What?*", True, True),
+        ("茶壶在哪里？", True, True),
+        ("茶壶在哪里？我要用。", True, False),
+        ("她问：“为什么？”", True, True),
+        ("（是吗？）", True, True),
+        ("茶壶在这里。", False, False),
+        ("أين الإبريق؟", True, True),
+        ("", False, False),
+        ("🤔", False, False),
+        ("?", True, True),
+    ],
+)
+def test_questions(text, contains, ends):
+    assert asks(text) is contains
+    assert ends_asking(text) is ends
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We met yesterday.",
+        "LAST week",
+        "I go on Friday",
+        "since May 2023",
+        "in 1999",
+        "two weeks ago",
+        "我们昨天见面了",
+        "上周末我去了北京",
+        "去年的音乐会",
+        "三天前",
+        "2023年的春天",
+        "5月8号",
+        "星期五",
+    ],
+)
+def test_a_time_is_mentioned(text):
+    assert mentions_time(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Hello there", "I like tea", "a blast", "lasting", "number 12345", "Fridays", "我喜欢茶", "天气很好"],
+)
+def test_no_time_is_mentioned(text):
+    assert not mentions_time(text)
+
+
+def test_a_date_is_spoken_as_people_write_it_in_any_locale():
+    assert spoken(datetime(2023, 5, 8, tzinfo=UTC)) == "8 May 2023"
+    assert spoken(datetime(2024, 12, 31, tzinfo=UTC)) == "31 December 2024"
+
+
+def passages(cube, hashing, *turns):
+    (entry,) = page_entries([cube(Page(turns=turns))], hashing)
+    return entry.passages
+
+
+AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("I like tea.", Mark(0)),
+        ("Do you like tea?", Mark.ASKS | Mark.ENDS_ASKING),
+        ("Do you like tea? I do.", Mark.ASKS),
+        ("We met yesterday.", Mark.TIMED),
+        ("Did we meet yesterday?", Mark.ASKS | Mark.ENDS_ASKING | Mark.TIMED),
+        ("我们昨天见面了吗？", Mark.ASKS | Mark.ENDS_ASKING | Mark.TIMED),
+    ],
+)
+def test_a_passage_carries_the_marks_of_its_turn(cube, hashing, text, marks):
+    (passage,) = passages(cube, hashing, Turn(role=Role.USER, text=text, at=AT))
+    assert passage.marks == marks
+
+
+def test_a_passage_is_found_by_what_was_said_by_whom_and_when(cube, hashing):
+    turn = Turn(role=Role.USER, text="The bees and the bees", speaker="Ann Lee", at=AT)
+    (passage,) = passages(cube, hashing, turn)
+    assert Counter(passage.words) >= Counter(["ann", "lee", "bees", "bees", "8", "2023"])
+    assert not {"the", "and"} & set(passage.words)
+    assert (passage.speaker, passage.said_at) == ("Ann Lee", AT)
+
+
+def test_its_vector_stands_for_the_words_alone(cube, hashing):
+    said = [Turn(role=Role.USER, text="the bees", speaker=name, at=AT) for name in ("Ann", "Bob")]
+    for passage in passages(cube, hashing, *said):
+        assert np.array_equal(passage.vector, hashing.embed(["the bees"])[0])
+
+
+def test_a_caption_belongs_to_what_was_said(cube, hashing):
+    photo = Attachment(caption="a zanzibarquux in 1999")
+    (passage,) = passages(cube, hashing, Turn(role=Role.USER, text="Nice?", at=AT, attachments=(photo,)))
+    assert "zanzibarquux" in passage.words
+    assert passage.marks == Mark.ASKS | Mark.ENDS_ASKING | Mark.TIMED
+
+
+def test_a_turn_without_a_time_has_that_of_its_page(cube, hashing, clock):
+    (passage,) = passages(cube, hashing, Turn(role=Role.USER, text="the bees"))
+    assert passage.said_at == clock()
+
+
+def test_chinese_is_found_by_its_words_and_characters(cube, hashing):
+    (passage,) = passages(cube, hashing, Turn(role=Role.USER, text="蜜蜂在杭州", at=AT))
+    assert {"杭州", "蜜蜂", "蜜", "蜂"} <= set(passage.words)
+    assert "在" not in passage.words
+
+
+def test_a_page_has_the_mean_direction_of_its_turns_and_one_passage_for_each(cube, hashing):
+    texts = ["the bees", "a red teapot", "蜜蜂"]
+    made = cube(Page(turns=tuple(Turn(role=Role.USER, text=text, at=AT) for text in texts)))
+    (entry,) = page_entries([made], hashing)
+    mean = hashing.embed(texts).mean(axis=0)
+    assert np.allclose(entry.vector, mean / np.linalg.norm(mean), atol=1e-6)
+    assert len(entry.passages) == len(turns_of(made)) == 3
+
+
+def test_vectors_that_cancel_each_other_still_give_a_direction(cube):
+    class Opposites:
+        name, dim = "opposites", 2
+
+        def embed(self, texts):
+            return np.array([(1.0, 0.0) if text == "yes" else (-1.0, 0.0) for text in texts], np.float32)
+
+    turns = tuple(Turn(role=Role.USER, text=text, at=AT) for text in ("yes", "no"))
+    (entry,) = page_entries([cube(Page(turns=turns))], Opposites())
+    assert entry.vector.tolist() == [1.0, 0.0]
+
+
+def test_many_pages_at_once_are_each_as_they_are_alone(page, hashing):
+    pages = [page(text) for text in ("bees", "red teapot", "蜜蜂", "bees")]
+    together = page_entries(pages, hashing)
+    for one, made in zip(pages, together, strict=True):
+        (alone,) = page_entries([one], hashing)
+        assert made.cube == one
+        assert np.array_equal(made.vector, alone.vector)
+        assert [passage.words for passage in made.passages] == [passage.words for passage in alone.passages]
+    assert page_entries([], hashing) == []

@@ -1,0 +1,300 @@
+"""Laws of ranking, whatever is stored and asked."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import fields, replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from memoryos import Role, Scope, Strategy, Tier, Turn
+from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
+
+from .conftest import NOW, QUESTIONS, TURNS, answers, assert_same, dialogue, results
+
+RANKED = [strategy for strategy in Strategy if strategy is not Strategy.TWO_STAGE]
+EVERYTHING = {"pages": TURNS, "archive": True}
+OTHERS = [
+    Scope(user="bob", agent="default"),
+    Scope(user="ann", agent="default", tenant="acme"),
+    Scope(user="ann", agent="coder"),
+    Scope(user="ann", agent="default", namespace=("shared",)),
+]
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_same_question_gives_the_same_answer(path, open_memory, strategy):
+    memory = open_memory(path)
+    first = answers(memory, strategy=strategy)
+    assert any(first)
+    assert answers(memory, strategy=strategy) == first
+    memory.close()
+    assert_same(answers(open_memory(path), strategy=strategy), first)
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_what_others_store_changes_nothing(path, open_memory, strategy):
+    memory = open_memory(path)
+    before = answers(memory, strategy=strategy)
+    for number, scope in enumerate(OTHERS):
+        memory.add_many(dialogue(40, seed=number + 2), scope=scope)
+        memory.search(QUESTIONS[0], strategy=strategy, scope=scope)
+    assert answers(memory, strategy=strategy) == before
+    memory.close()
+    assert_same(answers(open_memory(path), strategy=strategy), before)
+
+
+@pytest.mark.parametrize("strategy", RANKED)
+def test_as_many_pages_as_asked_for_while_there_are_that_many(path, open_memory, strategy):
+    memory = open_memory(path)
+    for question in QUESTIONS:
+        everything = memory.search(question, strategy=strategy, **EVERYTHING).hits
+        assert strategy is Strategy.BM25 or len(everything) == TURNS // 2
+        for pages in (1, 2, 5, 17, TURNS // 2, TURNS):
+            found = memory.search(question, strategy=strategy, pages=pages, archive=True)
+            assert len(found.hits) == min(pages, len(everything))
+            assert {turn.cube.id for turn in found.turns} == {hit.id for hit in found.hits}
+
+
+@pytest.mark.parametrize("strategy", RANKED)
+def test_fewer_pages_are_the_first_of_more(path, open_memory, strategy):
+    memory = open_memory(path)
+    for question in QUESTIONS:
+        whole = memory.search(question, strategy=strategy, **EVERYTHING)
+        for pages in (1, 5, 10, 30):
+            found = memory.search(question, strategy=strategy, pages=pages, archive=True)
+            assert found.hits == whole.hits[: len(found.hits)]
+            assert found.turns == whole.turns[: len(found.turns)]
+
+
+@pytest.mark.parametrize("strategy", RANKED)
+def test_turns_come_best_first_and_each_once_and_pages_as_their_best_turn(path, open_memory, strategy):
+    memory = open_memory(path)
+    for question in QUESTIONS:
+        found = memory.search(question, strategy=strategy, **EVERYTHING)
+        scores = np.array([turn.score for turn in found.turns])
+        assert (np.diff(scores) < 2e-5).all()
+        assert [turn.score for turn in found.turns] == [sum(turn.parts.values()) for turn in found.turns]
+        assert len({(turn.cube.id, turn.index) for turn in found.turns}) == len(found.turns)
+        best = {}
+        for turn in found.turns:
+            best.setdefault(turn.cube.id, turn.score)
+        assert [(hit.id, hit.score) for hit in found.hits] == list(best.items())
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_archived_pages_are_found_with_archive_only(path, open_memory, strategy):
+    memory = open_memory(path, recall_segments=TURNS)
+    archived = {page.id for page in memory.pages(tier=Tier.ARCHIVE)}
+    assert 0 < len(archived) < TURNS // 2
+    for question in QUESTIONS[:4]:
+        without = {page for page, *_ in results(memory, question, strategy=strategy, pages=TURNS, archive=False)}
+        found = {page for page, *_ in results(memory, question, strategy=strategy, **EVERYTHING)}
+        assert without
+        assert not without & archived
+        assert found & archived
+        assert without <= found
+
+
+def test_whether_the_archive_is_searched_changes_no_score(path, open_memory):
+    memory = open_memory(path)
+    for question in QUESTIONS:
+        whole = {(page, turn): score for page, turn, score in results(memory, question, **EVERYTHING)}
+        for page, turn, score in results(memory, question, pages=TURNS, archive=False):
+            assert whole[page, turn] == score
+
+
+def test_of_equal_turns_the_later_one_comes_first(open_memory):
+    memory = open_memory()
+    ids = [memory.add("a red teapot", at=NOW) for _ in range(12)]
+    for strategy in (Strategy.DENSE, Strategy.BM25, Strategy.LINEAR):
+        assert [page for page, *_ in results(memory, "teapot", strategy=strategy, pages=7)] == ids[:-8:-1]
+
+
+@given(arrays.arrays(np.float32, (3, 6), elements=st.floats(-2, 2, width=32)), st.data())
+def test_a_turn_whose_part_is_raised_does_not_fall(values, data):
+    part, row = data.draw(st.integers(0, 2)), data.draw(st.integers(0, 5))
+    raised = values.copy()
+    raised[part, row] += np.float32(data.draw(st.floats(0, 2, width=32)))
+    before, after = (Scores.of(a=one[0], b=one[1], c=one[2]).total for one in (values, raised))
+    assert after[row] >= before[row]
+    others = np.arange(6) != row
+    assert np.array_equal(after[others], before[others])
+
+
+PARTS = ["words", "meaning", "speaker", "asks", "answers", "timed", "opens"]
+
+
+def test_each_number_among_the_weights_is_a_part():
+    assert [field.name for field in fields(DEFAULT_WEIGHTS) if field.name not in ("context", "kin")] == PARTS
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("more", [0.1, 3.0])
+def test_a_turn_that_has_most_of_a_part_does_not_fall_when_it_counts_more(path, open_memory, part, more):
+    memory = open_memory(path)
+    weight = getattr(DEFAULT_WEIGHTS, part)
+    raised = replace(DEFAULT_WEIGHTS, **{part: weight + more})
+    for question in QUESTIONS[:4]:
+        turns = memory.search(question, **EVERYTHING).turns
+        held = {(turn.cube.id, turn.index): turn.parts.get(part, 0) / weight for turn in turns}
+        after = [found[:2] for found in results(memory, question, weights=raised, **EVERYTHING)]
+        for rank, place in enumerate(held):
+            if held[place] == max(held.values()):
+                assert after.index(place) <= rank
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_that_counts_nothing_is_no_part(path, open_memory, part):
+    memory = open_memory(path)
+    for question in QUESTIONS:
+        turns = memory.search(question, weights=replace(DEFAULT_WEIGHTS, **{part: 0.0})).turns
+        assert not any(turn.parts.get(part) for turn in turns)
+
+
+# What the parts say
+
+
+def parts(memory, question):
+    """By what was said."""
+    return {turn.turn.text: turn.parts for turn in memory.search(question, **EVERYTHING).turns}
+
+
+def exchange(memory, *said, minutes=0):
+    """Ann and Bob in turn, all in the same minute."""
+    roles, names = (Role.USER, Role.ASSISTANT), ("Ann Lee", "Bob")
+    memory.add_many(
+        [
+            Turn(role=roles[index % 2], text=text, speaker=names[index % 2], at=NOW.replace(hour=1, minute=minutes))
+            for index, text in enumerate(said)
+        ]
+    )
+
+
+def test_an_answer_gains_and_who_asks_loses(open_memory):
+    memory = open_memory()
+    exchange(memory, "Where is the teapot?", "It is in the oven.", "Why is it there? Odd.", "No idea")
+    found = parts(memory, "teapot")
+    assert found["Where is the teapot?"]["asks"] == pytest.approx(DEFAULT_WEIGHTS.asks)
+    assert found["It is in the oven."]["answers"] == pytest.approx(DEFAULT_WEIGHTS.answers)
+    assert found["Why is it there? Odd."]["asks"] == 0, "its last sentence is no question"
+    assert found["No idea"]["answers"] == pytest.approx(DEFAULT_WEIGHTS.answers), "but it contains one"
+
+
+def test_the_first_turn_of_a_sitting_and_one_that_says_when_gain(open_memory):
+    memory = open_memory()
+    exchange(memory, "We baked a cake yesterday.", "Nice", "Indeed", "Yes")
+    found = parts(memory, "cake")
+    assert found["We baked a cake yesterday."]["opens"] == pytest.approx(DEFAULT_WEIGHTS.opens)
+    assert found["We baked a cake yesterday."]["timed"] == pytest.approx(DEFAULT_WEIGHTS.timed)
+    assert [found["Nice"][part] for part in ("opens", "timed")] == [0, 0]
+
+
+def test_who_is_named_gains_and_who_is_not_loses(open_memory):
+    memory = open_memory()
+    exchange(memory, "I like cake", "I prefer honey")
+    memory.add("and bees", at=NOW)
+    found = parts(memory, "What does Lee like?")
+    weight = pytest.approx(DEFAULT_WEIGHTS.speaker)
+    assert found["I like cake"]["speaker"] == weight
+    assert -found["I prefer honey"]["speaker"] == weight
+    assert found["and bees"]["speaker"] == 0
+    for question in ("What do Ann and Bob like?", "What do they like?"):
+        assert not any("speaker" in found for found in parts(memory, question).values())
+
+
+def test_a_question_is_matched_by_its_topic_not_by_names(open_memory):
+    memory = open_memory()
+    exchange(memory, "Bob and Ann Lee: Bob, Bob!", "I prefer honey")
+    found = parts(memory, "Does Bob like honey?")
+    assert found["I prefer honey"]["words"] > found["Bob and Ann Lee: Bob, Bob!"]["words"]
+
+
+def test_an_answer_is_found_by_the_words_around_it(open_memory):
+    memory = open_memory()
+    exchange(memory, "Where did you buy the teapot", "At the corner shop", "I see", "Yes", "Fine", "Hm")
+    assert parts(memory, "teapot")["At the corner shop"]["words"] > 0
+    alone = replace(DEFAULT_WEIGHTS, context=False)
+    turns = memory.search("teapot", weights=alone, **EVERYTHING).turns
+    assert [turn.turn.text for turn in turns if turn.parts.get("words")] == ["Where did you buy the teapot"]
+
+
+@pytest.mark.parametrize("kin", [True, False])
+def test_a_word_is_found_by_its_kin_unless_that_is_left_out(open_memory, kin):
+    memory = open_memory()
+    for hour, text in enumerate(("the oven is hot", "my violin is old", "nobody knows")):
+        memory.add(text, at=NOW - timedelta(hours=9 - 3 * hour))
+    turns = memory.search("Which instruments?", weights=replace(DEFAULT_WEIGHTS, kin=kin)).turns
+    assert [turn.turn.text for turn in turns if turn.parts.get("words")] == ["my violin is old"] * kin
+
+
+# What was deleted or corrected
+
+
+def changed(memory):
+    """Delete some pages of each tier and revise some."""
+    pages = [page.id for page in memory.pages()]
+    for page in pages[::4]:
+        memory.delete(page)
+    for page in pages[1::6]:
+        if page not in pages[::4]:
+            memory.update(page, "a violin lesson in Rome", role=Role.USER)
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_what_was_deleted_or_corrected_leaves_no_trace(path, open_memory, strategy):
+    memory = open_memory(path)
+    answers(memory, strategy=strategy)
+    changed(memory)
+    after = answers(memory, strategy=strategy)
+    assert_same(answers(open_memory(path), strategy=strategy), after)
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_turn_that_is_gone_has_no_part_in_the_scale(open_memory, strategy):
+    memory = open_memory()
+    pages = [memory.add(f"the red car number {number} in the garage", at=NOW) for number in range(5)]
+    memory.add("a cat in the garage", at=NOW)
+    results(memory, "red car garage", strategy=strategy)
+    memory.delete(pages[1])
+    after = results(memory, "red car garage", strategy=strategy)
+    assert_same([results(open_memory(), "red car garage", strategy=strategy)], [after])
+
+
+def test_a_speaker_of_whom_nothing_is_left_is_no_speaker(open_memory):
+    memory = open_memory()
+    gone, _ = memory.add_many([Turn(role=Role.USER, text="cake", speaker=name, at=NOW) for name in ("Bob", "Ann")])
+    results(memory, "Does Ann like cake?")
+    memory.delete(gone)
+    after = results(memory, "Does Ann like cake?")
+    assert_same([results(open_memory(), "Does Ann like cake?")], [after])
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_what_was_said_once_is_not_found_once_it_is_gone(open_memory, strategy):
+    memory = open_memory()
+    memory.add_many(dialogue(10))
+    page = memory.add("The plimpsofrag is under the mat.")
+    assert page in [found for found, *_ in results(memory, "plimpsofrag", strategy=strategy)]
+    memory.update(page, "It is nowhere.")
+    assert results(memory, "plimpsofrag", strategy="bm25") == []
+    memory.delete(page)
+    assert page not in [found for found, *_ in results(memory, "It is nowhere.", strategy=strategy, **EVERYTHING)]
+
+
+# Half an index
+
+
+def test_pages_without_passages_are_indexed_by_the_first_search(path, open_memory):
+    with open_memory(path) as memory:
+        expected = answers(memory)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM passages WHERE cube_id IN (SELECT id FROM cubes WHERE position % 3)")
+        connection.commit()
+    assert_same(answers(open_memory(path)), expected)

@@ -1,0 +1,243 @@
+"""TurnIndex and Postings: an index that grew, was corrected and shrank says what a fresh one says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoryos.cube import Tier
+from memoryos.language.words import stem
+from memoryos.operation.index import column, postings
+from memoryos.operation.index.postings import Postings
+from memoryos.operation.index.turns import SITTING_PAUSE, TurnIndex
+
+from .picture import Said, Sheet, indexed, occurrences, picture, places
+
+WORDS = ["run", "runs", "running", "tea", "bees", "bee", "8", "蜜蜂", "ああ", "🐝", "zanzibar"]
+MINUTE = 60 * 10**6
+PAUSE = SITTING_PAUSE // MINUTE
+
+turns = st.builds(
+    Said,
+    words=st.lists(st.sampled_from(WORDS), max_size=6).map(tuple),
+    speaker=st.sampled_from([None, "Ann", "Bob", "安娜"]),
+    marks=st.integers(0, 7),
+    vector=st.tuples(st.integers(-3, 3), st.integers(-3, 3)),
+)
+sessions = st.sampled_from([None, "monday", "tuesday"])
+gaps = st.sampled_from([0, 1, PAUSE - 1, PAUSE, PAUSE + 1, 10_000, -1, -PAUSE - 1])  # minutes
+picks = st.integers(0, 10**6)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.lists(st.tuples(st.lists(turns, min_size=1, max_size=3), sessions, gaps))),
+        st.tuples(st.just("revise"), st.tuples(picks, turns)),
+        st.tuples(st.just("drop"), picks),
+        st.tuples(st.just("move"), st.tuples(picks, st.sampled_from(Tier))),
+    ),
+    max_size=12,
+)
+
+
+@dataclass
+class Desk:
+    """An index, and the pages that it should know."""
+
+    index: TurnIndex = field(default_factory=lambda: TurnIndex(2))
+    sheets: dict[str, Sheet] = field(default_factory=dict)
+    position: int = 0
+    minute: int = 0
+
+    def do(self, step: str, value) -> None:
+        getattr(self, step)(value)
+
+    def add(self, told) -> None:
+        fresh = [self._sheet(*one) for one in told]
+        self.index.put([passage for sheet in fresh for passage in sheet.passages()])
+        self.sheets |= {sheet.name: sheet for sheet in fresh}
+
+    def _sheet(self, said, session, gap) -> Sheet:
+        self.position += 2  # segments and facts take positions, too
+        self.minute += gap
+        timed = tuple(replace(turn, said_at=self.minute * MINUTE) for turn in said)
+        return Sheet(f"page{self.position}", self.position, timed, session)
+
+    def revise(self, value) -> None:
+        """One turn gets new words; the store gives all turns of the page anew."""
+        pick, turn = value
+        if sheet := self._picked(pick):
+            place = pick % len(sheet.turns)
+            said = list(sheet.turns)
+            said[place] = replace(turn, said_at=said[place].said_at)
+            self.sheets[sheet.name] = replace(sheet, turns=tuple(said))
+            self.index.put(self.sheets[sheet.name].passages())
+
+    def drop(self, pick) -> None:
+        if sheet := self._picked(pick):
+            del self.sheets[sheet.name]
+            self.index.drop(sheet.name)
+
+    def move(self, value) -> None:
+        pick, tier = value
+        if sheet := self._picked(pick):
+            self.sheets[sheet.name] = replace(sheet, tier=tier)
+            self.index.move(sheet.name, tier.value)
+
+    def _picked(self, pick) -> Sheet | None:
+        return list(self.sheets.values())[pick % len(self.sheets)] if self.sheets else None
+
+
+@settings(deadline=None)
+@given(steps, st.sampled_from([0, 3, 20, 20_000]), st.sampled_from([1, 3, 1_000]))
+def test_an_index_with_a_past_is_the_same_as_a_fresh_one(steps, tail, rows_in_block):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_TAIL", tail)
+        patch.setattr(column, "_BLOCK_BYTES", rows_in_block * 8)
+        desk = Desk()
+        for step, value in steps:
+            desk.do(step, value)
+            assert len(picture(desk.index)["places"]) == sum(len(sheet.turns) for sheet in desk.sheets.values())
+        grown = picture(desk.index, WORDS)
+    assert grown == picture(indexed(desk.sheets.values()), WORDS)
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8), max_size=30), st.lists(st.integers(0, 40)))
+def test_merging_the_tail_at_any_point_changes_nothing(rows, tails):
+    plain, merged = Postings(), Postings()
+    for row, words in enumerate(rows):
+        plain.add(row, words)
+        plain.settle()
+        merged.add(row, words)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(postings, "_TAIL", tails[row % len(tails)] if tails else 0)
+            patch.setattr(postings, "_TAIL_SHARE", 0)
+            merged.settle()
+    assert merged.words == plain.words
+    for word in WORDS:
+        assert merged.number(word) == plain.number(word)
+        if (term := plain.number(word)) is not None:
+            for left, right in zip(merged.of(term), plain.of(term), strict=True):
+                assert left.tolist() == right.tolist()
+                assert left.dtype == right.dtype
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8), max_size=30))
+def test_a_term_is_counted_in_all_its_forms(rows):
+    index = Postings()
+    for row, words in enumerate(rows):
+        index.add(row, words)
+    index.settle()
+    for word in WORDS:
+        expected = {row: Counter(map(stem, words))[stem(word)] for row, words in enumerate(rows)}
+        expected = {row: count for row, count in expected.items() if count}
+        term = index.number(word)
+        if term is None:
+            assert expected == {}
+        else:
+            assert dict(zip(*(part.tolist() for part in index.of(term)), strict=True)) == expected
+
+
+@pytest.mark.parametrize("tail", [0, 20_000])
+def test_a_word_that_fills_a_book_is_counted_up_to_a_limit(monkeypatch, tail):
+    monkeypatch.setattr(postings, "_TAIL", tail)
+    index = Postings()
+    index.add(0, ["ああ"] * 70_000)
+    index.settle()
+    rows, counts = index.of(index.number("ああ"))
+    assert (rows.tolist(), counts.tolist()) == ([0], [np.iinfo(np.uint16).max])
+
+
+def test_an_index_without_words_knows_none():
+    index = Postings()
+    index.settle()
+    assert index.number("tea") is None
+    assert list(index.words) == []
+    index.add(0, [])
+    index.settle()
+    assert index.number("tea") is None
+
+
+def test_the_word_seen_first_stands_for_its_term():
+    index = Postings()
+    for row, word in enumerate(["running", "tea", "runs", "tea"]):
+        index.add(row, [word])
+    index.settle()
+    assert list(index.words) == ["running", "tea"]
+    assert index.number("run") == index.number("runs") == 0
+
+
+def said(*minutes: float) -> tuple[Said, ...]:
+    return tuple(Said(("tea",), int(minute * MINUTE)) for minute in minutes)
+
+
+def before(index: TurnIndex) -> dict[str, str | None]:
+    """The page before each page of one turn."""
+    return {page: other and other[0] for (page, _), other in picture(index)["before"].items()}
+
+
+def test_neighbours_are_those_of_the_same_session():
+    index = indexed(
+        [
+            Sheet("a1", 1, said(0), "a"),
+            Sheet("b1", 2, said(1), "b"),
+            Sheet("a2", 3, said(2), "a"),
+            Sheet("b2", 4, said(3), "b"),
+            Sheet("n1", 5, said(4), None),
+        ]
+    )
+    assert before(index) == {"a1": None, "b1": None, "a2": "a1", "b2": "b1", "n1": None}
+
+
+@pytest.mark.parametrize(("gap", "is_one"), [(0, True), (PAUSE, True), (PAUSE + 0.001, False), (-PAUSE - 1, False)])
+def test_a_long_silence_ends_a_sitting(gap, is_one):
+    index = indexed([Sheet("one", 1, said(0)), Sheet("two", 2, said(gap))])
+    assert before(index)["two"] == ("one" if is_one else None)
+    after = picture(index)["after"]
+    assert after[("one", 0)] == (("two", 0) if is_one else None)
+
+
+def test_the_turns_of_a_page_are_neighbours_of_each_other():
+    index = indexed([Sheet("one", 1, said(0, 1, 2)), Sheet("two", 2, said(3))])
+    assert picture(index)["before"] == {
+        ("one", 0): None,
+        ("one", 1): ("one", 0),
+        ("one", 2): ("one", 1),
+        ("two", 0): ("one", 2),
+    }
+
+
+def test_those_around_a_page_that_goes_become_neighbours():
+    index = indexed([Sheet("one", 1, said(0)), Sheet("two", 2, said(1, 2)), Sheet("three", 3, said(3))])
+    index.drop("two")
+    assert before(index) == {"one": None, "three": "one"}
+    index.drop("three")
+    index.put(Sheet("four", 4, said(4)).passages())
+    assert before(index) == {"one": None, "four": "one"}
+
+
+def test_what_was_dropped_leaves_no_words_and_no_vector():
+    index = indexed([Sheet("one", 1, (Said(("zanzibar",)),)), Sheet("two", 2, (Said(("tea",)),))])
+    index.drop("one")
+    assert occurrences(index, "zanzibar") == {}
+    assert index.vectors.rows([0]).tolist() == [[0, 0]]
+    assert places(index) == [("two", 0)]
+    assert index.rows_of("one") == ()
+
+
+def test_dropping_or_moving_a_page_that_is_not_there_is_harmless():
+    index = indexed([Sheet("one", 1, said(0))])
+    known = picture(index)
+    index.drop("nobody")
+    index.move("nobody", Tier.MTM.value)
+    index.put([])
+    assert picture(index) == known
+
+
+def test_bytes_are_counted_as_they_grow():
+    sizes = [indexed(Sheet(f"page{n}", n, said(n)) for n in range(count)).nbytes for count in (0, 100, 1_000, 10_000)]
+    assert sizes == sorted(sizes)
+    assert 100 * 10_000 < sizes[-1] < 1_000 * 10_000
