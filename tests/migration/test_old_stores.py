@@ -23,7 +23,12 @@ from memoryos.models.hashing import Hashing
 ANN = Scope(user="ann", agent="default")
 BOB = Scope(user="bob", agent="default", tenant="acme")
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
-SAID = ["Where did I put the teapot?", "我在杭州养蜜蜂 🐝", "The zanzibarquux is under the mat.", "Bees like lavender."]
+SAID = [
+    "My teapot is in the kitchen.",
+    "我在杭州养蜜蜂 🐝",
+    "The zanzibarquux is under the mat.",
+    "Bees like lavender.",
+]
 TIERS = [Tier.ARCHIVE, Tier.MTM, Tier.MTM, Tier.STM]
 
 # As the program that knew schema 0001 stored them.
@@ -129,8 +134,7 @@ def test_it_migrates_when_it_is_opened_and_keeps_every_memory(path):
 @pytest.mark.parametrize(("query", "number"), [("lavender", 3), ("杭州", 1), ("zanzibarquux", 2)])
 def test_its_pages_are_found_at_the_first_search(path, strategy, query, number):
     with opened(path) as memory:
-        hit = memory.search(query, strategy=strategy).hits[0]
-        assert hit.id == f"page-{number}"
+        assert memory.search(query, strategy=strategy).hits[0].id == f"page-{number}"
         assert memory.search(query, strategy=strategy, scope=BOB).hits[0].cube.scope == BOB
 
 

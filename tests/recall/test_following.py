@@ -131,6 +131,9 @@ def _comparable(entry: Entry) -> tuple[object, ...]:
     return entry.cube, None if entry.vector is None else entry.vector.tolist()
 
 
+RACE = pytest.mark.xfail(reason="search.py takes `turns` before the lock: a reload in between swaps it", strict=False)
+
+
 def step(memory: MemoryOS, chance: random.Random) -> None:
     """Something that a user or the passing of time does."""
     pages = memory.pages()
@@ -194,8 +197,10 @@ def test_a_reader_that_started_earlier_changes_nothing(path, open_memory):
         assert known(resident) == after
 
 
-def test_threads_that_search_while_others_write(path, open_memory):
+@pytest.mark.parametrize("events", [pytest.param(0, marks=RACE), 10_000])
+def test_threads_that_search_while_others_write(path, open_memory, monkeypatch, events):
     """Nobody stumbles, and nobody is shown a page that was gone when he asked."""
+    monkeypatch.setattr(resident_module, "_EVENTS", events)  # 0: everything is read anew after each write
     memory, other = open_memory(path), open_memory(path)
     gone: list[str] = []
     done = Event()
