@@ -188,7 +188,6 @@ def test_new_passages_replace_the_old_ones(vault, insert, passage):
         ]
 
 
-@pytest.mark.xfail(reason="session.py inserts an empty list, which SQLAlchemy refuses")
 def test_passages_can_be_taken_away(vault, insert, passage):
     cube = insert("page", passage("bees"))
     with vault.write(ALICE) as writer:

@@ -12,6 +12,7 @@ from memoryos.cube import Attachment, Page, Role, Turn
 from memoryos.infrastructure.vault.contract import Mark
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking, mentions_time
+from memoryos.models.static import Static
 from memoryos.operation.passages import page_entries, turns_of
 
 
@@ -132,13 +133,26 @@ def test_chinese_is_found_by_its_words_and_characters(cube, hashing):
     assert "在" not in passage.words
 
 
-def test_a_page_has_the_mean_direction_of_its_turns_and_one_passage_for_each(cube, hashing):
+def test_a_page_has_the_mean_direction_of_its_turns_weighed_by_their_words(cube, hashing):
     texts = ["the bees", "a red teapot", "蜜蜂"]
     made = cube(Page(turns=tuple(Turn(role=Role.USER, text=text, at=AT) for text in texts)))
     (entry,) = page_entries([made], hashing)
-    mean = hashing.embed(texts).mean(axis=0)
+    mean = np.array([1, 2, 3]) @ hashing.embed(texts)  # bees; red, teapot; the word and its two characters
     assert np.allclose(entry.vector, mean / np.linalg.norm(mean), atol=1e-6)
     assert len(entry.passages) == len(turns_of(made)) == 3
+
+
+def test_a_stock_reply_does_not_make_pages_alike(cube):
+    embedder = Static()
+    pages = [
+        cube(Page(turns=(Turn(role=Role.USER, text=text, at=AT), Turn(role=Role.ASSISTANT, text="I see.", at=AT))))
+        for text in (
+            "The landlord wants to raise the rent of our flat by two hundred euros from October.",
+            "My daughter learned to ride her bicycle without training wheels in the park.",
+        )
+    ]
+    first, second = (entry.vector for entry in page_entries(pages, embedder))
+    assert first @ second < 0.5
 
 
 def test_vectors_that_cancel_each_other_still_give_a_direction(cube):

@@ -56,7 +56,7 @@ def test_as_many_pages_as_asked_for_while_there_are_that_many(path, open_memory,
     for question in QUESTIONS:
         everything = memory.search(question, strategy=strategy, **EVERYTHING).hits
         assert strategy is Strategy.BM25 or len(everything) == TURNS // 2
-        for pages in (1, 2, 5, 17, TURNS // 2, TURNS):
+        for pages in (1, 7, TURNS // 2, TURNS):
             found = memory.search(question, strategy=strategy, pages=pages, archive=True)
             assert len(found.hits) == min(pages, len(everything))
             assert {turn.cube.id for turn in found.turns} == {hit.id for hit in found.hits}
@@ -67,7 +67,7 @@ def test_fewer_pages_are_the_first_of_more(path, open_memory, strategy):
     memory = open_memory(path)
     for question in QUESTIONS:
         whole = memory.search(question, strategy=strategy, **EVERYTHING)
-        for pages in (1, 5, 10, 30):
+        for pages in (1, 5, 10):
             found = memory.search(question, strategy=strategy, pages=pages, archive=True)
             assert found.hits == whole.hits[: len(found.hits)]
             assert found.turns == whole.turns[: len(found.turns)]
@@ -93,7 +93,7 @@ def test_archived_pages_are_found_with_archive_only(path, open_memory, strategy)
     memory = open_memory(path, recall_segments=TURNS)
     archived = {page.id for page in memory.pages(tier=Tier.ARCHIVE)}
     assert 0 < len(archived) < TURNS // 2
-    for question in QUESTIONS[:4]:
+    for question in QUESTIONS[:3]:
         without = {page for page, *_ in results(memory, question, strategy=strategy, pages=TURNS, archive=False)}
         found = {page for page, *_ in results(memory, question, strategy=strategy, **EVERYTHING)}
         assert without
@@ -141,7 +141,7 @@ def test_a_turn_that_has_most_of_a_part_does_not_fall_when_it_counts_more(path, 
     memory = open_memory(path)
     weight = getattr(DEFAULT_WEIGHTS, part)
     raised = replace(DEFAULT_WEIGHTS, **{part: weight + more})
-    for question in QUESTIONS[:4]:
+    for question in QUESTIONS[:3]:
         turns = memory.search(question, **EVERYTHING).turns
         held = {(turn.cube.id, turn.index): turn.parts.get(part, 0) / weight for turn in turns}
         after = [found[:2] for found in results(memory, question, weights=raised, **EVERYTHING)]

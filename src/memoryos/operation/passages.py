@@ -21,7 +21,8 @@ from memoryos.models.embedder import Embedder
 def page_entries(pages: Sequence[MemCube], embedder: Embedder) -> list[Entry]:
     """The pages with their passages; every turn is embedded once, in one batch.
 
-    A page's vector is the mean of its turns' at unit length.
+    A page's vector is the mean of its turns', each weighed by how many words it has to be found by: a page is not
+    half about "Okay, thanks!".
     """
     turns = [turn for cube in pages for turn in turns_of(cube)]
     vectors = iter(embedder.embed([turn.words for turn in turns]))
@@ -35,7 +36,7 @@ def turns_of(cube: MemCube) -> tuple[Turn, ...]:
 
 def _entry(cube: MemCube, vectors: Sequence[Vector]) -> Entry:
     passages = [_passage(cube, turn, vector) for turn, vector in zip(turns_of(cube), vectors, strict=True)]
-    return Entry(cube, _unit_mean(vectors), passages)
+    return Entry(cube, _mean(vectors, [len(index_words(turn.words)) for turn in turns_of(cube)]), passages)
 
 
 def _passage(cube: MemCube, turn: Turn, vector: Vector) -> Passage:
@@ -56,8 +57,9 @@ def _marks(turn: Turn) -> Mark:
     return found
 
 
-def _unit_mean(vectors: Sequence[Vector]) -> Vector:
-    """The direction of the mean; that of the first when they cancel each other."""
-    total = np.sum(vectors, axis=0, dtype=np.float32)
+def _mean(vectors: Sequence[Vector], words: Sequence[int]) -> Vector:
+    """The direction of the weighted mean; that of the first when they cancel each other."""
+    weights = np.maximum(words, 1).astype(np.float32)
+    total = weights @ np.asarray(vectors, np.float32)
     length = np.float32(np.linalg.norm(total))
     return np.asarray(total / length if length > 0 else vectors[0], dtype=np.float32)

@@ -310,7 +310,8 @@ class SqlWriter(SqlReader):
         if with_passages:
             self._drop(tables.passages, [entry.cube.id for entry in with_passages])
             rows = [row for entry in with_passages for row in _passage_rows(entry)]
-            self._connection.execute(insert(tables.passages), rows)
+            if rows:
+                self._connection.execute(insert(tables.passages), rows)
 
     def _drop(self, stored: Table, ids: Sequence[str]) -> None:
         for chunk in _chunks(ids):

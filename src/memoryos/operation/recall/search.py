@@ -84,8 +84,8 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
 
 def _ranked(owner: Source, asked: Asked, search: Search) -> list[TurnHit]:
     """The best turns, as many as it takes to have `search.pages` pages."""
-    index = owner.resident.turns
     with owner.resident.lock:
+        index = owner.resident.turns
         scores = scored(owner.resident, asked, search.strategy, search.weights)
         allowed = search.allows(index)
         if search.strategy is Strategy.BM25:
