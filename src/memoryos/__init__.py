@@ -8,7 +8,7 @@ from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Role, Subject, Tier, Turn
 from memoryos.errors import MemoryOSError
 from memoryos.memory import MemoryOS
-from memoryos.operation.recall.hit import Hit, Recall, Strategy
+from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.scope import Scope
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "Subject",
     "Tier",
     "Turn",
+    "TurnHit",
     "load_settings",
 ]
