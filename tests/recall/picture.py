@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault.contract import StoredPassage
+from memoryos.operation.index.column import Matrix
 from memoryos.operation.index.turns import NOBODY, TurnIndex
 
 Place = tuple[str, int]  # page, index of the turn
+
+
+def contents(matrix: Matrix) -> NDArray[np.float32]:
+    """The rows of a matrix, read as products with each axis."""
+    return np.stack([matrix.dot(axis) for axis in np.eye(matrix._dim, dtype=np.float32)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -110,9 +117,7 @@ def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
         "said_at": by_place(index, index.said_at),
         "marks": by_place(index, index.marks),
         "speakers": {place: names[int(number)] for place, number in by_place(index, index.speakers).items()},
-        "vectors": {
-            place: index.vectors.rows([row])[0].tolist() for place, row in by_place(index, range(len(index))).items()
-        },
+        "vectors": {place: row.tolist() for place, row in by_place(index, contents(index.vectors)).items()},
         "tiers": {tier: places(index, np.flatnonzero(index.in_tiers([tier]))) for tier in Tier},
         "rows_of": {page: places(index, index.rows_of(page)) for page, _ in places(index)},
         "words": {word: occurrences(index, word) for word in words},

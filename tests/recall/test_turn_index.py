@@ -16,7 +16,7 @@ from memoryos.operation.index import column, postings
 from memoryos.operation.index.postings import Postings
 from memoryos.operation.index.turns import SITTING_PAUSE, TurnIndex
 
-from .picture import Said, Sheet, indexed, occurrences, picture, places
+from .picture import Said, Sheet, contents, indexed, occurrences, picture, places
 
 WORDS = ["run", "runs", "running", "tea", "bees", "bee", "8", "蜜蜂", "ああ", "🐝", "zanzibar"]
 MINUTE = 60 * 10**6
@@ -223,7 +223,7 @@ def test_what_was_dropped_leaves_no_words_and_no_vector():
     index = indexed([Sheet("one", 1, (Said(("zanzibar",)),)), Sheet("two", 2, (Said(("tea",)),))])
     index.drop("one")
     assert occurrences(index, "zanzibar") == {}
-    assert index.vectors.rows([0]).tolist() == [[0, 0]]
+    assert contents(index.vectors)[0].tolist() == [0, 0]
     assert places(index) == [("two", 0)]
     assert index.rows_of("one") == ()
 

@@ -97,14 +97,6 @@ class Matrix:
                 np.vecdot(block[skipped : end - start], vector, out=result[start + skipped - first : end - first])
         return result
 
-    def rows(self, numbers: Sequence[int] | NDArray[np.intp]) -> NDArray[np.float32]:
-        """Copies of some rows, shape (k, dim)."""
-        found = np.empty((len(numbers), self._dim), np.float32)
-        for place, number in enumerate(numbers):
-            block, row = divmod(int(number), self._block_rows)
-            found[place] = self._blocks[block][row]
-        return found
-
     def clear(self, numbers: Sequence[int]) -> None:
         """Overwrite some rows with zeros."""
         for number in numbers:
