@@ -67,12 +67,13 @@ class Shortest:
         return [-len(text) / (1 + question.count("tea")) for text in texts]
 
 
-def test_a_reranker_has_the_last_word(tmp_path: Path) -> None:
+@pytest.mark.parametrize("strategy", ["hybrid", "two_stage"])
+def test_a_reranker_has_the_last_word(tmp_path: Path, strategy: str) -> None:
     settings = load_settings(embedder="hashing")
     with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, reranker=Shortest()) as memory:
         for text in ("tea tea tea", "tea and much else, all day long", "tea"):
             memory.add(text)
-        found = memory.search("tea")
+        found = memory.search("tea", strategy=strategy)
     assert [hit.text for hit in found.hits] == [
         "user: tea",
         "user: tea tea tea",

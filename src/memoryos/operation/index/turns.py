@@ -221,7 +221,7 @@ class TurnIndex:
             self._before.values[after] = before
 
     def _bury(self, row: int) -> None:
-        """What was said there is overwritten; its postings count for nothing and go with the next merge."""
+        """Overwrite the vector; the postings count for nothing from now on, and stay until the scope is read anew."""
         self._alive.values[row] = False
         self._buried += 1
         self._lengths.values[row] = 0

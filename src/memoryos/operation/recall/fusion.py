@@ -73,11 +73,10 @@ def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weight
 
 def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
-    named = _named(index, asked.text)
     parts = {
         "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
         "meaning": _meaning(index, asked) * np.float32(weights.meaning),
-        "speaker": _speaker(index, named) * np.float32(weights.speaker),
+        "speaker": _speaker(index, _named(index, asked.text)) * np.float32(weights.speaker),
         **_priors(index, weights),
     }
     return Scores.of(**parts)
@@ -85,7 +84,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
 
 def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     index = resident.turns
-    people = {stem(word) for name in index.speaker_names for word in words(name)}
+    people = set().union(*_names(index).values())
     topical = [word for word in dict.fromkeys(index_words(asked.text)) if stem(word) not in people]
     if not weights.context:
         return bm25(index, topical)
@@ -105,7 +104,14 @@ def _meaning(index: TurnIndex, asked: Asked) -> Floats:
 def _named(index: TurnIndex, text: str) -> list[int]:
     """The speakers whom the question names, by any word of their names."""
     asked = {stem(word) for word in words(text)}
-    return [number for name, number in index.speaker_names.items() if asked & {stem(word) for word in words(name)}]
+    return [number for number, name in _names(index).items() if asked & name]
+
+
+def _names(index: TurnIndex) -> dict[int, set[str]]:
+    """The stems of each speaker's name, by the speaker's number."""
+    return index.derived(
+        "names", lambda: {number: {stem(word) for word in words(name)} for name, number in index.speaker_names.items()}
+    )
 
 
 def _speaker(index: TurnIndex, named: Sequence[int]) -> Floats:

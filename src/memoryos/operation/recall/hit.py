@@ -82,7 +82,7 @@ class Recall:
     """What a question brought back from the three tiers."""
 
     query: str
-    hits: tuple[Hit, ...]  #: pages from MTM (and the archive, on request) and STM, best first
+    hits: tuple[Hit, ...]  #: pages from STM, MTM and, unless told otherwise, the archive, best first
     turns: tuple[TurnHit, ...]  #: the turns of these pages that made them hits, best first
     recent: tuple[Hit, ...]  #: all of STM, oldest first
     user_facts: tuple[Hit, ...]

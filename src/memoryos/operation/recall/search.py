@@ -22,7 +22,7 @@ from memoryos.operation.index.turns import Flags, Ints, TurnIndex
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Scores, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.topics import Home, homes
-from memoryos.operation.recall.two_stage import two_stage
+from memoryos.operation.recall.two_stage import cosine, two_stage
 
 _DECIMALS = 5  # of a score: what differs less is a tie, for sums differ by their order in the last bits
 _AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
@@ -38,7 +38,7 @@ class Search:
     weights: Weights = DEFAULT_WEIGHTS
     since: datetime | None = None  #: nothing that was said before
     until: datetime | None = None  #: nor after
-    reranker: Reranker | None = None  #: judges what was found, before anything is left out
+    reranker: Reranker | None = None  #: puts the turns that were found in its own order
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -68,8 +68,9 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     if search.strategy is Strategy.TWO_STAGE:
         turns, found = two_stage(owner.reader, owner.resident, asked, search.pages, settings, archive=search.archive)
     else:
-        turns = _reranked(_ranked(owner, asked, search), asked, search.reranker)
+        turns = _ranked(owner, asked, search)
         found = homes(owner.reader, owner.resident, [turn.cube.id for turn in turns])
+    turns = _reranked(turns, asked, search.reranker)
     return Recall(
         query=asked.text,
         hits=tuple(_pages(turns, found)),
@@ -166,9 +167,8 @@ def _nearest(facts: Iterable[Entry], asked: Asked, limit: int) -> list[Hit]:
 
 
 def _by_cosine(entry: Entry, question: Vector, topic: str = "") -> Hit:
-    """Both are unit vectors, or the cube has none."""
-    cosine = 0.0 if entry.vector is None else float(entry.vector @ question)
-    return Hit(entry.cube, cosine, MappingProxyType({"cosine": cosine}), topic=topic)
+    score = cosine(entry.vector, question)
+    return Hit(entry.cube, score, MappingProxyType({"cosine": score}), topic=topic)
 
 
 def _both(owner: Source, persona: Source, kind: Kind) -> list[MemCube]:

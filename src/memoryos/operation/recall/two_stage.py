@@ -45,7 +45,7 @@ def two_stage(
 
 def _short_term(resident: Resident, asked: Asked) -> Iterator[_Found]:
     for entry in resident.entries(Kind.PAGE):
-        yield _Found(entry.cube, {"cosine": _cosine(entry.vector, asked.vector)}, Home())
+        yield _Found(entry.cube, {"cosine": cosine(entry.vector, asked.vector)}, Home())
 
 
 def _mid_term(
@@ -56,7 +56,7 @@ def _mid_term(
     chosen = {topic.cube.id: (topic, fit) for topic, fit in topics.rank(probe, settings.recall_segments)}
     home_of = {link.source: link.target for link in reader.sources(chosen, LinkKind.MEMBER_OF)}
     vectors = reader.vectors(home_of)
-    cosines = {page: _cosine(vectors.get(page), asked.vector) for page in home_of}
+    cosines = {page: cosine(vectors.get(page), asked.vector) for page in home_of}
     best = sorted(cosines, key=lambda page: -cosines[page])[:pages]
     cubes = reader.get(best)
     for page in best:
@@ -76,6 +76,6 @@ def _parts(cosine: float, fit: FScore) -> dict[str, float]:
     return {"cosine": cosine, "segment_cosine": fit.cosine, "segment_jaccard": fit.jaccard}
 
 
-def _cosine(vector: Vector | None, question: Vector) -> float:
+def cosine(vector: Vector | None, question: Vector) -> float:
     """Both are unit vectors, or one is missing."""
     return 0.0 if vector is None else float(vector @ question)
