@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from threading import Lock
 
-from snowballstemmer import stemmer
+from Stemmer import Stemmer
 
 from memoryos.language.stopwords import FUNCTION_WORDS
 
@@ -27,7 +27,7 @@ _RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?!
 _HAN_CHARACTER = re.compile(rf"[{_HAN}]")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
-_ENGLISH = stemmer("english")
+_ENGLISH = Stemmer("english", 0)  # `stem` has a cache of its own
 _ENGLISH_LOCK = Lock()  # a Snowball stemmer keeps the word it works on in itself
 
 
