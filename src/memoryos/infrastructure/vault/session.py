@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
@@ -31,6 +31,7 @@ from memoryos.infrastructure.vault.contract import (
     StoredPassage,
     Vector,
 )
+from memoryos.infrastructure.vault.statements import insert_rows, next_position, update_cubes
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
 
@@ -202,9 +203,9 @@ class SqlWriter(SqlReader):
         if not entries:
             return
         self._check_scope(entries)
-        first = self._next_position()
+        first = next_position(self._connection, self._owner)
         rows = [{**tables.cube_row(entry.cube), "position": first + index} for index, entry in enumerate(entries)]
-        self._connection.execute(insert(tables.cubes), rows)
+        insert_rows(self._connection, tables.cubes, rows)
         self._index(entries)
         self._log((entry.cube for entry in entries), Operation.ADD)
 
@@ -214,13 +215,10 @@ class SqlWriter(SqlReader):
         self._check_scope(entries)
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
-        for entry in entries:
-            row = tables.cube_row(entry.cube)
-            changed = self._connection.execute(
-                update(tables.cubes).where(self._owned(tables.cubes), tables.cubes.c.id == entry.cube.id).values(row)
-            )
-            if changed.rowcount != 1:
-                raise StorageError(f"cube {entry.cube.id} is not in this scope; nothing was written")
+        changed = update_cubes(self._connection, [tables.cube_row(entry.cube) for entry in entries])
+        if changed != len(entries):
+            self._check_owned(entry.cube.id for entry in entries)
+        self._unindex(entries)
         self._index(entries)
         self._log((entry.cube for entry in entries), operation)
 
@@ -249,6 +247,8 @@ class SqlWriter(SqlReader):
 
     def enqueue(self, kind: JobKind, cube_ids: Iterable[str]) -> None:
         wanted = list(dict.fromkeys(cube_ids))
+        if not wanted:
+            return
         self._check_owned(wanted)
         waiting = {job.cube_id for job in self.jobs(JobState.QUEUED, JobState.LEASED) if job.kind is kind}
         rows = [
@@ -260,12 +260,13 @@ class SqlWriter(SqlReader):
                 "state": JobState.QUEUED.value,
                 "attempts": 0,
                 "created_at": micros(self._clock()),
+                "lease_until": None,
+                "error": None,
             }
             for cube_id in wanted
             if cube_id not in waiting
         ]
-        if rows:
-            self._connection.execute(insert(tables.jobs), rows)
+        insert_rows(self._connection, tables.jobs, rows)
 
     def lease(self, *, until: datetime) -> Job | None:
         jobs = tables.jobs
@@ -302,16 +303,14 @@ class SqlWriter(SqlReader):
             raise LeaseLost(f"job {job.id} was taken over by another worker; nothing was written")
 
     def _index(self, entries: Sequence[Entry]) -> None:
-        with_vector = [entry for entry in entries if entry.vector is not None]
-        if with_vector:
-            self._drop(tables.vectors, [entry.cube.id for entry in with_vector])
-            self._connection.execute(insert(tables.vectors), [_vector_row(entry) for entry in with_vector])
-        with_passages = [entry for entry in entries if entry.passages is not None]
-        if with_passages:
-            self._drop(tables.passages, [entry.cube.id for entry in with_passages])
-            rows = [row for entry in with_passages for row in _passage_rows(entry)]
-            if rows:
-                self._connection.execute(insert(tables.passages), rows)
+        vectors = [_vector_row(entry) for entry in entries if entry.vector is not None]
+        insert_rows(self._connection, tables.vectors, vectors)
+        insert_rows(self._connection, tables.passages, [row for entry in entries for row in _passage_rows(entry)])
+
+    def _unindex(self, entries: Sequence[Entry]) -> None:
+        """Make room for what the entries bring along."""
+        self._drop(tables.vectors, [entry.cube.id for entry in entries if entry.vector is not None])
+        self._drop(tables.passages, [entry.cube.id for entry in entries if entry.passages is not None])
 
     def _drop(self, stored: Table, ids: Sequence[str]) -> None:
         for chunk in _chunks(ids):
@@ -324,14 +323,14 @@ class SqlWriter(SqlReader):
             {"tenant": cube.scope.tenant, "cube_id": cube.id, "version": cube.version.number, "document": to_json(cube)}
             for cube in self.get(ids).values()
         ]
-        if rows:
-            self._connection.execute(insert(tables.versions), rows)
+        insert_rows(self._connection, tables.versions, rows)
 
     def _log(self, changed: Iterable[MemCube], operation: Operation) -> None:
+        at = micros(self._clock())
         rows = [
             {
                 **self._owner,
-                "at": micros(self._clock()),
+                "at": at,
                 "operation": operation.value,
                 "kind": cube.kind.value,
                 "cube_id": cube.id,
@@ -339,12 +338,7 @@ class SqlWriter(SqlReader):
             }
             for cube in changed
         ]
-        if rows:
-            self._connection.execute(insert(tables.events), rows)
-
-    def _next_position(self) -> int:
-        highest = select(func.max(tables.cubes.c.position)).where(self._owned(tables.cubes))
-        return (self._connection.execute(highest).scalar() or 0) + 1
+        insert_rows(self._connection, tables.events, rows)
 
     def _link_row(self, link: Link) -> dict[str, str]:
         return {
