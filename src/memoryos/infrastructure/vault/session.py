@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
-from memoryos.cube import Kind, MemCube, Subject, Tier, from_json, to_json
+from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
 from memoryos.errors import InvalidInput, LeaseLost, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import (
@@ -83,16 +83,32 @@ class SqlReader:
         kind: Kind,
         *,
         tiers: Sequence[Tier] = (),
+        states: Sequence[State] = (),
         subject: Subject | None = None,
+        first: int | None = None,
+        last: int | None = None,
     ) -> list[MemCube]:
         cubes = tables.cubes
         query = select(cubes.c.document).where(self._owned(cubes), cubes.c.kind == kind.value)
         if tiers:
             query = query.where(cubes.c.tier.in_([tier.value for tier in tiers]))
+        if states:
+            query = query.where(cubes.c.state.in_([state.value for state in states]))
         if subject:
             query = query.where(cubes.c.subject == subject.value)
-        rows = self._connection.execute(query.order_by(cubes.c.position)).scalars()
-        return [_cube(document) for document in rows]
+        if last is not None:
+            newest = self._connection.execute(query.order_by(cubes.c.position.desc()).limit(last)).scalars()
+            return [_cube(document) for document in newest][::-1]
+        oldest = self._connection.execute(query.order_by(cubes.c.position).limit(first)).scalars()
+        return [_cube(document) for document in oldest]
+
+    def tiers(self, ids: Iterable[str]) -> dict[str, Tier]:
+        cubes = tables.cubes
+        found = {}
+        for chunk in _chunks(ids):
+            query = select(cubes.c.id, cubes.c.tier).where(self._owned_ids(chunk))
+            found.update({cube_id: Tier(tier) for cube_id, tier in self._connection.execute(query)})
+        return found
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         found = {}

@@ -157,8 +157,8 @@ def _pages(turns: Sequence[TurnHit], found: Mapping[str, Home]) -> Iterator[Hit]
 
 
 def _short_term(resident: Resident, asked: Asked) -> list[Hit]:
-    """All of STM, oldest first."""
-    return [_by_cosine(entry, asked.vector, "recent") for entry in resident.entries(Kind.PAGE)]
+    """The latest of STM, oldest first."""
+    return [_by_cosine(entry, asked.vector, "recent") for entry in resident.recent]
 
 
 def _nearest(facts: Iterable[Entry], asked: Asked, limit: int) -> list[Hit]:
