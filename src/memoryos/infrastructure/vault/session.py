@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
 from memoryos.errors import InvalidInput, LeaseLost, StorageError, StoreCorrupt
-from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.contract import (
     Census,
     Entry,
@@ -38,8 +38,6 @@ from memoryos.scope import Scope
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 ROWS_AT_A_TIME = 2_000  # held at once while a scope's passages are read
-
-WHOLE_CUBE = 0  # the vector part that stands for all of a cube
 
 _turns = tables.passages
 _PASSAGES = (
@@ -70,13 +68,7 @@ class SqlReader:
         self._owner = owner_row(scope)
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
-        found = {}
-        for chunk in _chunks(ids):
-            query = select(tables.cubes.c.document).where(self._owned_ids(chunk))
-            for (document,) in self._connection.execute(query):
-                cube = _cube(document)
-                found[cube.id] = cube
-        return found
+        return {cube_id: _cube(document) for cube_id, document in self._asked(queries.DOCUMENTS, ids)}
 
     def cubes(
         self,
@@ -103,43 +95,26 @@ class SqlReader:
         return [_cube(document) for document in oldest]
 
     def tiers(self, ids: Iterable[str]) -> dict[str, Tier]:
-        cubes = tables.cubes
-        found = {}
-        for chunk in _chunks(ids):
-            query = select(cubes.c.id, cubes.c.tier).where(self._owned_ids(chunk))
-            found.update({cube_id: Tier(tier) for cube_id, tier in self._connection.execute(query)})
-        return found
+        return {cube_id: Tier(tier) for cube_id, tier in self._asked(queries.TIERS, ids)}
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
-        found = {}
-        for chunk in _chunks(ids):
-            query = (
-                select(tables.vectors.c.cube_id, tables.vectors.c.data)
-                .join(tables.cubes, _same_cube(tables.vectors.c.cube_id))
-                .where(self._owned_ids(chunk), tables.vectors.c.part == WHOLE_CUBE)
-            )
-            for cube_id, data in self._connection.execute(query):
-                found[cube_id] = np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
-        return found
+        return {
+            cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
+            for cube_id, data in self._asked(queries.VECTORS, ids)
+        }
 
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
-        return self._links(tables.links.c.source, sources, kind)
+        found = self._asked(queries.TARGETS, sources, kind=kind.value)
+        return [Link(source, kind, target) for source, target in found]
 
     def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
-        return self._links(tables.links.c.target, targets, kind)
+        found = self._asked(queries.SOURCES, targets, kind=kind.value)
+        return [Link(source, kind, target) for source, target in found]
 
-    def _links(self, end: ColumnElement[str], ids: Iterable[str], kind: LinkKind) -> list[Link]:
-        links = tables.links
-        found = []
+    def _asked(self, query: Select[Any], ids: Iterable[str], **values: str) -> Iterator[Any]:
+        """The rows that the query finds for these ids."""
         for chunk in _chunks(ids):
-            query = (
-                select(links.c.source, links.c.target)
-                .join(tables.cubes, _same_cube(links.c.source))
-                .where(self._owned_by_key(tables.cubes), links.c.kind == kind.value, end.in_(chunk))
-                .order_by(tables.cubes.c.position)
-            )
-            found += [Link(source, kind, target) for source, target in self._connection.execute(query)]
-        return found
+            yield from self._connection.execute(query, {**self._owner, "ids": chunk, **values})
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
         chosen = [self._owned(tables.cubes)] if pages is None else [self._owned_ids(chunk) for chunk in _chunks(pages)]
@@ -149,32 +124,23 @@ class SqlReader:
                 yield StoredPassage._make(row)
 
     def sequence(self) -> int:
-        latest = select(func.max(tables.events.c.sequence)).where(self._owned(tables.events))
-        return self._connection.execute(latest).scalar() or 0
+        return self._connection.execute(queries.SEQUENCE, self._owner).scalar() or 0
 
     def history(self, cube_id: str) -> list[MemCube]:
         versions = tables.versions
         query = (
             select(versions.c.document)
-            .join(tables.cubes, _same_cube(versions.c.cube_id))
+            .join(tables.cubes, queries.same_cube(versions.c.cube_id))
             .where(self._owned_by_key(tables.cubes), versions.c.cube_id == cube_id)
             .order_by(versions.c.version)
         )
         return [_cube(document) for document in self._connection.execute(query).scalars()]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        events = tables.events
-        query = (
-            select(
-                events.c.sequence, events.c.at, events.c.operation, events.c.kind, events.c.cube_id, events.c.version
-            )
-            .where(self._owned(events), events.c.sequence > after)
-            .order_by(events.c.sequence)
-            .limit(limit)
-        )
+        rows = self._connection.execute(queries.EVENTS, {**self._owner, "after": after, "limit": limit})
         return [
-            Event(row.sequence, from_micros(row.at), Operation(row.operation), Kind(row.kind), row.cube_id, row.version)
-            for row in self._connection.execute(query)
+            Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version)
+            for sequence, at, operation, kind, cube_id, version in rows
         ]
 
     def jobs(self, *states: JobState) -> list[Job]:
@@ -377,10 +343,6 @@ class SqlWriter(SqlReader):
                 raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
 
 
-def _same_cube(column: ColumnElement[str]) -> ColumnElement[bool]:
-    return and_(tables.cubes.c.tenant == column.table.c.tenant, tables.cubes.c.id == column)
-
-
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
     distinct = list(dict.fromkeys(ids))
     for start in range(0, len(distinct), IDS_PER_STATEMENT):
@@ -398,7 +360,7 @@ def _cube(document: str) -> MemCube:
 
 def _vector_row(entry: Entry) -> dict[str, Any]:
     data = np.asarray(entry.vector, dtype="<f4").tobytes()
-    return {"tenant": entry.cube.scope.tenant, "cube_id": entry.cube.id, "part": WHOLE_CUBE, "data": data}
+    return {"tenant": entry.cube.scope.tenant, "cube_id": entry.cube.id, "part": queries.WHOLE_CUBE, "data": data}
 
 
 def _passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Read
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.index.turns import TurnIndex
-from memoryos.operation.index.vocabulary import Vocabulary
+from memoryos.operation.index.vocabulary import Kin, Vocabulary
 
 T = TypeVar("T")
 
@@ -80,8 +80,8 @@ class Resident:
         entries = (held[cube_id] for held in self._held.values() if cube_id in held)
         return next((entry.cube for entry in entries), None)
 
-    def kin(self, words: Sequence[str]) -> Mapping[str, Mapping[str, float]]:
-        """For each word, the owner's words close to it in meaning, and how much an occurrence counts."""
+    def kin(self, words: Sequence[str]) -> Mapping[str, Kin]:
+        """For each word, the owner's terms close to it in meaning."""
         return self._vocabulary.kin(words, self.turns.postings.words)
 
     def follow(self, reader: Reader) -> None:

@@ -19,6 +19,7 @@ from memoryos.infrastructure.vault.contract import Mark, Vector
 from memoryos.language.words import index_words, stem, words
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import NOBODY, Flags, Floats, TurnIndex
+from memoryos.operation.index.vocabulary import NO_KIN
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
 
@@ -89,12 +90,9 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     if not weights.context:
         return bm25(index, topical)
     kin = resident.kin(topical) if weights.kin else {}
-    groups = [Group(word, _without(kin.get(word, {}), people)) for word in topical]
+    names = {term for name in people if (term := index.postings.number(name)) is not None}
+    groups = [Group(word, kin.get(word, NO_KIN).without(names)) for word in topical]
     return bm25_in_context(index, groups)
-
-
-def _without(kin: Mapping[str, float], people: set[str]) -> Mapping[str, float]:
-    return {word: share for word, share in kin.items() if stem(word) not in people}
 
 
 def _meaning(index: TurnIndex, asked: Asked) -> Floats:
