@@ -126,7 +126,7 @@ class TurnIndex:
         """The living rows that contain each of the terms, one term after the other; how often; how many of each."""
         found = [self.having(term) for term in terms] or [(np.empty(0, np.int32), np.empty(0, np.uint16))]
         rows, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return rows, counts, np.fromiter((len(rows) for rows, _ in found), np.int64, len(found))
+        return rows, counts, np.array([len(part) for part, _ in found])
 
     def in_tiers(self, tiers: Iterable[Tier]) -> Flags:
         """Which living rows lie in these tiers, shape (n,)."""
