@@ -186,7 +186,8 @@ class TurnIndex:
 
     def _extend(self, passages: Sequence[StoredPassage]) -> None:
         rows = len(passages)
-        self.vectors.append(np.array([np.frombuffer(passage.vector, "<f2") for passage in passages], np.float32))
+        vectors = np.frombuffer(b"".join(passage.vector for passage in passages), "<f2")
+        self.vectors.append(vectors.reshape(rows, -1).astype(np.float32))
         self._lengths.extend([passage.words.count(" ") + 1 if passage.words else 0 for passage in passages])
         self._alive.extend(np.ones(rows, np.bool_))
         self._tiers.extend([_TIER_NUMBERS[passage.tier] for passage in passages])
