@@ -201,8 +201,11 @@ class TurnIndex:
 
     def _row_at(self, passage: StoredPassage) -> int | None:
         """The row that the passage takes the place of."""
+        rows = self._rows_of.get(passage.page)
+        if not rows:  # as good as always
+            return None
         number = passage.position * _PARTS + passage.part
-        return next((row for row in self.rows_of(passage.page) if self._order.values[row] == number), None)
+        return next((row for row in rows if self._order.values[row] == number), None)
 
     def _follow(self, row: int, passage: StoredPassage) -> None:
         """Put a row at the end of its session."""
