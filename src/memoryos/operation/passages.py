@@ -42,7 +42,7 @@ def _entry(cube: MemCube, vectors: Sequence[Vector]) -> Entry:
 def _passage(cube: MemCube, turn: Turn, vector: Vector) -> Passage:
     said_at = turn.at or cube.descriptive.event_at
     # The date is text too: "what happened in May 2023" should find it.
-    words = index_words(f"{turn.speaker or ''} {turn.words} {spoken(said_at)}")
+    words = [word for text in (turn.speaker or "", turn.words, spoken(said_at)) for word in index_words(text)]
     return Passage(vector, words, said_at, turn.speaker, _marks(turn))
 
 
