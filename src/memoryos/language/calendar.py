@@ -18,9 +18,22 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 DAY_NUMBER = r"\d{1,2}(?:st|nd|rd|th)?"
 MONTH = "|".join(month if month == "May" else f"{month[:3]}(?:{month[3:]})?" for month in MONTHS) + "|Sept"
 
-HAN_NUMBER = r"(?:\d{1,3}|[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
+HAN_NUMBER = r"(?:(?<!\d)\d{1,3}(?!\d)|[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
 HAN_YEAR = r"(?:(?<!\d)\d{4}|[零〇一二三四五六七八九]{4})"
-_HAN_DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9}
+_HAN_DIGITS = {
+    "零": 0,
+    "〇": 0,
+    "一": 1,
+    "二": 2,
+    "两": 2,
+    "三": 3,
+    "四": 4,
+    "五": 5,
+    "六": 6,
+    "七": 7,
+    "八": 8,
+    "九": 9,
+}
 
 # The verb is written small or opens a sentence ("May I?"). Beside a number, after some prepositions or with a capital
 # inside a sentence it is the month; or somebody's name, which is worth finding, too.
