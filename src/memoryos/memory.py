@@ -250,7 +250,7 @@ class MemoryOS:
         if chosen is Strategy.TWO_STAGE and (search.since or search.until):
             raise InvalidInput("strategy", "two_stage cannot look into a period", "Use hybrid")
         self._turns.wait()  # what was answered a moment ago is part of the memory
-        recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0]), search)
+        recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0], self._clock()), search)
         if self._visits.record(owner, overview.visited(recalled), self._clock()):
             self._jobs.submit(lambda: self._flush_visits(owner))
         return recalled

@@ -1,26 +1,30 @@
 """Fusion: one score for each turn, from what its words, its meaning, its speaker and its place in the talk say.
 
-    score = words·B/max B + meaning·cos + speaker·S + priors
+    score = words·B/max B + meaning·cos + speaker·S + when·W + priors
 
 B is BM25 in context, S is 1 for a turn of somebody whom the question names, -1 for a turn of somebody else and 0
-when it names nobody. The weights were fitted on LoCoMo and judged on conversations left out (docs/retrieval.md).
+when it names nobody; W is how much of what a turn speaks of lies in the time asked about. The weights were fitted on
+LoCoMo and judged on conversations left out (docs/retrieval.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
 from memoryos.infrastructure.vault.contract import Mark, Vector
+from memoryos.language.times import asked_periods, untimed
 from memoryos.language.words import index_words, stem, words
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import NOBODY, Flags, Floats, TurnIndex
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
+from memoryos.operation.recall.timely import timeliness
 
 RRF_K = 60  # Cormack et al. 2009
 
@@ -35,6 +39,7 @@ class Weights:
     asks: float = -0.1  #: the turn ends with a question: it wants to know, too
     answers: float = 0.11  #: the turn before asks something
     timed: float = 0.12  #: the turn says when
+    when: float = 0.3  #: the turn was said in the time asked about, or speaks of it
     opens: float = 0.14  #: the turn opens a sitting, with the news since the last one
     context: bool = True  #: whether BM25 looks at the turns around, too
     kin: bool = True  #: whether words close in meaning count
@@ -49,6 +54,7 @@ class Asked:
 
     text: str
     vector: Vector
+    at: datetime | None = None  #: what "yesterday" is the day before; None leaves times unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
         "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
         "meaning": _meaning(index, asked) * np.float32(weights.meaning),
         "speaker": _speaker(index, _named(index, asked.text)) * np.float32(weights.speaker),
+        "when": _when(index, asked) * np.float32(weights.when),
         **_priors(index, weights),
     }
     return Scores.of(**parts)
@@ -88,9 +95,17 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     topical = [word for word in dict.fromkeys(index_words(asked.text)) if stem(word) not in people]
     if not weights.context:
         return bm25(index, topical)
-    kin = resident.kin(topical) if weights.kin else {}
+    kin = resident.kin(_timeless(asked, topical)) if weights.kin else {}
     groups = [Group(word, _without(kin.get(word, {}), people)) for word in topical]
     return bm25_in_context(index, groups)
+
+
+def _timeless(asked: Asked, topical: Sequence[str]) -> list[str]:
+    """The words that stand outside a resolved time: April is no kin of the "May 2023" that was asked for."""
+    if asked.at is None:
+        return list(topical)
+    outside = set(index_words(untimed(asked.text, asked.at)))
+    return [word for word in topical if word in outside]
 
 
 def _without(kin: Mapping[str, float], people: set[str]) -> Mapping[str, float]:
@@ -119,6 +134,10 @@ def _speaker(index: TurnIndex, named: Sequence[int]) -> Floats:
         return np.zeros(len(index), np.float32)
     theirs = np.isin(index.speakers, named)
     return np.where(theirs, 1, np.where(index.speakers == NOBODY, 0, -1)).astype(np.float32)
+
+
+def _when(index: TurnIndex, asked: Asked) -> Floats:
+    return timeliness(index, asked_periods(asked.text, asked.at) if asked.at else ())
 
 
 def _priors(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
