@@ -226,6 +226,7 @@ class MemoryOS:
         archive: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         weights: Weights | None = None,
         scope: Scope | None = None,
     ) -> Recall:
@@ -233,8 +234,10 @@ class MemoryOS:
 
         `archive` says whether evicted memory is searched, too; when left out, it is, but not by
         `two_stage`, for the paper forgets what it evicts. `since` and `until` bound when the turns
-        that are ranked were said (both included; `two_stage` knows no time). `weights` says what
-        each part of a hybrid score counts, to see what a part is worth.
+        that are ranked were said (both included; `two_stage` knows no time). `as_of`
+        asks the memory as it was at that moment, without what was said or held later; "last week" in the
+        question is the week before it (before now, when left out). `weights` says what each part of a
+        hybrid score counts, to see what a part is worth.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -246,11 +249,13 @@ class MemoryOS:
             weights or DEFAULT_WEIGHTS,
             *arguments.period(since, until),
             self._reranker,
+            arguments.moment("as_of", as_of),
         )
-        if chosen is Strategy.TWO_STAGE and (search.since or search.until):
+        if chosen is Strategy.TWO_STAGE and (search.since or search.until or search.as_of):
             raise InvalidInput("strategy", "two_stage cannot look into a period", "Use hybrid")
         self._turns.wait()  # what was answered a moment ago is part of the memory
-        recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0], self._clock()), search)
+        asked = Asked(text, self._embedder.embed([text])[0], search.as_of or self._clock())
+        recalled = self._recall(owner, asked, search)
         if self._visits.record(owner, overview.visited(recalled), self._clock()):
             self._jobs.submit(lambda: self._flush_visits(owner))
         return recalled
@@ -262,11 +267,13 @@ class MemoryOS:
         tokens: int | None = None,
         strategy: Strategy | str = Strategy.HYBRID,
         archive: bool | None = None,
+        as_of: datetime | str | None = None,
         scope: Scope | None = None,
     ) -> Context:
         """What is worth telling a model about a question, as text of at most `tokens` tokens."""
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        recalled = self.search(query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope)
+        pages = self._pages(budget)
+        recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, as_of=as_of, scope=scope)
         return pack(recalled, budget, count_tokens)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:
