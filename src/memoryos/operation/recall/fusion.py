@@ -36,10 +36,10 @@ class Weights:
     words: float = 1.0
     meaning: float = 0.6
     speaker: float = 0.25
+    when: float = 0.3  #: the turn was said in the time asked about, or speaks of it
     asks: float = -0.1  #: the turn ends with a question: it wants to know, too
     answers: float = 0.11  #: the turn before asks something
     timed: float = 0.12  #: the turn says when
-    when: float = 0.3  #: the turn was said in the time asked about, or speaks of it
     opens: float = 0.14  #: the turn opens a sitting, with the news since the last one
     context: bool = True  #: whether BM25 looks at the turns around, too
     kin: bool = True  #: whether words close in meaning count
