@@ -82,8 +82,12 @@ def tags(value: Iterable[str]) -> tuple[str, ...]:
 
 def period(since: datetime | str | None, until: datetime | str | None) -> tuple[datetime | None, datetime | None]:
     """Both ends of a period in UTC. Raises InvalidInput when it ends before it begins."""
-    start = None if since is None else parse_time("since", since)
-    end = None if until is None else parse_time("until", until)
+    start, end = moment("since", since), moment("until", until)
     if start and end and end < start:
         raise InvalidInput("until", f"{end.isoformat()} is before `since`", "Swap them")
     return start, end
+
+
+def moment(field: str, value: datetime | str | None) -> datetime | None:
+    """A moment in UTC, if one is named."""
+    return None if value is None else parse_time(field, value)

@@ -229,6 +229,7 @@ class MemoryOS:
         archive: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
         weights: Weights | None = None,
         scope: Scope | None = None,
     ) -> Recall:
@@ -236,8 +237,10 @@ class MemoryOS:
 
         `archive` says whether evicted memory is searched, too; when left out, it is, but not by
         `two_stage`, for the paper forgets what it evicts. `since` and `until` bound when the turns
-        that are ranked were said (both included; `two_stage` knows no time). `weights` says what
-        each part of a hybrid score counts, to see what a part is worth.
+        that are ranked were said (both included; `two_stage` knows no time). `as_of`
+        asks the memory as it was at that moment, without what was said or held later; "last week" in the
+        question is the week before it (before now, when left out). `weights` says what each part of a
+        hybrid score counts, to see what a part is worth.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -249,14 +252,16 @@ class MemoryOS:
             weights or DEFAULT_WEIGHTS,
             *arguments.period(since, until),
             self._reranker,
+            arguments.moment("as_of", as_of),
         )
-        if chosen is Strategy.TWO_STAGE and (search.since or search.until):
+        if chosen is Strategy.TWO_STAGE and (search.since or search.until or search.as_of):
             raise InvalidInput("strategy", "two_stage cannot look into a period", "Use hybrid")
         self._turns.wait()  # what was answered a moment ago is part of the memory
         if not search.archive or chosen is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self._housekeeping.call():
-            recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0]), search)
+            asked = Asked(text, self._embedder.embed([text])[0], search.as_of or self._clock())
+            recalled = self._recall(owner, asked, search)
             self._housekeeping.visited(owner, overview.visited(recalled), self._clock())
         return recalled
 
@@ -267,11 +272,13 @@ class MemoryOS:
         tokens: int | None = None,
         strategy: Strategy | str = Strategy.HYBRID,
         archive: bool | None = None,
+        as_of: datetime | str | None = None,
         scope: Scope | None = None,
     ) -> Context:
         """What is worth telling a model about a question, as text of at most `tokens` tokens."""
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        recalled = self.search(query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope)
+        pages = self._pages(budget)
+        recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, as_of=as_of, scope=scope)
         return pack(recalled, budget, count_tokens)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:

@@ -66,6 +66,13 @@ def test_what_one_process_adds_the_next_one_finds(run):
     assert "成都" in found["hits"][0]["text"]
 
 
+def test_search_as_of_a_moment_knows_nothing_later(run):
+    run("add", "The boat is called Aurora.", "--at", "2024-02-03T10:00:00+00:00")
+    run("add", "The boat is called Bella now.", "--at", "2024-05-03T10:00:00+00:00")
+    found = document(run("search", "What is the boat called?", "--as-of", "2024-03-01T00:00Z", "--json"))
+    assert ["Aurora" in hit["text"] for hit in found["hits"]] == [True]
+
+
 def test_search_as_a_table_shows_date_topic_score_and_why(run):
     run("add", "The boat is called Aurora.", "--at", "2024-02-03T10:00:00+00:00")
     result = run("search", "What is the boat called?")

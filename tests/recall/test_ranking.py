@@ -128,7 +128,7 @@ def test_a_turn_whose_part_is_raised_does_not_fall(values, data):
     assert np.array_equal(after[others], before[others])
 
 
-PARTS = ["words", "meaning", "speaker", "asks", "answers", "timed", "opens"]
+PARTS = ["words", "meaning", "speaker", "when", "asks", "answers", "timed", "opens"]
 
 
 def test_each_number_among_the_weights_is_a_part():
@@ -141,7 +141,7 @@ def test_a_turn_that_has_most_of_a_part_does_not_fall_when_it_counts_more(path, 
     memory = open_memory(path)
     weight = getattr(DEFAULT_WEIGHTS, part)
     raised = replace(DEFAULT_WEIGHTS, **{part: weight + more})
-    for question in QUESTIONS[:3]:
+    for question in (*QUESTIONS[:3], "Who was in a museum last month?"):
         turns = memory.search(question, **EVERYTHING).turns
         held = {(turn.cube.id, turn.index): turn.parts.get(part, 0) / weight for turn in turns}
         after = [found[:2] for found in results(memory, question, weights=raised, **EVERYTHING)]

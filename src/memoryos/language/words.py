@@ -16,6 +16,7 @@ from threading import Lock
 
 from Stemmer import Stemmer
 
+from memoryos.language.calendar import dated_words
 from memoryos.language.stopwords import FUNCTION_WORDS
 
 KEYWORD_LIMIT = 10  # keywords of one page: enough for two turns, few enough that Jaccard can be high
@@ -61,10 +62,12 @@ def index_words(text: str) -> tuple[str, ...]:
     """The words under which `text` is found, unstemmed, repeated as often as they occur; function words are left out.
 
     They are compared by their stems. The words themselves are kept, because only they have a meaning of their own.
-    Chinese is found by its words and by their characters: two words for nearly the same often share one.
+    Chinese is found by its words and by their characters: two words for nearly the same often share one. Dates are
+    found by the same words however they are written, and May is a function word only where it is no date.
     """
+    text, dates = dated_words(text)
     found = (*words(text), *_HAN_CHARACTER.findall(text))
-    return tuple(word for word in found if word not in FUNCTION_WORDS)
+    return (*(word for word in found if word not in FUNCTION_WORDS), *dates)
 
 
 def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ embedded text all turns of a speaker look alike, and recall is lower (docs/retri
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from memoryos.cube import MemCube, Page, Turn
 from memoryos.infrastructure.vault.contract import Entry, Mark, Passage, Vector
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking, mentions_time
+from memoryos.language.times import named_periods
 from memoryos.language.words import index_words
 from memoryos.models.embedder import Embedder
 
@@ -41,9 +43,20 @@ def _entry(cube: MemCube, vectors: Sequence[Vector]) -> Entry:
 
 def _passage(cube: MemCube, turn: Turn, vector: Vector) -> Passage:
     said_at = turn.at or cube.descriptive.event_at
-    # The date is text too: "what happened in May 2023" should find it.
-    words = index_words(f"{turn.speaker or ''} {turn.words} {spoken(said_at)}")
-    return Passage(vector, words, said_at, turn.speaker, _marks(turn))
+    return Passage(vector, _words(turn, said_at), said_at, turn.speaker, _marks(turn))
+
+
+def _words(turn: Turn, said_at: datetime) -> list[str]:
+    """What the turn is found by: who said what and when, and the times it names, resolved against that day.
+
+    The date is text, so that "May 2023" finds what was said then. "Last May" gets the words may and 2022, as far as
+    they are not there yet, and the period as a term that only its search by time knows (`recall/timely.py`).
+    """
+    words = [word for text in (turn.speaker or "", turn.words, spoken(said_at)) for word in index_words(text)]
+    for period in named_periods(turn.words, said_at):
+        words += [word for word in period.words if word not in words]
+        words.append(period.term)
+    return words
 
 
 def _marks(turn: Turn) -> Mark:

@@ -45,6 +45,7 @@ def search(
     ] = None,
     since: Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01T00:00Z.")] = None,
     until: Annotated[str | None, typer.Option(help="Nothing said after.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Ask the memory as it was then (default: now).")] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -53,7 +54,9 @@ def search(
 ) -> None:
     """Find the pages and facts that bear on a question."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.search(query, strategy=strategy, pages=limit, archive=archive, since=since, until=until)
+        found = memory.search(
+            query, strategy=strategy, pages=limit, archive=archive, since=since, until=until, as_of=as_of
+        )
     if json:
         render.print_json(_recall_json(found, limit))
     else:

@@ -1,27 +1,31 @@
 """Fusion: one score for each turn, from what its words, its meaning, its speaker and its place in the talk say.
 
-    score = words·B/max B + meaning·cos + speaker·S + priors
+    score = words·B/max B + meaning·cos + speaker·S + when·W + priors
 
 B is BM25 in context, S is 1 for a turn of somebody whom the question names, -1 for a turn of somebody else and 0
-when it names nobody. The weights were fitted on LoCoMo and judged on conversations left out (docs/retrieval.md).
+when it names nobody; W is how much of what a turn speaks of lies in the time asked about. The weights were fitted on
+LoCoMo and judged on conversations left out (docs/retrieval.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
 from memoryos.infrastructure.vault.contract import Mark, Vector
+from memoryos.language.times import asked_periods, untimed
 from memoryos.language.words import index_words, stem, words
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import NOBODY, Flags, Floats, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
+from memoryos.operation.recall.timely import timeliness
 
 RRF_K = 60  # Cormack et al. 2009
 
@@ -33,6 +37,7 @@ class Weights:
     words: float = 1.0
     meaning: float = 0.6
     speaker: float = 0.25
+    when: float = 0.3  #: the turn was said in the time asked about, or speaks of it
     asks: float = -0.1  #: the turn ends with a question: it wants to know, too
     answers: float = 0.11  #: the turn before asks something
     timed: float = 0.12  #: the turn says when
@@ -50,6 +55,7 @@ class Asked:
 
     text: str
     vector: Vector
+    at: datetime | None = None  #: what "yesterday" is the day before; None leaves times unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +82,9 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
     parts = {
         "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
-        "meaning": _meaning(index, asked) * np.float32(weights.meaning),
+        "meaning": _scaled(_meaning(index, asked), index.alive) * np.float32(weights.meaning),
         "speaker": _speaker(index, _named(index, asked.text)) * np.float32(weights.speaker),
+        "when": _when(index, asked) * np.float32(weights.when),
         **_priors(index, weights),
     }
     return Scores.of(**parts)
@@ -89,10 +96,18 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     topical = [word for word in dict.fromkeys(index_words(asked.text)) if stem(word) not in people]
     if not weights.context:
         return bm25(index, topical)
-    kin = resident.kin(topical) if weights.kin else {}
+    kin = resident.kin(_timeless(asked, topical)) if weights.kin else {}
     names = {term for name in people if (term := index.postings.number(name)) is not None}
     groups = [Group(word, kin.get(word, NO_KIN).without(names)) for word in topical]
     return bm25_in_context(index, groups)
+
+
+def _timeless(asked: Asked, topical: Sequence[str]) -> list[str]:
+    """The words that stand outside a resolved time: April is no kin of the "May 2023" that was asked for."""
+    if asked.at is None:
+        return list(topical)
+    outside = set(index_words(untimed(asked.text, asked.at)))
+    return [word for word in topical if word in outside]
 
 
 def _meaning(index: TurnIndex, asked: Asked) -> Floats:
@@ -117,6 +132,10 @@ def _speaker(index: TurnIndex, named: Sequence[int]) -> Floats:
         return np.zeros(len(index), np.float32)
     theirs = np.isin(index.speakers, named)
     return np.where(theirs, 1, np.where(index.speakers == NOBODY, 0, -1)).astype(np.float32)
+
+
+def _when(index: TurnIndex, asked: Asked) -> Floats:
+    return timeliness(index, asked_periods(asked.text, asked.at) if asked.at else ())
 
 
 def _priors(index: TurnIndex, weights: Weights) -> dict[str, Floats]:

@@ -19,8 +19,10 @@ from memoryos.infrastructure.vault.contract import Entry, Reader, Vector
 from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Flags, Ints, TurnIndex
+from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Scores, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
+from memoryos.operation.recall.moment import cube_at, entries_at
 from memoryos.operation.recall.topics import Home, homes
 from memoryos.operation.recall.two_stage import cosine, two_stage
 
@@ -39,6 +41,7 @@ class Search:
     since: datetime | None = None  #: nothing that was said before
     until: datetime | None = None  #: nor after
     reranker: Reranker | None = None  #: puts the turns that were found in its own order
+    as_of: datetime | None = None  #: the memory as it was then
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -50,8 +53,9 @@ class Search:
         allowed = index.in_tiers(self.tiers)
         if self.since:
             allowed &= index.said_at >= micros(self.since)
-        if self.until:
-            allowed &= index.said_at <= micros(self.until)
+        for end in (self.until, self.as_of):
+            if end:
+                allowed &= index.said_at <= micros(end)
         return allowed
 
 
@@ -71,15 +75,19 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         turns = _ranked(owner, asked, search)
         found = homes(owner.reader, owner.resident, [turn.cube.id for turn in turns])
     turns = _reranked(turns, asked, search.reranker)
+    then = search.as_of
+    recent = entries_at(owner.reader, owner.resident.recent, then)
+    user_facts = _held(persona, Kind.FACT, Subject.USER, then)
+    agent_facts = _held(owner, Kind.FACT, Subject.AGENT, then)
     return Recall(
         query=asked.text,
         hits=tuple(_pages(turns, found)),
         turns=tuple(turns),
-        recent=tuple(_short_term(owner.resident, asked)),
-        user_facts=tuple(_nearest(persona.resident.entries(Kind.FACT, Subject.USER), asked, settings.recall_facts)),
-        agent_facts=tuple(_nearest(owner.resident.entries(Kind.FACT, Subject.AGENT), asked, settings.recall_facts)),
-        profile=tuple(_both(owner, persona, Kind.PROFILE)),
-        traits=tuple(_both(owner, persona, Kind.TRAIT)),
+        recent=tuple(_by_cosine(entry, asked.vector, "recent") for entry in recent),
+        user_facts=tuple(_nearest(user_facts, asked, settings.recall_facts)),
+        agent_facts=tuple(_nearest(agent_facts, asked, settings.recall_facts)),
+        profile=tuple(_both(owner, persona, Kind.PROFILE, then)),
+        traits=tuple(_both(owner, persona, Kind.TRAIT, then)),
     )
 
 
@@ -94,10 +102,13 @@ def _ranked(owner: Source, asked: Asked, search: Search) -> list[TurnHit]:
         rows = _best(scores, allowed, index.order, index.pages, search.pages)
         found = [(*index.place(row), _parts_at(scores, row)) for row in rows]
     cubes = owner.reader.get(page for page, _, _ in found)
+    if search.as_of:
+        then = {page: cube_at(owner.reader, cube, search.as_of) for page, cube in cubes.items()}
+        cubes = {page: cube for page, cube in then.items() if cube}
     return [
         TurnHit(cubes[page], turn, sum(parts.values()), MappingProxyType(parts))
         for page, turn, parts in found
-        if page in cubes
+        if page in cubes and turn < len(turns_of(cubes[page]))
     ]
 
 
@@ -156,9 +167,9 @@ def _pages(turns: Sequence[TurnHit], found: Mapping[str, Home]) -> Iterator[Hit]
             yield Hit(turn.cube, turn.score, turn.parts, home.segment, home.topic)
 
 
-def _short_term(resident: Resident, asked: Asked) -> list[Hit]:
-    """The latest of STM, oldest first."""
-    return [_by_cosine(entry, asked.vector, "recent") for entry in resident.recent]
+def _held(source: Source, kind: Kind, subject: Subject, then: datetime | None) -> list[Entry]:
+    """What the resident keeps whole, oldest first, as it was at that moment."""
+    return entries_at(source.reader, source.resident.entries(kind, subject), then)
 
 
 def _nearest(facts: Iterable[Entry], asked: Asked, limit: int) -> list[Hit]:
@@ -171,6 +182,6 @@ def _by_cosine(entry: Entry, question: Vector, topic: str = "") -> Hit:
     return Hit(entry.cube, score, MappingProxyType({"cosine": score}), topic=topic)
 
 
-def _both(owner: Source, persona: Source, kind: Kind) -> list[MemCube]:
-    user, agent = persona.resident.entries(kind, Subject.USER), owner.resident.entries(kind, Subject.AGENT)
+def _both(owner: Source, persona: Source, kind: Kind, then: datetime | None) -> list[MemCube]:
+    user, agent = _held(persona, kind, Subject.USER, then), _held(owner, kind, Subject.AGENT, then)
     return [entry.cube for entry in (*user, *agent)]

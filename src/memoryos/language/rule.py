@@ -1,0 +1,38 @@
+"""Rules: how one language writes an expression of time, and the period that it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+
+from memoryos.language.period import Period
+
+Resolve = Callable[[re.Match[str], date], Period | None]  # from what was found and the day it was said
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern and what it means; None for a reading that is not the only one."""
+
+    pattern: re.Pattern[str]
+    resolve: Resolve
+    is_relative: bool = True  #: whether the meaning depends on the day
+
+    def period(self, match: re.Match[str], said_on: date) -> Period | None:
+        """What the match means when it is said on that day; None when that is unclear or outside the calendar."""
+        try:
+            return self.resolve(match, said_on)
+        except (OverflowError, ValueError):
+            return None
+
+
+def relative(pattern: str, resolve: Resolve) -> Rule:
+    """A rule for what means another period every day."""
+    return Rule(re.compile(pattern, re.IGNORECASE), resolve)
+
+
+def absolute(pattern: str, resolve: Resolve) -> Rule:
+    """A rule for what always means the same period."""
+    return Rule(re.compile(pattern, re.IGNORECASE), resolve, is_relative=False)

@@ -1,0 +1,126 @@
+"""Times: the expressions of time in a text, English and Chinese, and the periods that they mean.
+
+A turn speaks of the periods that its expressions name. A question also asks for what lies before, after or
+between them: "since May 2023", "before last week", 从2023年5月到7月.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from memoryos.language.chinese_times import CHINESE
+from memoryos.language.english_times import ENGLISH
+from memoryos.language.period import Period, after, before
+from memoryos.language.rule import Rule
+
+# One of these is in every English expression, so that most texts are read once and not once for every rule.
+_HINT = re.compile(
+    r"day|night|tomorrow|morning|afternoon|evening|week|month|year|(?:1[5-9]|20|21)\d\d"
+    r"|(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+)
+
+_FROM = re.compile(r"(?:\b(?:between|from)\s+(?:the )?|从|自)$", re.IGNORECASE)
+_BETWEEN_HAN = re.compile(r"(?:之间|期间)")
+_TO = re.compile(r"\s*(?:and|to|until|till|through|-|–|—|和|与|到|至)\s*(?:the )?", re.IGNORECASE)
+_SINCE = re.compile(r"(?:\bsince\s+(?:the )?|自从?)$", re.IGNORECASE)
+_SINCE_HAN = re.compile(r"(?:以来|至今|起|开始)")
+_BEFORE = re.compile(r"\bbefore\s+(?:the )?$", re.IGNORECASE)
+_BEFORE_HAN = re.compile(r"(?:之前|以前|前(?![后天面]))")
+_AFTER = re.compile(r"\bafter\s+(?:the )?$", re.IGNORECASE)
+_AFTER_HAN = re.compile(r"(?:之后|以后|后(?![天面来]))")
+_UNTIL = re.compile(r"\b(?:until|till)\s+(?:the )?$", re.IGNORECASE)
+_UNTIL_HAN = re.compile(r"为止")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An expression of time in a text, and the period that it means."""
+
+    start: int  #: of the expression in the text
+    end: int
+    period: Period
+    is_relative: bool = False  #: whether it means another period when it is said on another day
+
+
+def english_times(text: str, said_on: date) -> list[Mention]:
+    """The English expressions of time in the text that have one reading, in order."""
+    return _mentions(ENGLISH, text, said_on) if _HINT.search(text.lower()) else []
+
+
+def chinese_times(text: str, said_on: date) -> list[Mention]:
+    """The Chinese expressions of time in the text that have one reading, in order."""
+    return [] if text.isascii() else _mentions(CHINESE, text, said_on)
+
+
+def named_periods(text: str, said_at: datetime) -> list[Period]:
+    """The periods that the text names, each once."""
+    return list(dict.fromkeys(mention.period for mention in _times(text, said_at.date())))
+
+
+def asked_periods(text: str, asked_at: datetime) -> list[Period]:
+    """The periods that a question asks about, each once."""
+    today = asked_at.date()
+    found = _times(text, today)
+    return list(dict.fromkeys(_meant(text, found, today)))
+
+
+def untimed(text: str, asked_at: datetime) -> str:
+    """The text without the expressions that name a period."""
+    for mention in reversed(_times(text, asked_at.date())):
+        text = f"{text[: mention.start]} {text[mention.end :]}"
+    return text
+
+
+def _times(text: str, today: date) -> list[Mention]:
+    return sorted([*english_times(text, today), *chinese_times(text, today)], key=lambda mention: mention.start)
+
+
+def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[Mention]:
+    """Apply the rules in order; where two match the same words the earlier rule wins."""
+    found: list[Mention] = []
+    taken: list[tuple[int, int]] = []
+    for rule in rules:
+        for match in rule.pattern.finditer(text):
+            if any(start < match.end() and match.start() < end for start, end in taken):
+                continue
+            taken.append(match.span())
+            period = rule.period(match, said_on)
+            if period is not None:
+                found.append(Mention(match.start(), match.end(), period, rule.is_relative))
+    return sorted(found, key=lambda mention: mention.start)
+
+
+def _meant(text: str, found: Sequence[Mention], today: date) -> Iterator[Period]:
+    """The periods of the mentions as the words around them put it; two that are the ends of one make that."""
+    ends = iter(found)
+    for mention in ends:
+        following = found[found.index(mention) + 1 :][:1]
+        if following and _is_range(text, mention, following[0]):
+            last = next(ends)
+            yield Period(min(mention.period.first, last.period.first), max(mention.period.last, last.period.last))
+        else:
+            yield _opened(text[: mention.start], mention.period, text[mention.end :], today)
+
+
+def _is_range(text: str, first: Mention, last: Mention) -> bool:
+    is_framed = _FROM.search(text[: first.start]) or _BETWEEN_HAN.match(text[last.end :])
+    return bool(is_framed and _TO.fullmatch(text[first.end : last.start]))
+
+
+def _opened(head: str, period: Period, tail: str, today: date) -> Period:
+    """The period, or all that lies on one side of it; what is outside the calendar is the period itself."""
+    try:
+        if _BEFORE.search(head) or _BEFORE_HAN.match(tail):
+            return before(period)
+        if _AFTER.search(head) or _AFTER_HAN.match(tail):
+            return after(period)
+    except OverflowError:
+        return period
+    if _UNTIL.search(head) or _UNTIL_HAN.match(tail):
+        return Period(date.min, period.last)
+    if _SINCE_HAN.match(tail) or _SINCE.search(head):
+        return Period(period.first, max(period.last, today))
+    return period

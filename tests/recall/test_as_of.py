@@ -1,0 +1,160 @@
+"""A question as of a past moment sees nothing of what came later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memoryos import AsyncMemoryOS, MemoryOS, Role, Scope, Turn, load_settings
+from memoryos.cube import Subject
+from memoryos.errors import InvalidInput
+
+from .conftest import QUESTIONS, dialogue
+
+NOW = datetime(2023, 8, 30, 12, tzinfo=UTC)
+MAY = datetime(2023, 5, 8, 12, tzinfo=UTC)
+RANKED = ["hybrid", "bm25", "dense", "rrf", "linear"]
+
+
+class Hand:
+    """A clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def hand() -> Hand:
+    return Hand()
+
+
+@pytest.fixture
+def memory(tmp_path: Path, hand: Hand) -> Iterator[MemoryOS]:
+    settings = load_settings(embedder="hashing", short_term_capacity=5)
+    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=hand) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("strategy", RANKED)
+def test_turns_said_later_are_not_found_and_those_before_are(memory: MemoryOS, strategy: str) -> None:
+    said = dialogue(40, start=NOW - timedelta(days=50))
+    memory.add_many(said)
+    moment = said[20].at
+    for question in QUESTIONS:
+        found = memory.search(question, strategy=strategy, pages=40, as_of=moment)
+        for hit in (*found.hits, *found.recent):
+            assert all(turn.at <= moment for turn in hit.cube.payload.turns)
+        assert all(turn.turn.at <= moment for turn in found.turns)
+    if strategy == "hybrid":
+        assert {turn.turn.text for turn in found.turns} == {turn.text for turn in said[:21]}
+
+
+def test_as_of_now_is_the_memory_as_it_is(memory: MemoryOS) -> None:
+    memory.add_many(dialogue(30, start=NOW - timedelta(days=50)))
+    memory.add_fact("Ann keeps bees")
+    for question in QUESTIONS:
+        assert memory.search(question, as_of=NOW) == memory.search(question)
+
+
+def test_half_a_page_is_seen_by_its_first_half(memory: MemoryOS) -> None:
+    at = datetime(2023, 5, 8, 10, tzinfo=UTC)
+    asked = Turn(role=Role.USER, text="Which teapot?", at=at, source_id="1")
+    memory.add_many(
+        [asked, Turn(role=Role.ASSISTANT, text="The red teapot.", at=at + timedelta(hours=1), source_id="2")]
+    )
+    found = memory.search("teapot", as_of=at)
+    assert [hit.text for hit in (*found.hits, *found.recent)] == ["user: Which teapot?"] * 2
+    assert found.hits[0].source_ids == ("1",)
+    assert "red" not in memory.context("teapot", as_of=at).text
+    assert "red" in memory.context("teapot").text
+
+
+def test_facts_are_those_that_were_known(memory: MemoryOS) -> None:
+    memory.add_fact("Ann keeps bees", at="2023-03-01T00:00Z")
+    memory.add_fact("Ann keeps hens", at="2023-06-01T00:00Z")
+    memory.add_fact("Ann keeps bees", at="2023-07-01T00:00Z")  # said again
+    memory.add_fact("I keep notes", at="2023-06-01T00:00Z", subject=Subject.AGENT)
+
+    def known(as_of: str) -> list[str]:
+        found = memory.search("What does Ann keep?", as_of=as_of)
+        return [hit.text for hit in (*found.user_facts, *found.agent_facts)]
+
+    assert known("2023-02-28T00:00Z") == []
+    assert known("2023-05-08T00:00Z") == ["Ann keeps bees"]
+    assert sorted(known("2023-06-01T00:00Z")) == ["Ann keeps bees", "Ann keeps hens", "I keep notes"]
+    assert "hens" not in memory.context("What does Ann keep?", as_of="2023-05-08T00:00Z").text
+
+
+def test_a_profile_field_has_the_value_it_had(memory: MemoryOS, hand: Hand) -> None:
+    def city(as_of: datetime | None) -> list[str]:
+        return [cube.text for cube in memory.search("Where?", as_of=as_of).profile]
+
+    hand.now = MAY
+    memory.set_profile("city", "Rome")
+    hand.now = MAY + timedelta(days=60)
+    memory.set_profile("city", "Oslo")
+    hand.now = NOW
+    assert city(MAY - timedelta(days=1)) == []
+    assert city(MAY) == city(MAY + timedelta(days=59)) == ["city: Rome"]
+    assert city(MAY + timedelta(days=60)) == city(None) == ["city: Oslo"]
+
+
+@pytest.mark.parametrize("question", ["What did we bake last month?", "上个月 bake 什么？"])
+def test_what_is_relative_is_counted_from_that_moment(memory: MemoryOS, question: str) -> None:
+    for month in range(1, 9):
+        memory.add("We bake bread", at=datetime(2023, month, 8, tzinfo=UTC))
+    assert memory.search(question, as_of=MAY).hits[0].at.month == 4
+    assert memory.search(question).hits[0].at.month == 7
+
+
+def test_a_period_and_a_moment_bound_each_other(memory: MemoryOS) -> None:
+    for month in range(1, 9):
+        memory.add("We bake bread", at=datetime(2023, month, 8, tzinfo=UTC))
+    found = memory.search("bread", since="2023-03-01T00:00Z", until="2023-07-01T00:00Z", as_of=MAY)
+    assert sorted(hit.at.month for hit in found.hits) == [3, 4, 5]
+
+
+def test_an_owner_who_shares_a_persona_has_it_as_of_then_too(tmp_path: Path) -> None:
+    settings = load_settings(embedder="hashing", persona_sharing="user")
+    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=lambda: NOW) as memory:
+        memory.add_fact("Ann keeps bees", at="2023-06-01T00:00Z", scope=Scope(user="ann", agent="one"))
+        other = Scope(user="ann", agent="two")
+        assert memory.search("bees", as_of=MAY, scope=other).user_facts == ()
+        assert [hit.text for hit in memory.search("bees", scope=other).user_facts] == ["Ann keeps bees"]
+
+
+def test_the_awaited_search_knows_the_moment(memory: MemoryOS) -> None:
+    memory.add("tea in March", at="2023-03-01T00:00Z")
+    memory.add("tea in June", at="2023-06-01T00:00Z")
+
+    async def found() -> tuple[str, str]:
+        awaited = AsyncMemoryOS(memory)
+        hits = (await awaited.search("tea", as_of=MAY)).hits
+        return hits[0].text, (await awaited.context("tea", as_of=MAY)).text
+
+    text, context = asyncio.run(found())
+    assert text == "user: tea in March"
+    assert "June" not in context
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"as_of": "yesterday"}, "as_of"),
+        ({"as_of": "2024-03-01"}, "as_of"),
+        ({"as_of": 7}, "as_of"),
+        ({"as_of": MAY, "strategy": "two_stage"}, "strategy"),
+    ],
+)
+def test_a_bad_moment_is_refused(memory: MemoryOS, options: dict[str, object], field: str) -> None:
+    for ask in (memory.search, memory.context):
+        with pytest.raises(InvalidInput) as caught:
+            ask("tea", **options)
+        assert caught.value.field == field

@@ -1,0 +1,134 @@
+"""What was said in the time that a question asks about, or speaks of it, comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memoryos import MemoryOS, load_settings
+from memoryos.language.words import index_words
+from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, ablations
+
+NOW = datetime(2023, 8, 30, 12, tzinfo=UTC)  # a Wednesday
+
+Talk = Callable[..., MemoryOS]
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[Talk]:
+    """talk(day=text, ...) or talk({day: text}): a memory of these texts, each said on its day."""
+    opened: list[MemoryOS] = []
+
+    def of(said: dict[str, str]) -> MemoryOS:
+        settings = load_settings(embedder="hashing")
+        memory = MemoryOS.open(
+            tmp_path / f"{len(opened)}.db", user="ann", settings=settings, clock=lambda: NOW, session="s"
+        )
+        opened.append(memory)
+        for day, text in said.items():
+            memory.add(text, at=f"{day}T10:00Z")
+        return memory
+
+    yield of
+    for memory in opened:
+        memory.close()
+
+
+def days(memory: MemoryOS, question: str, **options) -> list[str]:
+    return [f"{hit.at:%Y-%m-%d}" for hit in memory.search(question, **options).hits]
+
+
+SAME = "We baked bread"
+EACH_MONTH = {f"2023-{month:02d}-08": SAME for month in range(1, 9)}
+
+
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [
+        ("What did we bake in May 2023?", "2023-05-08"),
+        ("What did we bake on 8 May 2023?", "2023-05-08"),
+        ("What did we bake on March 8th, 2023?", "2023-03-08"),
+        ("What did we bake last month?", "2023-07-08"),
+        ("What did we bake three weeks ago?", "2023-08-08"),
+        ("What did we bake the week before 9 June 2023?", "2023-06-08"),
+        ("2023年5月我们 baked 什么？", "2023-05-08"),
+        ("上个月我们 baked 什么？", "2023-07-08"),
+    ],
+)
+def test_the_time_asked_about_comes_first(talk: Talk, question: str, day: str) -> None:
+    assert days(talk(EACH_MONTH), question)[0] == day
+
+
+@pytest.mark.parametrize("question", ["In May", "8 May", "5月", "5月8日", "May 8th", "五月"])
+@pytest.mark.parametrize("strategy", ["hybrid", "bm25"])
+def test_a_month_without_a_year_is_found_by_its_name_in_both_languages(
+    talk: Talk, question: str, strategy: str
+) -> None:
+    assert days(talk(EACH_MONTH), question, strategy=strategy)[0] == "2023-05-08"
+
+
+@pytest.mark.parametrize("text", ["I was in Rome last May", "去年五月我在罗马"])
+@pytest.mark.parametrize("question", ["What happened in May 2022?", "2022年5月怎么了？"])
+def test_a_turn_is_found_by_the_time_it_speaks_of(talk: Talk, text: str, question: str) -> None:
+    memory = talk({"2023-03-01": "I like bread", "2023-05-02": text, "2023-07-01": "I like tea"})
+    found = memory.search(question).turns
+    assert found[0].turn.text == text
+    assert found[0].parts["when"] == pytest.approx(DEFAULT_WEIGHTS.when)
+    assert "when" not in {name for turn in found[1:] for name, value in turn.parts.items() if value}
+
+
+def test_what_lies_partly_in_the_time_asked_about_counts_in_part(talk: Talk) -> None:
+    memory = talk({"2023-07-01": "I was there in 2022", "2023-07-02": "I was there in May 2022"})
+    shares = {
+        f"{turn.turn.at:%d}": turn.parts["when"] / DEFAULT_WEIGHTS.when
+        for turn in memory.search("Where was I in May 2022?").turns
+    }
+    assert shares == pytest.approx({"01": 31 / 365, "02": 1})
+
+
+@pytest.mark.parametrize("question", ["What did we bake?", "May we bake?", "我们吃什么？", "What did we bake in 1999?"])
+def test_a_question_without_a_time_of_ours_has_no_such_part(talk: Talk, question: str) -> None:
+    memory = talk(EACH_MONTH)
+    found = memory.search(question)
+    assert all("when" not in turn.parts for turn in found.turns)
+    assert found.turns == memory.search(question, weights=ablations(DEFAULT_WEIGHTS)["when"]).turns
+
+
+def test_the_time_is_no_filter(talk: Talk) -> None:
+    assert len(days(talk(EACH_MONTH), "What did we bake in May 2023?")) == len(EACH_MONTH)
+
+
+def test_a_corrected_turn_speaks_of_other_times(talk: Talk) -> None:
+    memory = talk({"2023-07-01": "I was in Rome last year"})
+    (page,) = memory.pages()
+    memory.update(page.id, "I was in Rome in 2020")
+    assert "when" not in memory.search("Where was I in 2022?").turns[0].parts
+    assert "when" in memory.search("Where was I in 2020?").turns[0].parts
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "absent"),
+    [
+        ("May I come?", [], ["may"]),
+        ("It may rain, maybe.", ["rain"], ["may"]),
+        ("We met in May.", ["may"], []),
+        ("we met last may", ["may"], []),
+        ("May 8th was fine", ["may", "8"], ["8th"]),
+        ("The 3rd of May", ["may", "3"], ["3rd"]),
+        ("It was mid-May", ["may"], []),
+        ("on Dec. 4, 2023", ["december", "4", "2023"], ["dec"]),
+        ("2023-05-08", ["2023", "may", "8"], ["05"]),
+        ("2023年5月8日", ["2023", "may", "8"], ["月"]),
+        ("十二月", ["december"], ["月"]),
+        ("三个月", ["月"], ["march"]),
+        ("99月", ["99"], []),
+        ("中秋节吃月饼", ["月饼"], []),
+    ],
+)
+def test_the_words_that_a_date_is_found_by(text: str, words: list[str], absent: list[str]) -> None:
+    found = index_words(text)
+    assert set(words) <= set(found)
+    assert not set(absent) & set(found)

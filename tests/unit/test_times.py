@@ -1,0 +1,205 @@
+"""Expressions of time and the days they mean."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryos.language.period import Grain, Period, day_of, month_of, termed, week_of, weekend_of, year_of
+from memoryos.language.times import asked_periods, chinese_times, english_times, named_periods
+
+WEDNESDAY = datetime(2023, 8, 30, 13, 56, tzinfo=UTC)
+
+
+def days(periods: list[Period]) -> list[str]:
+    """Each period as month-day(-year) to month-day, the year of WEDNESDAY left out."""
+    return [f"{period.first}..{period.last}".replace("2023-", "") for period in periods]
+
+
+@pytest.mark.parametrize(
+    ("text", "period"),
+    [
+        ("8 May 2023", "05-08..05-08"),
+        ("the 8th of May, 2023", "05-08..05-08"),
+        ("May 8, 2023", "05-08..05-08"),
+        ("Dec. 1,2023", "12-01..12-01"),
+        ("2023-05-08", "05-08..05-08"),
+        ("early May 2023", "05-01..05-31"),
+        ("February of 2024", "2024-02-01..2024-02-29"),
+        ("in 2023", "01-01..12-31"),
+        ("the weekend before 14 August 2023", "08-12..08-13"),
+        ("the weekend before 13 August 2023", "08-05..08-06"),  # a Sunday
+        ("the weekend after 12 August 2023", "08-19..08-20"),
+        ("the week before 9 June 2023", "06-02..06-08"),
+        ("the Sunday before 25 May 2023", "05-21..05-21"),
+        ("the Saturday after October 28, 2023", "11-04..11-04"),
+        ("the day after 31 December 2022", "01-01..01-01"),
+        ("the month before May 2023", "04-01..04-30"),
+        ("two weeks before August 11, 2023", "07-24..07-30"),
+        ("the first weekend of August 2023", "08-05..08-06"),
+        ("the second week of November 2023", "11-08..11-14"),
+        ("between 8 May 2023 and June 3, 2023", "05-08..06-03"),
+        ("between August 11 and August 15 2023", "08-11..08-15"),
+        ("from May to July 2023", "05-01..07-31"),
+        ("11-15 August 2023", "08-11..08-15"),
+        ("2023年5月8日", "05-08..05-08"),
+        ("2023年五月八号", "05-08..05-08"),
+        ("二〇二三年五月", "05-01..05-31"),
+        ("2023年", "01-01..12-31"),
+        ("2023年8月14日之前的那个周末", "08-12..08-13"),
+        ("2023年6月9日的前一周", "06-02..06-08"),
+        ("2023年5月25日之前的那个星期天", "05-21..05-21"),
+        ("2023年6月9日后一天", "06-10..06-10"),
+        ("从2023年5月到7月", "05-01..07-31"),
+        ("2023年5月8日和2023年6月3日之间", "05-08..06-03"),
+    ],
+)
+def test_a_date_means_the_same_days_whenever_it_is_said(text: str, period: str) -> None:
+    for said_at in (WEDNESDAY, WEDNESDAY - timedelta(days=4000)):
+        assert days(asked_periods(text, said_at)) == [period]
+
+
+@pytest.mark.parametrize(
+    ("text", "period"),
+    [
+        ("yesterday", "08-29..08-29"),
+        ("last week", "08-21..08-27"),
+        ("the week before last", "08-14..08-20"),
+        ("last weekend", "08-26..08-27"),
+        ("last Monday", "08-28..08-28"),
+        ("two months ago", "06-01..06-30"),
+        ("last December", "2022-12-01..2022-12-31"),
+        ("next January", "2024-01-01..2024-01-31"),
+        ("May last year", "2022-05-01..2022-05-31"),
+        ("last year in May", "2022-05-01..2022-05-31"),
+        ("in the last two weeks", "08-16..08-30"),
+        ("over the past month", "07-30..08-30"),
+        ("上周三", "08-23..08-23"),
+        ("上上周三", "08-16..08-16"),
+        ("去年五月", "2022-05-01..2022-05-31"),
+        ("去年5月3日", "2022-05-03..2022-05-03"),
+        ("上个月5号", "07-05..07-05"),
+        ("三天前", "08-27..08-27"),
+        ("最近三天", "08-27..08-30"),
+        ("今年", "01-01..12-31"),
+    ],
+)
+def test_what_is_relative_is_counted_from_the_day_it_is_said(text: str, period: str) -> None:
+    assert days(asked_periods(f"What was {text}?" if text.isascii() else f"{text}怎么了？", WEDNESDAY)) == [period]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "last May",  # of this year or of the one before?
+        "next October",
+        "next Friday",
+        "this may help",
+        "on Friday",
+        "in June",
+        "last summer",
+        "a few days ago",
+        "31 February 2023",
+        "99 May 2023",
+        "it cost 2023 dollars",
+        "5/8/2023",
+        "version 2023.5.8",
+        "几天前",
+        "周三",
+        "2023年13月",
+        "",
+    ],
+)
+def test_what_has_more_readings_than_one_is_left_alone(text: str) -> None:
+    assert asked_periods(text, WEDNESDAY) == named_periods(text, WEDNESDAY) == []
+
+
+def test_last_may_is_clear_until_may_is_over() -> None:
+    for month in (1, 5):
+        assert asked_periods("last May", datetime(2023, month, 3, tzinfo=UTC)) == [month_of(date(2022, 5, 1))]
+
+
+@pytest.mark.parametrize(
+    ("question", "period"),
+    [
+        ("since May 2023", "05-01..08-30"),
+        ("since last week", "08-21..08-30"),
+        ("before 9 June 2023", "0001-01-01..06-08"),
+        ("after last month", "08-01..9999-12-31"),
+        ("until May 2023", "0001-01-01..05-31"),
+        ("between last Monday and yesterday", "08-28..08-29"),
+        ("2023年5月以来", "05-01..08-30"),
+        ("2023年6月9日之前", "0001-01-01..06-08"),
+        ("上个月以后", "08-01..9999-12-31"),
+        ("到2023年5月为止", "0001-01-01..05-31"),
+    ],
+)
+def test_a_question_may_ask_for_one_side_of_a_date(question: str, period: str) -> None:
+    assert days(asked_periods(question, WEDNESDAY)) == [period]
+
+
+def test_a_turn_speaks_of_the_date_it_names_and_not_of_all_time() -> None:
+    assert days(named_periods("I live here since May 2023, before last week elsewhere", WEDNESDAY)) == [
+        "05-01..05-31",
+        "08-21..08-27",
+    ]
+
+
+DAYS = st.dates(date(1000, 1, 1), date(9000, 1, 1))
+EXPRESSIONS = st.sampled_from(
+    """yesterday|tomorrow|last week|next week|last weekend|last Friday|two weeks ago|the last three days
+    |昨天|大前天|上周|上周三|下周末|两周前|最近三天""".replace("\n    ", "").split("|")
+)
+
+
+@given(EXPRESSIONS, DAYS, st.integers(-500, 500))
+def test_what_is_relative_moves_with_the_day_by_whole_weeks(text: str, day: date, weeks: int) -> None:
+    step = timedelta(weeks=weeks)
+    (here,) = asked_periods(text, datetime(day.year, day.month, day.day, tzinfo=UTC))
+    there_day = day + step
+    (there,) = asked_periods(text, datetime(there_day.year, there_day.month, there_day.day, tzinfo=UTC))
+    assert there == Period(here.first + step, here.last + step, here.grain)
+
+
+PIECES = """
+    the last next this week weekend month year May Friday before after since until between and from to 8 31 2023
+    14 August two days ago yesterday of in , 2023年 5月 8日 上 下 周 三 之前 以后 的 那个 周末 前 天 去年 最近 个月 到
+""".split()
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12), st.sampled_from(["", " "]), st.datetimes(timezones=st.just(UTC)))
+def test_every_period_is_in_order_and_every_expression_in_the_text(pieces: list[str], gap: str, at: datetime) -> None:
+    text = gap.join(pieces)
+    for period in [*asked_periods(text, at), *named_periods(text, at)]:
+        assert period.first <= period.last
+    for find in (english_times, chinese_times):
+        found = find(text, at.date())
+        assert all(0 <= mention.start < mention.end <= len(text) for mention in found)
+        assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+@given(DAYS)
+def test_a_day_lies_in_its_week_month_and_year(day: date) -> None:
+    for period in (day_of(day), week_of(day), month_of(day), year_of(day)):
+        assert period.first <= day <= period.last
+        assert {Grain.DAY: [1], Grain.WEEK: [7], Grain.MONTH: [28, 29, 30, 31], Grain.YEAR: [365, 366]}[
+            period.grain
+        ].count((period.last - period.first).days + 1)
+    weekend = weekend_of(day)
+    assert (weekend.first.weekday(), weekend.last.weekday()) == (5, 6)
+
+
+@given(DAYS, st.integers(0, 1000))
+def test_a_period_is_read_back_from_its_term(day: date, more: int) -> None:
+    period = Period(day, day + timedelta(days=more))
+    assert termed(period.term) == period
+    assert termed("2023") is termed("may") is None
+
+
+def test_a_period_cannot_end_before_it_begins() -> None:
+    with pytest.raises(ValueError, match="before"):
+        Period(date(2023, 5, 2), date(2023, 5, 1))
