@@ -10,12 +10,12 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, case, delete, func, insert, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
-from memoryos.cube import Kind, MemCube, Subject, Tier, from_json, to_json
+from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
 from memoryos.errors import InvalidInput, LeaseLost, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import (
@@ -53,6 +53,8 @@ _PASSAGES = (
         func.coalesce(_turns.c.marks, 0),
         func.coalesce(_turns.c.words, ""),
         _turns.c.vector,
+        tables.cubes.c.tags,
+        case((tables.cubes.c.state == State.EXPIRED.value, 0), else_=tables.cubes.c.expires_at),
     )
     .select_from(tables.cubes)
     .outerjoin(_turns, and_(_turns.c.tenant == tables.cubes.c.tenant, _turns.c.cube_id == tables.cubes.c.id))
