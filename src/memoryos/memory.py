@@ -11,13 +11,13 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import InvalidInput, ModelError, StorageError
+from memoryos.errors import ModelError, StorageError
 from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operation, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
@@ -37,6 +37,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.passages import page_entries
 from memoryos.operation.recall.context import Context, pack, persona_text
+from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.search import Search, Source, recall
@@ -226,15 +227,22 @@ class MemoryOS:
         archive: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        tags: Sequence[str] = (),
+        tiers: Sequence[Tier | str] = (),
+        kinds: Sequence[Kind | str] = (),
+        session: str | None = None,
         weights: Weights | None = None,
         scope: Scope | None = None,
     ) -> Recall:
-        """What the three tiers hold for a question.
+        """What the three tiers hold for a question, without what has expired.
 
-        `archive` says whether evicted memory is searched, too; when left out, it is, but not by
-        `two_stage`, for the paper forgets what it evicts. `since` and `until` bound when the turns
-        that are ranked were said (both included; `two_stage` knows no time). `weights` says what
-        each part of a hybrid score counts, to see what a part is worth.
+        Filters come before the ranking, so there are `pages` pages while that many match. `tiers` and
+        `kinds` (page, fact, trait, profile, segment) say where to look and what for: everywhere and for
+        everything but segments, when left out. `archive` alone says whether evicted memory is searched,
+        too; when left out, it is, but not by `two_stage`, for the paper forgets what it evicts. A memory
+        must have all the `tags` and be of the `session`, or rest on a page that does and is. `since` and
+        `until` bound when the turns that are ranked were said (both included). `weights` says what
+        each part of a hybrid score counts, to see what it is worth.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -242,13 +250,17 @@ class MemoryOS:
         search = Search(
             chosen,
             arguments.positive("pages", pages, self.settings.recall_pages),
-            chosen is not Strategy.TWO_STAGE if archive is None else archive,
+            Filters(
+                self._clock(),
+                arguments.tiers(tiers, archive, default=chosen is not Strategy.TWO_STAGE),
+                arguments.kinds(kinds),
+                frozenset(arguments.tags(tags)),
+                arguments.session(session),
+                *arguments.period(since, until),
+            ),
             weights or DEFAULT_WEIGHTS,
-            *arguments.period(since, until),
             self._reranker,
         )
-        if chosen is Strategy.TWO_STAGE and (search.since or search.until):
-            raise InvalidInput("strategy", "two_stage cannot look into a period", "Use hybrid")
         self._turns.wait()  # what was answered a moment ago is part of the memory
         recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0]), search)
         if self._visits.record(owner, overview.visited(recalled), self._clock()):
@@ -263,10 +275,16 @@ class MemoryOS:
         strategy: Strategy | str = Strategy.HYBRID,
         archive: bool | None = None,
         scope: Scope | None = None,
+        **only: Unpack[arguments.Only],
     ) -> Context:
-        """What is worth telling a model about a question, as text of at most `tokens` tokens."""
+        """What is worth telling a model about a question, as text of at most `tokens` tokens.
+
+        The filters of `search` hold here, too: `since`, `until`, `tags`, `tiers`, `kinds`, `session`.
+        """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        recalled = self.search(query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope)
+        recalled = self.search(
+            query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope, **only
+        )
         return pack(recalled, budget, count_tokens)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:

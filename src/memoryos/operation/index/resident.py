@@ -15,6 +15,7 @@ from memoryos.cube import Kind, MemCube, Subject, Tier
 from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Reader
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
+from memoryos.operation.index.facets import Facet
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Vocabulary
 
@@ -115,7 +116,7 @@ class Resident:
         pages = [cube for cube in present.values() if cube.kind is Kind.PAGE]
         self._index(reader, [page.id for page in pages if done[page.id] & _CHANGES])
         for page in pages:
-            self.turns.move(page.id, page.tier)
+            self.turns.note(page.id, Facet.of(page))
 
     def _hold(self, reader: Reader, cubes: Sequence[MemCube]) -> None:
         """Keep those that are to be kept, in their present state."""

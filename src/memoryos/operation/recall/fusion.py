@@ -131,7 +131,7 @@ def _conditions(index: TurnIndex) -> dict[str, Flags]:
     before = index.around.before[:-1]
     return {
         "asks": index.marks & Mark.ENDS_ASKING != 0,
-        "answers": np.append(index.marks & Mark.ASKS != 0, False)[before],
+        "answers": index.answering,
         "timed": index.marks & Mark.TIMED != 0,
         "opens": before == len(index),
     }
