@@ -232,6 +232,7 @@ class MemoryOS:
         kinds: Sequence[Kind | str] = (),
         session: str | None = None,
         weights: Weights | None = None,
+        explain: bool = False,
         scope: Scope | None = None,
     ) -> Recall:
         """What the three tiers hold for a question, without what has expired.
@@ -241,8 +242,8 @@ class MemoryOS:
         everything but segments, when left out. `archive` alone says whether evicted memory is searched,
         too; when left out, it is, but not by `two_stage`, for the paper forgets what it evicts. A memory
         must have all the `tags` and be of the `session`, or rest on a page that does and is. `since` and
-        `until` bound when the turns that are ranked were said (both included). `weights` says what
-        each part of a hybrid score counts, to see what it is worth.
+        `until` bound when the turns that are ranked were said (both included). `explain` fills the
+        `parts` of each hit. `weights` says what each part of a hybrid score counts, to see what it is worth.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -260,6 +261,7 @@ class MemoryOS:
             ),
             weights or DEFAULT_WEIGHTS,
             self._reranker,
+            explain,
         )
         self._turns.wait()  # what was answered a moment ago is part of the memory
         recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0]), search)

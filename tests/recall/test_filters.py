@@ -81,7 +81,7 @@ def test_a_reranker_has_the_last_word(tmp_path: Path, strategy: str) -> None:
     with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=knobs, reranker=Shortest()) as memory:
         for text in ("tea tea tea", "tea and much else, all day long", "tea"):
             memory.add(text)
-        found = memory.search("tea", strategy=strategy)
+        found = memory.search("tea", strategy=strategy, explain=True)
     assert [hit.text for hit in found.hits] == [
         "user: tea",
         "user: tea tea tea",
@@ -233,7 +233,7 @@ def test_only_the_kinds_asked_for_are_found(known: MemoryOS, strategy: Strategy,
 
 def test_segments_are_found_on_demand_and_counted_as_visited(known: MemoryOS) -> None:
     assert known.search("tea").segments == ()
-    (segment, *_) = known.search("tea", kinds=["segment"]).segments
+    (segment, *_) = known.search("tea", kinds=["segment"], explain=True).segments
     assert segment.score == pytest.approx(sum(segment.parts.values()))
     known.add("and now?")
     assert known.get(segment.id).behaviour.visits == 2, "for a page of it, and for itself"

@@ -49,6 +49,7 @@ def search(
     tier: Annotated[list[Tier] | None, typer.Option(help="Only this tier; or any of several.")] = None,
     kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind of memory; or any of several.")] = None,
     session: Session = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -68,6 +69,7 @@ def search(
             tiers=tier or (),
             kinds=kind or (),
             session=session,
+            explain=explain,
         )
     if json:
         render.print_json(_recall_json(found, limit))

@@ -32,7 +32,7 @@ class Search:
     filters: Filters
     weights: Weights = DEFAULT_WEIGHTS
     reranker: Reranker | None = None  #: puts the turns that were found in its own order
-    explain: bool = True  #: whether the hits tell the parts of their scores
+    explain: bool = False  #: whether the hits tell the parts of their scores
 
     def parts(self, **parts: float) -> Mapping[str, float]:
         """What a score is made of, if that is wanted."""
