@@ -1,4 +1,4 @@
-"""Ranking: from a score for every row to the best turns."""
+"""Ranking: from a score for every row to the best turns, each thing said once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.recall.fusion import Scores
 from memoryos.operation.recall.hit import NO_PARTS, TurnHit
+from memoryos.operation.recall.repetition import told_once
 
 _DECIMALS = 5  # of a score: what differs less is a tie, for sums differ by their order in the last bits
 _AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
+_REACH = (1, 2, 4)  # times the pages wanted: among the best so many, another turn is sought for one that repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,14 @@ class Ranking:
     index: TurnIndex
     scores: Scores
     total: Floats  #: as they are compared, shape (n,)
+    answering: Flags  #: which rows answer a question, shape (n,)
     candidates: int
 
     @classmethod
     def of(cls, index: TurnIndex, scores: Scores, allowed: Flags) -> Ranking:
         """The ranking of the rows that are allowed."""
         total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
-        return cls(index, scores, total, int(allowed.sum()))
+        return cls(index, scores, total, index.answering, int(allowed.sum()))
 
     def best(self, pages: int) -> Ints:
         """Rows by score, the later one first in a tie, until they are of one page more than that, shape (k,)."""
@@ -57,10 +60,19 @@ def _opening(pages: Ints, wanted: int) -> int | None:
 
 
 def best_turns(ranking: Ranking, reader: Reader, pages: int, *, explain: bool) -> list[TurnHit]:
-    """The best turns, as many as it takes to have that many pages."""
-    rows = ranking.best(pages).tolist()
-    cubes = reader.get({ranking.index.place(row)[0] for row in rows})
-    return _of_pages([hit for row in rows if (hit := _hit(ranking, cubes, row, explain))], pages)
+    """The best turns, as many as it takes to have that many pages; those that repeat a better one come last."""
+    cubes: dict[str, MemCube] = {}
+    first: list[TurnHit] = []
+    again: list[TurnHit] = []
+    for reach in _REACH:
+        rows = ranking.best(reach * pages).tolist()
+        cubes |= reader.get({ranking.index.place(row)[0] for row in rows}.difference(cubes))
+        found = ((hit, bool(ranking.answering[row])) for row in rows if (hit := _hit(ranking, cubes, row, explain)))
+        first, again = told_once(found)
+        kept = _of_pages(first, pages)
+        if len(kept) < len(first) or not again:
+            return kept
+    return _of_pages([*first, *again], pages)
 
 
 def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, explain: bool) -> TurnHit | None:
