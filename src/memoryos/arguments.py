@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from memoryos.clock import parse_time
+from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput
+from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _Item = TypeVar("_Item")
+
+
+class Only(TypedDict, total=False):
+    """The filters of `MemoryOS.search`, for operations that hand them on."""
+
+    since: datetime | str | None
+    until: datetime | str | None
+    as_of: datetime | str | None
+    tags: Sequence[str]
+    tiers: Sequence[Tier | str]
+    kinds: Sequence[Kind | str]
+    session: str | None
 
 
 def store_path(value: str | Path) -> Path:
@@ -78,6 +92,36 @@ def tags(value: Iterable[str]) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput("tags", f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
     return tuple(checked_text("tags", tag, limit=ID_LIMIT) for tag in value)
+
+
+def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -> frozenset[Tier]:
+    """Where to look: the tiers named, or all; then `archive` says whether the archive is one of them."""
+    named = _choices("tiers", value, tuple(Tier))
+    if named and archive is not None:
+        raise InvalidInput("archive", "contradicts `tiers`, or repeats it", "Leave it out, and name the tiers alone")
+    in_archive = default if archive is None else archive
+    return named or frozenset(tier for tier in Tier if in_archive or tier is not Tier.ARCHIVE)
+
+
+def kinds(value: Iterable[Kind | str]) -> frozenset[Kind]:
+    """What to look for: the kinds named, or all that are found unasked."""
+    return _choices("kinds", value, SEARCHABLE) or UNASKED
+
+
+def session(value: str | None) -> str | None:
+    """Check the label of a conversation."""
+    return None if value is None else checked_text("session", value, limit=ID_LIMIT)
+
+
+def _choices(field: str, value: Iterable[_Choice | str], choices: Sequence[_Choice]) -> frozenset[_Choice]:
+    known = ", ".join(choice.value for choice in choices)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(field, f"expected a list, got {type(value).__name__}", f"Pass some of: {known}")
+    named = tuple(value)
+    for one in named:
+        if one not in choices:
+            raise InvalidInput(field, f"{one!r} is unknown", f"Use some of: {known}")
+    return frozenset(choice for choice in choices if choice in named)
 
 
 def period(since: datetime | str | None, until: datetime | str | None) -> tuple[datetime | None, datetime | None]:

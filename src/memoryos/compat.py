@@ -167,7 +167,7 @@ class Retriever:
     ) -> dict[str, Any]:
         """The pages and the knowledge that bear on a question, without those below the thresholds."""
         scope = Scope(user=user_id or self._user_id, agent=self._assistant_id)
-        found = self._memory.search(user_query, strategy=Strategy.TWO_STAGE, scope=scope)
+        found = self._memory.search(user_query, strategy=Strategy.TWO_STAGE, explain=True, scope=scope)
         segments = list(dict.fromkeys(hit.segment for hit in found.hits if hit.segment))[:top_k_sessions]
         pages = [
             _page(hit.cube)

@@ -397,6 +397,11 @@ class MemCube:
         """The words whose embedding stands for this cube."""
         return self.payload.said if isinstance(self.payload, Page) else self.payload.text
 
+    def has_expired(self, now: datetime) -> bool:
+        """Whether its life is over: by its state, or because its lifespan ended."""
+        end = self.governance.lifespan.expires_at
+        return self.state is State.EXPIRED or (end is not None and end <= now)
+
     def moved(self, tier: Tier) -> MemCube:
         """This cube in another tier."""
         state = State.ARCHIVED if tier is Tier.ARCHIVE else State.ACTIVATED

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
@@ -37,6 +37,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.passages import page_entries
 from memoryos.operation.recall.context import Context, pack, persona_text
+from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.search import Search, Source, recall
@@ -230,17 +231,25 @@ class MemoryOS:
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         as_of: datetime | str | None = None,
+        tags: Sequence[str] = (),
+        tiers: Sequence[Tier | str] = (),
+        kinds: Sequence[Kind | str] = (),
+        session: str | None = None,
         weights: Weights | None = None,
+        explain: bool = False,
         scope: Scope | None = None,
     ) -> Recall:
-        """What the three tiers hold for a question.
+        """What the three tiers hold for a question, without what has expired.
 
-        `archive` says whether evicted memory is searched, too; when left out, it is, but not by
-        `two_stage`, for the paper forgets what it evicts. `since` and `until` bound when the turns
-        that are ranked were said (both included; `two_stage` knows no time). `as_of`
-        asks the memory as it was at that moment, without what was said or held later; "last week" in the
-        question is the week before it (before now, when left out). `weights` says what each part of a
-        hybrid score counts, to see what a part is worth.
+        Filters come before the ranking, so there are `pages` pages while that many match. `tiers` and
+        `kinds` (page, fact, trait, profile, segment) say where to look and what for: everywhere and for
+        everything but segments, when left out. `archive` alone says whether evicted memory is searched,
+        too; when left out, it is, but not by `two_stage`, for the paper forgets what it evicts. A memory
+        must have all the `tags` and be of the `session`, or rest on a page that does and is. `since` and
+        `until` bound when the turns that are ranked were said (both included). `as_of` asks the memory as
+        it was at that moment, without what was said or held later; "last week" in the question is the week
+        before it (before now, when left out). `explain` fills the `parts` of each hit. `weights` says what
+        each part of a hybrid score counts, to see what it is worth.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -248,19 +257,26 @@ class MemoryOS:
         search = Search(
             chosen,
             arguments.positive("pages", pages, self.settings.recall_pages),
-            chosen is not Strategy.TWO_STAGE if archive is None else archive,
+            Filters(
+                self._clock(),
+                arguments.tiers(tiers, archive, default=chosen is not Strategy.TWO_STAGE),
+                arguments.kinds(kinds),
+                frozenset(arguments.tags(tags)),
+                arguments.session(session),
+                *arguments.period(since, until),
+                arguments.moment("as_of", as_of),
+            ),
             weights or DEFAULT_WEIGHTS,
-            *arguments.period(since, until),
             self._reranker,
-            arguments.moment("as_of", as_of),
+            explain,
         )
-        if chosen is Strategy.TWO_STAGE and (search.since or search.until or search.as_of):
-            raise InvalidInput("strategy", "two_stage cannot look into a period", "Use hybrid")
+        if chosen is Strategy.TWO_STAGE and search.filters.as_of:
+            raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")
         self._turns.wait()  # what was answered a moment ago is part of the memory
-        if not search.archive or chosen is Strategy.TWO_STAGE:
+        if search.filters.tiers != set(Tier) or chosen is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self._housekeeping.call():
-            asked = Asked(text, self._embedder.embed([text])[0], search.as_of or self._clock())
+            asked = Asked(text, self._embedder.embed([text])[0], search.filters.as_of or self._clock())
             recalled = self._recall(owner, asked, search)
             self._housekeeping.visited(owner, overview.visited(recalled), self._clock())
         return recalled
@@ -272,13 +288,18 @@ class MemoryOS:
         tokens: int | None = None,
         strategy: Strategy | str = Strategy.HYBRID,
         archive: bool | None = None,
-        as_of: datetime | str | None = None,
         scope: Scope | None = None,
+        **only: Unpack[arguments.Only],
     ) -> Context:
-        """What is worth telling a model about a question, as text of at most `tokens` tokens."""
+        """What is worth telling a model about a question, as text of at most `tokens` tokens.
+
+        The filters of `search` hold here, too: `since`, `until`, `as_of`, `tags`,
+        `tiers`, `kinds`, `session`.
+        """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        pages = self._pages(budget)
-        recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, as_of=as_of, scope=scope)
+        recalled = self.search(
+            query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope, **only
+        )
         return pack(recalled, budget, count_tokens)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:

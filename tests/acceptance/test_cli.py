@@ -75,10 +75,48 @@ def test_search_as_of_a_moment_knows_nothing_later(run):
 
 def test_search_as_a_table_shows_date_topic_score_and_why(run):
     run("add", "The boat is called Aurora.", "--at", "2024-02-03T10:00:00+00:00")
-    result = run("search", "What is the boat called?")
+    result = run("search", "What is the boat called?", "--explain")
     assert result.returncode == 0
     for shown in ("Aurora", "2024-02-03", "recent", "words"):
         assert shown in result.stdout
+    plain = run("search", "What is the boat called?").stdout
+    assert "Aurora" in plain
+    assert "words" not in plain
+
+
+def test_parts_are_data_on_demand(run):
+    run("add", "The boat is called Aurora.")
+    for options, parts in (([], False), (["--explain"], True)):
+        hits = document(run("search", "boat", "--json", *options))["hits"]
+        assert [bool(hit["parts"]) for hit in hits] == [parts]
+
+
+def test_search_is_narrowed_by_tag_tier_kind_and_session(run):
+    run("add", "I keep bees and I live in Lisbon.", "--tag", "home", "--tag", "pets", "--session", "monday")
+    run("add", "The bees at work are a logo.", "--tag", "work")
+    texts = {
+        ("--tag", "home"): ["Lisbon"],
+        ("--tag", "home", "--tag", "work"): [],
+        ("--tag", "nobody's"): [],
+        ("--session", "monday"): ["Lisbon"],
+        ("--tier", "mtm"): [],
+        ("--tier", "stm", "--tier", "mtm", "--tag", "work"): ["logo"],
+        ("--kind", "fact"): [],
+    }
+    for options, expected in texts.items():
+        hits = document(run("search", "bees", *options, "--json"))["hits"]
+        assert [next(word for word in ("Lisbon", "logo") if word in hit["text"]) for hit in hits] == expected
+    table = run("search", "bees", "--tag", "work").stdout
+    assert "logo" in table
+    assert "Lisbon" not in table
+    assert "filters" in run("search", "bees", "--tag", "nobody's").stdout
+
+
+def test_search_shows_the_kinds_asked_for(run, locomo):
+    run("import", "locomo", str(locomo))
+    run("add", "My name is Ann.", "--user", "conv-1")
+    assert "Nothing" in run("search", "parrot", "--user", "conv-1", "--kind", "profile", "--kind", "segment").stdout
+    assert "Pages" in run("search", "parrot", "--user", "conv-1", "--kind", "page").stdout
 
 
 def test_another_user_finds_nothing(run):
@@ -178,6 +216,8 @@ def test_the_store_is_named_by_option_or_environment(run, tmp_path):
         (["import", "gvd", "missing.json", "--zone", "Mars/Base"], 2, "time zone"),
         (["add", "x", "--user", ""], 2, "scope.user"),
         (["search"], 2, "query"),
+        (["search", "x", "--kind", "thought"], 2, "thought"),
+        (["search", "x", "--tier", "attic"], 2, "attic"),
         (["fly"], 2, "fly"),
     ],
 )

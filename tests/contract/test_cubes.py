@@ -195,14 +195,3 @@ def test_cubes_of_some_states(vault, store):
         assert ids(reader.cubes(Kind.PAGE, states=[State.GENERATED])) == [fresh.id]
         assert ids(reader.cubes(Kind.PAGE, states=[State.ACTIVATED])) == [moved.cube.id]
         assert ids(reader.cubes(Kind.PAGE, states=[State.GENERATED], tiers=[Tier.MTM])) == []
-
-
-def test_where_cubes_lie(vault, store):
-    stm, mtm = store("one"), store("two")
-    with vault.write(ALICE) as writer:
-        writer.update([replace(mtm, cube=mtm.cube.moved(Tier.MTM))], Operation.MOVE)
-    with vault.read(ALICE) as reader:
-        assert reader.tiers([mtm.cube.id, "nobody", stm.cube.id]) == {stm.cube.id: Tier.STM, mtm.cube.id: Tier.MTM}
-        assert reader.tiers([]) == {}
-    with vault.read(Scope(user="bob")) as reader:
-        assert reader.tiers([stm.cube.id]) == {}

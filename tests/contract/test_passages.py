@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
 
-from memoryos.cube import Fact, Subject, Tier
+from memoryos.cube import Fact, Governance, Lifespan, State, Subject, Tier
 from memoryos.infrastructure.vault.contract import UNMARKED, Entry, Mark, Operation, Passage
 from memoryos.scope import Scope
 
@@ -85,6 +86,30 @@ def test_a_passage_comes_back_as_it_was_stored(vault, insert, passage):
     assert found.words == "bees bees honey"
     assert (found.speaker, Mark(found.marks)) == ("Ann", Mark.ASKS | Mark.TIMED)
     assert datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=found.said_at) == said_at
+
+
+@pytest.mark.parametrize("tags", [(), ("work",), ("work", "a b", "蜂蜜", 'quo"te')])
+def test_a_passage_comes_with_the_tags_of_its_page(vault, page, passage, tags):
+    cube = page(id="page")
+    tagged = replace(cube, descriptive=replace(cube.descriptive, tags=tags))
+    with vault.write(ALICE) as writer:
+        writer.insert([Entry(tagged, passages=[passage("bees")])])
+    (found,) = passages(vault)
+    assert json.loads(found.tags or "[]") == list(tags)
+    with vault.write(ALICE) as writer:
+        writer.update([Entry(cube)], Operation.MOVE)
+    assert passages(vault)[0].tags is None
+
+
+def test_a_passage_comes_with_the_end_of_its_page(vault, insert, passage, clock):
+    cube = insert("page", passage("bees"))
+    ends = replace(cube, governance=Governance(lifespan=Lifespan(expires_at=clock())))
+    seen = [passages(vault)[0].expires_at]
+    for changed in (ends, replace(ends, state=State.EXPIRED), replace(cube, state=State.EXPIRED)):
+        with vault.write(ALICE) as writer:
+            writer.update([Entry(changed)], Operation.MOVE)
+        seen.append(passages(vault)[0].expires_at)
+    assert seen == [None, int(clock().timestamp()) * 10**6, 0, 0]
 
 
 def test_a_moment_is_the_same_in_any_zone(vault, insert, passage):

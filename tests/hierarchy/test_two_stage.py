@@ -65,7 +65,7 @@ def test_segments_are_chosen_by_words_as_well(world: World):
 
 def test_a_hit_explains_its_score(world: World):
     memory = filled(world)
-    hit = mtm(two_stage(memory, "🍵🍵🍵🚲🚲🚲🚲 topic1", pages=1))[0]
+    hit = mtm(two_stage(memory, "🍵🍵🍵🚲🚲🚲🚲 topic1", pages=1, explain=True))[0]
     assert hit.parts["cosine"] == pytest.approx(0.8)
     assert hit.score == hit.parts["cosine"]
     assert hit.parts["segment_cosine"] == pytest.approx(0.8)
@@ -103,7 +103,7 @@ def test_bm25_search_knows_chinese_words(world: World, question):
     memory = world.open(short_term_capacity=1)
     page = memory.add("🌧 今天北京天气很好")
     memory.add("🌙 我买了一本书")
-    hits = memory.search(question, strategy="bm25").hits
+    hits = memory.search(question, strategy="bm25", explain=True).hits
     assert [hit.id for hit in hits] == [page]
     assert hits[0].parts["bm25"] == hits[0].score
 

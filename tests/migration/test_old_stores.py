@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -180,6 +181,22 @@ def test_it_can_be_added_to_before_the_first_search(path):
         new = memory.add("Lavender honey is the best.")
         found = [hit.id for hit in memory.search("lavender", strategy="bm25").hits]
         assert sorted(found) == sorted([new, "page-3"])
+
+
+def test_its_tags_are_known_and_a_cube_that_cannot_be_read_is_in_nobody_s_way(path):
+    with closing(sqlite3.connect(path)) as connection:
+        for number, tags in ((1, ["home", "蜜蜂 🐝"]), (3, ["home"])):
+            old = page(number, ANN)
+            tagged = to_json(replace(old, descriptive=replace(old.descriptive, tags=tuple(tags))))
+            connection.execute("UPDATE cubes SET document = ? WHERE id = ? AND tenant = 'default'", (tagged, old.id))
+        broken = '"tags":["home"] and no more of it'
+        connection.execute("UPDATE cubes SET document = ? WHERE id = 'page-0' AND tenant = 'acme'", (broken,))
+        connection.commit()
+    with opened(path) as memory:
+        assert {hit.id for hit in memory.search("bees", tags=["home"]).hits} == {"page-1", "page-3"}
+        assert [hit.id for hit in memory.search("bees", tags=["蜜蜂 🐝", "home"]).hits] == ["page-1"]
+        assert memory.search("bees", tags=["other"]).hits == ()
+    assert ask(path, "SELECT count(*) FROM cubes WHERE tags IS NOT NULL") == [(2,)]
 
 
 def test_a_migration_that_fails_leaves_the_old_store_as_it_was(path):

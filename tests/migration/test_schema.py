@@ -93,7 +93,9 @@ def test_a_migration_that_is_rolled_back_leaves_nothing(engine):
     assert names(engine) == []
 
 
-@pytest.mark.parametrize("step", ["CREATE VIRTUAL TABLE text_terms", "CREATE TABLE passages", "DROP TABLE texts"])
+@pytest.mark.parametrize(
+    "step", ["CREATE VIRTUAL TABLE text_terms", "CREATE TABLE passages", "DROP TABLE texts", "ADD COLUMN tags"]
+)
 def test_a_migration_that_fails_leaves_neither_schema_nor_record(engine, step):
     def fail(connection, cursor, statement, *_):
         if step in statement:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import StoredPassage
+from memoryos.infrastructure.vault.contract import StoredPassage, tags_text
 from memoryos.operation.index.column import Matrix
 from memoryos.operation.index.turns import NOBODY, TurnIndex
 
 Place = tuple[str, int]  # page, index of the turn
+
+SESSIONS = ("monday", "tuesday")
+TAGS = ("work", "蜂", "a b")
+MOMENTS = (0, 5)
 
 
 def contents(matrix: Matrix) -> NDArray[np.float32]:
@@ -42,6 +47,8 @@ class Sheet:
     turns: tuple[Said, ...]
     session: str | None = None
     tier: Tier = Tier.STM
+    tags: tuple[str, ...] = ()
+    expires_at: int | None = None
 
     def passages(self) -> list[StoredPassage]:
         """As the store gives them."""
@@ -57,6 +64,8 @@ class Sheet:
                 marks=turn.marks,
                 words=" ".join(turn.words),
                 vector=np.array(turn.vector, "<f2").tobytes(),
+                tags=tags_text(self.tags),
+                expires_at=self.expires_at,
             )
             for part, turn in enumerate(self.turns, 1)
         ]
@@ -109,16 +118,23 @@ def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
         }
         for side in ("before", "after")
     }
+
+    def found(rows: NDArray[np.bool_]) -> list[Place]:
+        return places(index, np.flatnonzero(index.alive & rows))
+
     return {
         **neighbours,
         "places": places(index),
-        "positions": by_place(index, index.pages),
+        "positions": by_place(index, index.positions(np.arange(len(index)))),
         "lengths": by_place(index, index.lengths),
         "said_at": by_place(index, index.said_at),
         "marks": by_place(index, index.marks),
         "speakers": {place: names[int(number)] for place, number in by_place(index, index.speakers).items()},
         "vectors": {place: row.tolist() for place, row in by_place(index, contents(index.vectors)).items()},
-        "tiers": {tier: places(index, np.flatnonzero(index.in_tiers([tier]))) for tier in Tier},
+        "tiers": {tier: found(index.facets.in_tiers([tier])) for tier in Tier},
+        "sessions": {name: found(index.facets.in_session(name)) for name in SESSIONS},
+        "tagged": {tags: found(index.facets.tagged(tags)) for tags in ((), *combinations(TAGS, 1), TAGS)},
+        "lasting": {moment: found(index.facets.lasting(moment)) for moment in MOMENTS},
         "rows_of": {page: places(index, index.rows_of(page)) for page, _ in places(index)},
         "words": {word: occurrences(index, word) for word in words},
     }

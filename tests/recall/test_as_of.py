@@ -150,7 +150,7 @@ def test_the_awaited_search_knows_the_moment(memory: MemoryOS) -> None:
         ({"as_of": "yesterday"}, "as_of"),
         ({"as_of": "2024-03-01"}, "as_of"),
         ({"as_of": 7}, "as_of"),
-        ({"as_of": MAY, "strategy": "two_stage"}, "strategy"),
+        ({"as_of": MAY, "strategy": "two_stage"}, "as_of"),
     ],
 )
 def test_a_bad_moment_is_refused(memory: MemoryOS, options: dict[str, object], field: str) -> None:

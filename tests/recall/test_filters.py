@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from memoryos import MemoryOS, load_settings
+from memoryos import Kind, MemCube, MemoryOS, Scope, Strategy, Tier, TurnHit, load_settings
 from memoryos.cube import Role, Turn
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.contract import Entry, Operation
+
+from .conftest import WORDS
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 DAYS = 400
@@ -29,9 +36,11 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryOS]:
         yield opened
 
 
-@pytest.mark.parametrize("strategy", ["hybrid", "bm25", "dense", "rrf", "linear"])
+@pytest.mark.parametrize("strategy", Strategy)
 def test_a_period_is_searched_as_if_there_were_nothing_else(memory: MemoryOS, strategy: str) -> None:
-    found = memory.search("tea", strategy=strategy, since="2024-03-01T00:00Z", until="2024-03-31T00:00Z", pages=20)
+    found = memory.search(
+        "tea", strategy=strategy, since="2024-03-01T00:00Z", until="2024-03-31T00:00Z", pages=20, archive=True
+    )
     assert len(found.hits) == 20
     assert {hit.at.month for hit in found.hits} == {3}
 
@@ -51,7 +60,6 @@ def test_a_period_without_a_turn_finds_none(memory: MemoryOS) -> None:
         ({"since": "yesterday"}, "since"),
         ({"until": "2024-03-01"}, "until"),
         ({"since": "2024-03-02T00:00Z", "until": "2024-03-01T00:00Z"}, "until"),
-        ({"since": "2024-03-02T00:00Z", "strategy": "two_stage"}, "strategy"),
     ],
 )
 def test_a_bad_period_is_refused(memory: MemoryOS, period: dict[str, str], field: str) -> None:
@@ -69,11 +77,11 @@ class Shortest:
 
 @pytest.mark.parametrize("strategy", ["hybrid", "two_stage"])
 def test_a_reranker_has_the_last_word(tmp_path: Path, strategy: str) -> None:
-    settings = load_settings(embedder="hashing")
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, reranker=Shortest()) as memory:
+    knobs = load_settings(embedder="hashing")
+    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=knobs, reranker=Shortest()) as memory:
         for text in ("tea tea tea", "tea and much else, all day long", "tea"):
             memory.add(text)
-        found = memory.search("tea", strategy=strategy)
+        found = memory.search("tea", strategy=strategy, explain=True)
     assert [hit.text for hit in found.hits] == [
         "user: tea",
         "user: tea tea tea",
@@ -81,3 +89,205 @@ def test_a_reranker_has_the_last_word(tmp_path: Path, strategy: str) -> None:
     ]
     assert [turn.parts["rerank"] for turn in found.turns] == [turn.score for turn in found.turns]
     assert all(turn.parts["found"] > 0 for turn in found.turns)
+
+
+# Labels, tiers and kinds
+
+RARE, MANY = 2, 15  # pages with a tag: less than asked for, and more
+TAGGED = 2_000
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryOS]:
+    """2,000 pages about tea, of which some worse matches carry tags, in several sessions and all tiers."""
+    path = tmp_path_factory.mktemp("crowd") / "memory.db"
+    knobs = load_settings(
+        embedder="hashing", mid_term_capacity=10, short_term_capacity=3, heat_threshold=1000, segment_threshold=1.2
+    )
+    with MemoryOS.open(path, user="ann", settings=knobs) as opened:
+        for session in ("monday", "tuesday"):
+            for kind, pages in (("plain", TAGGED // 2 - 3), ("rare", RARE // 2), ("many", MANY // 2)):
+                tags = {"plain": (), "rare": ("rare", "odd"), "many": ("many", "odd")}[kind]
+                opened.add_many(
+                    [said(kind, session, number) for number in range(pages)],
+                    tags=tags,
+                    scope=Scope(user="ann", session=session),
+                )
+        opened.add("the last of many cups of tea", tags=["many", "odd"])
+        yield opened
+
+
+def said(kind: str, session: str, number: int) -> Turn:
+    topic = " ".join([WORDS[number % 30]] * 6)
+    words = "tea tea green tea" if kind == "plain" else "a cup of something called tea"
+    return Turn(role=Role.USER, text=f"{topic} {kind} {session} {number}: {words}", at=START)
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("pages", [1, 2, 10])
+def test_a_rare_tag_is_found_in_full(crowd: MemoryOS, strategy: Strategy, pages: int) -> None:
+    for tag, there in (("rare", RARE), ("many", MANY)):
+        found = crowd.search("green tea", strategy=strategy, tags=[tag], pages=pages, archive=True)
+        beside = len(found.recent) if strategy is Strategy.TWO_STAGE else 0  # it finds STM beside what it was asked for
+        assert len(found.hits) == min(pages, there - beside) + beside
+        assert all(tag in hit.cube.descriptive.tags for hit in (*found.hits, *found.recent))
+        assert {turn.cube.id for turn in found.turns} == {hit.id for hit in found.hits}
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_of_several_tags_a_page_must_have_all(crowd: MemoryOS, strategy: Strategy) -> None:
+    found = crowd.search("tea", strategy=strategy, tags=["odd", "rare"], pages=50, archive=True)
+    assert len(found.hits) == RARE
+    assert crowd.search("tea", strategy=strategy, tags=["rare", "many"], archive=True).hits == ()
+    assert crowd.search("tea", strategy=strategy, tags=["nobody's"], archive=True).hits == ()
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_session_is_searched_alone(crowd: MemoryOS, strategy: Strategy) -> None:
+    found = crowd.search("tea", strategy=strategy, session="monday", tags=["odd"], pages=50, archive=True)
+    assert len(found.hits) == RARE // 2 + MANY // 2
+    assert {hit.cube.scope.session for hit in found.hits} == {"monday"}
+    assert crowd.search("tea", strategy=strategy, session="sunday").hits == ()
+    assert crowd.search("tea", strategy=strategy, session="sunday").recent == ()
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("tiers", [["stm"], ["mtm"], ["archive"], ["stm", Tier.ARCHIVE], ["lpm"]])
+def test_a_tier_is_searched_alone(crowd: MemoryOS, strategy: Strategy, tiers: Sequence[str]) -> None:
+    found = crowd.search("tea", strategy=strategy, tiers=tiers)
+    assert bool(found.hits) == (tiers != ["lpm"])
+    assert {hit.cube.tier.value for hit in found.hits} <= set(tiers)
+    assert bool(found.recent) == ("stm" in tiers)
+
+
+def test_the_archive_is_a_tier_like_others(crowd: MemoryOS) -> None:
+    everywhere = crowd.search("tea", pages=50)
+    assert everywhere.hits == crowd.search("tea", pages=50, tiers=list(Tier)).hits
+    assert crowd.search("tea", archive=False).hits == crowd.search("tea", tiers=["stm", "mtm", "lpm"]).hits
+
+
+@given(
+    st.lists(st.sampled_from(["odd", "rare", "many"]), max_size=2, unique=True),
+    st.sampled_from([(), ("mtm",), ("stm", "archive"), ("mtm", "archive")]),
+    st.sampled_from([None, "monday", "tuesday"]),
+    st.sampled_from([strategy for strategy in Strategy if strategy is not Strategy.TWO_STAGE]),
+    st.sampled_from([1, 7, 40]),
+)
+@settings(deadline=None, max_examples=40)
+def test_filtering_is_ranking_all_and_then_choosing(
+    crowd: MemoryOS, tags: list[str], tiers: Sequence[str], session: str | None, strategy: Strategy, pages: int
+) -> None:
+    def fits(cube: MemCube) -> bool:
+        return (
+            set(tags) <= set(cube.descriptive.tags)
+            and (not tiers or cube.tier.value in tiers)
+            and session in (None, cube.scope.session)
+        )
+
+    everything = [turn for turn in _ranked(crowd, strategy) if fits(turn.cube)]
+    found = crowd.search("green tea", strategy=strategy, tags=tags, tiers=tiers, session=session, pages=pages)
+    assert [turn.cube.id for turn in found.turns] == [turn.cube.id for turn in everything[:pages]]
+    assert [turn.score for turn in found.turns] == [turn.score for turn in everything[:pages]]
+
+
+@cache
+def _ranked(memory: MemoryOS, strategy: Strategy) -> tuple[TurnHit, ...]:
+    return memory.search("green tea", strategy=strategy, pages=2 * TAGGED).turns
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Iterator[MemoryOS]:
+    """Something of every kind; the facts of Ann rest on a page that is tagged."""
+    path = tmp_path / "memory.db"
+    knobs = load_settings(embedder="hashing", short_term_capacity=1, heat_threshold=1000)
+    with MemoryOS.open(path, user="ann", settings=knobs) as opened:
+        home = Scope(user="ann", session="home")
+        opened.add("I live in Lisbon and I love tea. My name is Ann.", "Noted!", tags=["me"], scope=home)
+        opened.add("Green tea is the best.")
+        opened.consolidate()
+        opened.add_fact("Ann has a kettle")
+        opened.set_profile("role", "helper", subject="agent")
+        yield opened
+
+
+LISTS = {
+    Kind.PAGE: ("hits", "turns", "recent"),
+    Kind.FACT: ("user_facts", "agent_facts"),
+    Kind.TRAIT: ("traits",),
+    Kind.PROFILE: ("profile",),
+    Kind.SEGMENT: ("segments",),
+}
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize(
+    "kinds", [["fact"], ["page"], [Kind.PROFILE, "trait"], ["segment"], [kind.value for kind in LISTS]]
+)
+def test_only_the_kinds_asked_for_are_found(known: MemoryOS, strategy: Strategy, kinds: Sequence[str]) -> None:
+    found = known.search("tea", strategy=strategy, kinds=kinds)
+    for kind, lists in LISTS.items():
+        assert any(getattr(found, name) for name in lists) <= (kind.value in kinds)
+    for kind in ("page", "fact", "profile", "segment"):
+        assert any(getattr(found, name) for name in LISTS[Kind(kind)]) == (kind in kinds)
+
+
+def test_segments_are_found_on_demand_and_counted_as_visited(known: MemoryOS) -> None:
+    assert known.search("tea").segments == ()
+    (segment, *_) = known.search("tea", kinds=["segment"], explain=True).segments
+    assert segment.score == pytest.approx(sum(segment.parts.values()))
+    known.add("and now?")
+    assert known.get(segment.id).behaviour.visits == 2, "for a page of it, and for itself"
+
+
+def test_what_was_derived_has_the_labels_of_its_pages(known: MemoryOS) -> None:
+    derived = known.search("tea", kinds=["fact", "profile"])
+    for labels in ({"tags": ["me"]}, {"session": "home"}):
+        found = known.search("tea", kinds=["fact", "profile", "segment"], **labels)
+        assert {hit.text for hit in derived.user_facts} - {hit.text for hit in found.user_facts} == {"Ann has a kettle"}
+        assert found.profile == derived.profile[:-1], "what was stated rests on no page"
+        assert len(found.segments) == 1
+    for labels in ({"tags": ["other"]}, {"session": "other"}):
+        found = known.search("tea", kinds=[kind.value for kind in LISTS], **labels)
+        assert not any(getattr(found, name) for lists in LISTS.values() for name in lists)
+
+
+def test_a_context_takes_the_same_filters(known: MemoryOS) -> None:
+    assert "Lisbon" in known.context("tea", tags=["me"]).text
+    assert "best" not in known.context("tea", tags=["me"]).text
+    assert "best" not in known.context("tea", kinds=["fact"]).text
+    assert known.context("tea", kinds=["fact"], session="other").text == ""
+
+
+def test_labels_follow_the_log(known: MemoryOS) -> None:
+    page = known.pages()[-1]
+    assert known.search("best", tags=["new"]).hits == ()
+    with known._vault.write(page.scope) as writer:
+        changed = replace(page, descriptive=replace(page.descriptive, tags=("new",)))
+        writer.update([Entry(changed)], Operation.MOVE)
+    for strategy in Strategy:
+        assert [hit.id for hit in known.search("best", strategy=strategy, tags=["new"]).hits] == [page.id]
+
+
+@pytest.mark.parametrize(
+    ("filters", "field"),
+    [
+        ({"tiers": ["attic"]}, "tiers"),
+        ({"tiers": "stm"}, "tiers"),
+        ({"tiers": 7}, "tiers"),
+        ({"tiers": [["stm"]]}, "tiers"),
+        ({"tiers": ["stm"], "archive": False}, "archive"),
+        ({"kinds": ["thought"]}, "kinds"),
+        ({"kinds": [None]}, "kinds"),
+        ({"kinds": ["activation"]}, "kinds"),
+        ({"tags": "work"}, "tags"),
+        ({"tags": [""]}, "tags"),
+        ({"tags": [7]}, "tags"),
+        ({"session": ""}, "session"),
+        ({"session": 7}, "session"),
+    ],
+)
+def test_a_bad_filter_is_refused(known: MemoryOS, filters: dict[str, object], field: str) -> None:
+    for ask in (known.search, known.context):
+        with pytest.raises(InvalidInput) as caught:
+            ask("tea", **filters)
+        assert caught.value.field == field

@@ -248,6 +248,6 @@ def test_sessions_are_sittings_of_their_own(open_memory):
         turns = [Turn(role=Role.USER, text="the plimpsofrag", at=NOW), Turn(role=Role.USER, text="a pause", at=NOW)]
         memory.add_many(turns if session == "monday" else turns[1:], scope=scope)
     found = [(turn.cube.scope.session, turn.turn.text) for turn in memory.search("plimpsofrag").turns]
-    near = [turn.cube.scope.session for turn in memory.search("plimpsofrag").turns if turn.parts["words"]]
+    near = [turn.cube.scope.session for turn in memory.search("plimpsofrag", explain=True).turns if turn.parts["words"]]
     assert sorted(found) == [("monday", "a pause"), ("monday", "the plimpsofrag"), ("tuesday", "a pause")]
     assert near == ["monday", "monday"]

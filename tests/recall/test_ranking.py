@@ -19,7 +19,7 @@ from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
 from .conftest import NOW, QUESTIONS, TURNS, answers, assert_same, dialogue, results
 
 RANKED = [strategy for strategy in Strategy if strategy is not Strategy.TWO_STAGE]
-EVERYTHING = {"pages": TURNS, "archive": True}
+EVERYTHING = {"pages": TURNS, "archive": True, "explain": True}
 OTHERS = [
     Scope(user="bob", agent="default"),
     Scope(user="ann", agent="default", tenant="acme"),
@@ -68,7 +68,7 @@ def test_fewer_pages_are_the_first_of_more(path, open_memory, strategy):
     for question in QUESTIONS:
         whole = memory.search(question, strategy=strategy, **EVERYTHING)
         for pages in (1, 5, 10):
-            found = memory.search(question, strategy=strategy, pages=pages, archive=True)
+            found = memory.search(question, strategy=strategy, **EVERYTHING | {"pages": pages})
             assert found.hits == whole.hits[: len(found.hits)]
             assert found.turns == whole.turns[: len(found.turns)]
 
@@ -80,12 +80,25 @@ def test_turns_come_best_first_and_each_once_and_pages_as_their_best_turn(path, 
         found = memory.search(question, strategy=strategy, **EVERYTHING)
         scores = np.array([turn.score for turn in found.turns])
         assert (np.diff(scores) < 2e-5).all()
-        assert [turn.score for turn in found.turns] == [sum(turn.parts.values()) for turn in found.turns]
+        assert [sum(turn.parts.values()) for turn in found.turns] == pytest.approx(scores, abs=1e-6)
         assert len({(turn.cube.id, turn.index) for turn in found.turns}) == len(found.turns)
         best = {}
         for turn in found.turns:
             best.setdefault(turn.cube.id, turn.score)
         assert [(hit.id, hit.score) for hit in found.hits] == list(best.items())
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_parts_are_told_on_demand_and_change_nothing_else(path, open_memory, strategy):
+    memory = open_memory(path)
+    for question in QUESTIONS:
+        plain = memory.search(question, strategy=strategy)
+        told = memory.search(question, strategy=strategy, explain=True)
+        lists = [(recall.hits, recall.turns, recall.recent, recall.user_facts) for recall in (plain, told)]
+        for bare, explained in zip(*lists, strict=True):
+            assert not any(hit.parts for hit in bare)
+            assert all(hit.parts for hit in explained)
+            assert list(bare) == [replace(hit, parts={}) for hit in explained]
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -154,7 +167,8 @@ def test_a_turn_that_has_most_of_a_part_does_not_fall_when_it_counts_more(path, 
 def test_a_part_that_counts_nothing_is_no_part(path, open_memory, part):
     memory = open_memory(path)
     for question in QUESTIONS:
-        turns = memory.search(question, weights=replace(DEFAULT_WEIGHTS, **{part: 0.0})).turns
+        turns = memory.search(question, weights=replace(DEFAULT_WEIGHTS, **{part: 0.0}), explain=True).turns
+        assert all(turn.parts for turn in turns)
         assert not any(turn.parts.get(part) for turn in turns)
 
 
@@ -230,7 +244,7 @@ def test_a_word_is_found_by_its_kin_unless_that_is_left_out(open_memory, kin):
     memory = open_memory()
     for hour, text in enumerate(("the oven is hot", "my violin is old", "nobody knows")):
         memory.add(text, at=NOW - timedelta(hours=9 - 3 * hour))
-    turns = memory.search("Which instruments?", weights=replace(DEFAULT_WEIGHTS, kin=kin)).turns
+    turns = memory.search("Which instruments?", weights=replace(DEFAULT_WEIGHTS, kin=kin), explain=True).turns
     assert [turn.turn.text for turn in turns if turn.parts.get("words")] == ["my violin is old"] * kin
 
 

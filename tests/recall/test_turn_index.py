@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryos.cube import Tier
+from memoryos.infrastructure.vault.contract import tags_text
 from memoryos.language.words import stem
 from memoryos.operation.index import column, postings
+from memoryos.operation.index.facets import Facet
 from memoryos.operation.index.postings import Postings
 from memoryos.operation.index.turns import SITTING_PAUSE, TurnIndex
 
-from .picture import Said, Sheet, contents, indexed, occurrences, picture, places
+from .picture import SESSIONS, TAGS, Said, Sheet, contents, indexed, occurrences, picture, places
 
 WORDS = ["run", "runs", "running", "tea", "bees", "bee", "8", "蜜蜂", "ああ", "🐝", "zanzibar"]
 MINUTE = 60 * 10**6
@@ -29,7 +31,14 @@ turns = st.builds(
     marks=st.integers(0, 7),
     vector=st.tuples(st.integers(-3, 3), st.integers(-3, 3)),
 )
-sessions = st.sampled_from([None, "monday", "tuesday"])
+sessions = st.sampled_from([None, *SESSIONS])
+facets = st.fixed_dictionaries(
+    {
+        "tier": st.sampled_from(Tier),
+        "tags": st.lists(st.sampled_from(TAGS), unique=True).map(tuple),
+        "expires_at": st.sampled_from([None, 0, 5, 6]),
+    }
+)
 gaps = st.sampled_from([0, 1, PAUSE - 1, PAUSE, PAUSE + 1, 10_000, -1, -PAUSE - 1])  # minutes
 picks = st.integers(0, 10**6)
 steps = st.lists(
@@ -37,7 +46,7 @@ steps = st.lists(
         st.tuples(st.just("add"), st.lists(st.tuples(st.lists(turns, min_size=1, max_size=3), sessions, gaps))),
         st.tuples(st.just("revise"), st.tuples(picks, turns)),
         st.tuples(st.just("drop"), picks),
-        st.tuples(st.just("move"), st.tuples(picks, st.sampled_from(Tier))),
+        st.tuples(st.just("note"), st.tuples(picks, facets)),
     ),
     max_size=12,
 )
@@ -81,11 +90,12 @@ class Desk:
             del self.sheets[sheet.name]
             self.index.drop(sheet.name)
 
-    def move(self, value) -> None:
-        pick, tier = value
+    def note(self, value) -> None:
+        pick, changes = value
         if sheet := self._picked(pick):
-            self.sheets[sheet.name] = replace(sheet, tier=tier)
-            self.index.move(sheet.name, tier.value)
+            self.sheets[sheet.name] = replace(sheet, **changes)
+            facet = Facet(changes["tier"].value, tags_text(changes["tags"]), changes["expires_at"])
+            self.index.note(sheet.name, facet)
 
     def _picked(self, pick) -> Sheet | None:
         return list(self.sheets.values())[pick % len(self.sheets)] if self.sheets else None
@@ -232,7 +242,7 @@ def test_dropping_or_moving_a_page_that_is_not_there_is_harmless():
     index = indexed([Sheet("one", 1, said(0))])
     known = picture(index)
     index.drop("nobody")
-    index.move("nobody", Tier.MTM.value)
+    index.note("nobody", Facet(Tier.MTM.value))
     index.put([])
     assert picture(index) == known
 

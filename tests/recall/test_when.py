@@ -74,7 +74,7 @@ def test_a_month_without_a_year_is_found_by_its_name_in_both_languages(
 @pytest.mark.parametrize("question", ["What happened in May 2022?", "2022年5月怎么了？"])
 def test_a_turn_is_found_by_the_time_it_speaks_of(talk: Talk, text: str, question: str) -> None:
     memory = talk({"2023-03-01": "I like bread", "2023-05-02": text, "2023-07-01": "I like tea"})
-    found = memory.search(question).turns
+    found = memory.search(question, explain=True).turns
     assert found[0].turn.text == text
     assert found[0].parts["when"] == pytest.approx(DEFAULT_WEIGHTS.when)
     assert "when" not in {name for turn in found[1:] for name, value in turn.parts.items() if value}
@@ -84,7 +84,7 @@ def test_what_lies_partly_in_the_time_asked_about_counts_in_part(talk: Talk) -> 
     memory = talk({"2023-07-01": "I was there in 2022", "2023-07-02": "I was there in May 2022"})
     shares = {
         f"{turn.turn.at:%d}": turn.parts["when"] / DEFAULT_WEIGHTS.when
-        for turn in memory.search("Where was I in May 2022?").turns
+        for turn in memory.search("Where was I in May 2022?", explain=True).turns
     }
     assert shares == pytest.approx({"01": 31 / 365, "02": 1})
 
@@ -92,9 +92,9 @@ def test_what_lies_partly_in_the_time_asked_about_counts_in_part(talk: Talk) -> 
 @pytest.mark.parametrize("question", ["What did we bake?", "May we bake?", "我们吃什么？", "What did we bake in 1999?"])
 def test_a_question_without_a_time_of_ours_has_no_such_part(talk: Talk, question: str) -> None:
     memory = talk(EACH_MONTH)
-    found = memory.search(question)
+    found = memory.search(question, explain=True)
     assert all("when" not in turn.parts for turn in found.turns)
-    assert found.turns == memory.search(question, weights=ablations(DEFAULT_WEIGHTS)["when"]).turns
+    assert found.turns == memory.search(question, weights=ablations(DEFAULT_WEIGHTS)["when"], explain=True).turns
 
 
 def test_the_time_is_no_filter(talk: Talk) -> None:
@@ -105,8 +105,8 @@ def test_a_corrected_turn_speaks_of_other_times(talk: Talk) -> None:
     memory = talk({"2023-07-01": "I was in Rome last year"})
     (page,) = memory.pages()
     memory.update(page.id, "I was in Rome in 2020")
-    assert "when" not in memory.search("Where was I in 2022?").turns[0].parts
-    assert "when" in memory.search("Where was I in 2020?").turns[0].parts
+    assert "when" not in memory.search("Where was I in 2022?", explain=True).turns[0].parts
+    assert "when" in memory.search("Where was I in 2020?", explain=True).turns[0].parts
 
 
 @pytest.mark.parametrize(

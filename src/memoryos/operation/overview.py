@@ -129,7 +129,6 @@ def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
 
 
 def visited(recalled: Recall) -> list[str]:
-    """The cubes a search returned: its pages, and the segments they are in."""
-    return list(
-        dict.fromkeys([*(hit.id for hit in recalled.hits), *(hit.segment for hit in recalled.hits if hit.segment)])
-    )
+    """The cubes a search returned: its pages, the segments they are in, and those that it was asked for."""
+    homes = (hit.segment for hit in recalled.hits if hit.segment)
+    return list(dict.fromkeys([*(hit.id for hit in (*recalled.hits, *recalled.segments)), *homes]))

@@ -8,6 +8,7 @@ user, agent and namespace.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -99,6 +100,13 @@ class StoredPassage(NamedTuple):
     marks: int
     words: str  #: separated by spaces
     vector: bytes  #: little-endian float16
+    tags: str | None = None  #: of the page, as `tags_text` writes them
+    expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
+
+
+def tags_text(tags: Sequence[str]) -> str | None:
+    """Tags as a store keeps them beside the cube: a JSON list, or nothing when there are none."""
+    return json.dumps(tags, ensure_ascii=False) if tags else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +193,6 @@ class Reader(Protocol):
         last: int | None = None,
     ) -> list[MemCube]:
         """Cubes in the order they were inserted; of these the `first` or the `last` so many, when told."""
-        ...
-
-    def tiers(self, ids: Iterable[str]) -> dict[str, Tier]:
-        """Where these cubes lie, as far as they exist in this scope."""
         ...
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:

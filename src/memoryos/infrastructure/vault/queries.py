@@ -51,8 +51,6 @@ SEQUENCE = select(func.max(_events.c.sequence)).where(_owned(_events))
 
 DOCUMENTS = select(_cubes.c.id, _cubes.c.document).where(_owned_by_key(), _among(_cubes.c.id))
 
-TIERS = select(_cubes.c.id, _cubes.c.tier).where(_owned_by_key(), _among(_cubes.c.id))
-
 VECTORS = (
     select(_vectors.c.cube_id, _vectors.c.data)
     .join(_cubes, same_cube(_vectors.c.cube_id))

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, case, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
@@ -52,6 +52,8 @@ _PASSAGES = (
         func.coalesce(_turns.c.marks, 0),
         func.coalesce(_turns.c.words, ""),
         _turns.c.vector,
+        tables.cubes.c.tags,
+        case((tables.cubes.c.state == State.EXPIRED.value, 0), else_=tables.cubes.c.expires_at),
     )
     .select_from(tables.cubes)
     .outerjoin(_turns, and_(_turns.c.tenant == tables.cubes.c.tenant, _turns.c.cube_id == tables.cubes.c.id))
@@ -93,9 +95,6 @@ class SqlReader:
             return [_cube(document) for document in newest][::-1]
         oldest = self._connection.execute(query.order_by(cubes.c.position).limit(first)).scalars()
         return [_cube(document) for document in oldest]
-
-    def tiers(self, ids: Iterable[str]) -> dict[str, Tier]:
-        return {cube_id: Tier(tier) for cube_id, tier in self._asked(queries.TIERS, ids)}
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         return {

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from memoryos.clock import micros
 from memoryos.cube import MemCube, to_json
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.contract import LinkKind, tags_text
 from memoryos.scope import Scope
 
 metadata = MetaData()
@@ -73,6 +73,7 @@ cubes = Table(
     Column("session_id", Text),
     Column("event_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
+    Column("tags", Text),  # a JSON list; NULL when there are none
     Column("version", Integer, nullable=False),
     Column("document", Text, nullable=False),  # the cube as JSON
     PrimaryKeyConstraint("tenant", "id"),
@@ -190,6 +191,7 @@ def cube_row(cube: MemCube) -> dict[str, Any]:
         "session_id": cube.scope.session,
         "event_at": micros(cube.descriptive.event_at),
         "expires_at": micros(expires_at) if expires_at else None,
+        "tags": tags_text(cube.descriptive.tags),
         "version": cube.version.number,
         "document": to_json(cube),
     }

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from memoryos.cube import Tier
+from memoryos.cube import Kind, Tier
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Archive, Db, Json, Session, Tenant, User, open_memory
 from memoryos.operation.recall.hit import Recall, Strategy
@@ -46,6 +46,11 @@ def search(
     since: Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01T00:00Z.")] = None,
     until: Annotated[str | None, typer.Option(help="Nothing said after.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Ask the memory as it was then (default: now).")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only what has this label; all of several.")] = None,
+    tier: Annotated[list[Tier] | None, typer.Option(help="Only this tier; or any of several.")] = None,
+    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind of memory; or any of several.")] = None,
+    session: Session = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -55,12 +60,23 @@ def search(
     """Find the pages and facts that bear on a question."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         found = memory.search(
-            query, strategy=strategy, pages=limit, archive=archive, since=since, until=until, as_of=as_of
+            query,
+            strategy=strategy,
+            pages=limit,
+            archive=archive,
+            since=since,
+            until=until,
+            as_of=as_of,
+            tags=tag or (),
+            tiers=tier or (),
+            kinds=kind or (),
+            session=session,
+            explain=explain,
         )
     if json:
         render.print_json(_recall_json(found, limit))
     else:
-        _print_recall(found, limit)
+        _print_recall(found, limit, persona=bool(kind))
 
 
 def ask(
@@ -144,15 +160,20 @@ def _recall_json(found: Recall, limit: int) -> dict[str, object]:
         "agent_facts": [render.hit_json(hit) for hit in found.agent_facts],
         "profile": [render.cube_json(cube) for cube in found.profile],
         "traits": [render.cube_json(cube) for cube in found.traits],
+        "segments": [render.hit_json(hit) for hit in found.segments],
     }
 
 
-def _print_recall(found: Recall, limit: int) -> None:
+def _print_recall(found: Recall, limit: int, *, persona: bool) -> None:
+    """What was found as tables; profile and traits, which are there whatever the question is, only on demand."""
     console = render.console()
-    if not found.hits and not found.user_facts:
-        console.print("Nothing is remembered for this user and agent; `memoryos stats` lists who has memories.")
-        return
-    console.print(render.hits_table("Pages", found.hits[:limit]))
-    facts = [*found.user_facts, *found.agent_facts]
-    if facts:
-        console.print(render.hits_table("Facts", sorted(facts, key=lambda hit: -hit.score)[:limit]))
+    facts = sorted((*found.user_facts, *found.agent_facts), key=lambda hit: -hit.score)
+    tables = {"Pages": found.hits, "Topics": found.segments, "Facts": facts}
+    for title, hits in tables.items():
+        if hits:
+            console.print(render.hits_table(title, hits[:limit]))
+    known = (*found.profile, *found.traits) if persona else ()
+    if known:
+        console.print(render.persona_table(known))
+    if not any((*tables.values(), known)):
+        console.print("Nothing is found; `memoryos stats` lists who has memories, and filters may hide them.")

@@ -160,5 +160,16 @@ def profile_table(profile: Profile) -> Table:
     return table
 
 
+def persona_table(cubes: Iterable[MemCube]) -> Table:
+    """Profile fields and traits, as a search returns them."""
+    table = Table(title="Profile and traits", title_justify="left", expand=True)
+    for name in ("about", "kind"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("what is known", ratio=1, overflow="fold")
+    for cube in cubes:
+        table.add_row(cube.subject or "", cube.kind.value, escape(cube.text))
+    return table
+
+
 def _short(text: str) -> str:
     return text if len(text) <= SUMMARY_CHARS else text[: SUMMARY_CHARS - 1] + "…"

@@ -15,6 +15,7 @@ from memoryos.cube import Kind, MemCube, Subject, Tier
 from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Reader
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
+from memoryos.operation.index.facets import Facet
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Kin, Vocabulary
 
@@ -130,12 +131,14 @@ class Resident:
                 self._let_go(cube_id)
 
     def _follow_pages(self, reader: Reader, done: Mapping[str, set[Operation]]) -> None:
-        tiers = reader.tiers(done)
-        for page in done.keys() - tiers.keys():
+        gone = {page for page, operations in done.items() if Operation.DELETE in operations}
+        for page in gone:
             self.turns.drop(page)
-        self._index(reader, [page for page in done if page in tiers and done[page] & _CHANGES])
-        for page, tier in tiers.items():
-            self.turns.move(page, tier)
+        changed = [page for page, operations in done.items() if page not in gone and operations & _CHANGES]
+        self._index(reader, changed)
+        noted = (page for page, operations in done.items() if operations - _CHANGES - _UNNOTED)
+        for cube in reader.get(page for page in noted if page not in gone).values():
+            self.turns.note(cube.id, Facet.of(cube))
 
     def _look_back(self, reader: Reader) -> None:
         """See what STM holds now."""
@@ -171,6 +174,7 @@ class Resident:
 
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words; other operations leave them
+_UNNOTED = {Operation.CHAIN, Operation.DELETE}  # change nothing that filters ask for
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:

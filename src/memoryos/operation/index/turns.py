@@ -14,9 +14,9 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import StoredPassage
+from memoryos.infrastructure.vault.contract import Mark, StoredPassage
 from memoryos.operation.index.column import Column, Matrix
+from memoryos.operation.index.facets import Facet, Facets
 from memoryos.operation.index.postings import Counts, Postings, Rows
 
 T = TypeVar("T")
@@ -24,7 +24,6 @@ T = TypeVar("T")
 SITTING_PAUSE = 3600 * 10**6  # microseconds; after a longer silence the next turn answers nothing
 NOBODY = -1  # no row, no speaker
 
-_TIER_NUMBERS = {tier.value: number for number, tier in enumerate(Tier)}
 _PARTS = 1 << 16  # turns of a page, at most: position and part make one number that orders the rows
 _PAGE_BYTES = 250  # the id of a page and its entry in the dictionary, roughly
 
@@ -47,9 +46,9 @@ class TurnIndex:
     def __init__(self, dim: int) -> None:
         self.vectors = Matrix(dim)
         self.postings = Postings()
+        self.facets = Facets()
         self._lengths = Column(np.float32)
         self._alive = Column(np.bool_)
-        self._tiers = Column(np.int8)
         self._said_at = Column(np.int64)
         self._marks = Column(np.int8)
         self._speakers = Column(np.int32)
@@ -58,8 +57,7 @@ class TurnIndex:
         self._after = Column(np.int64)
         self._page_ids: list[str] = []
         self._rows_of: dict[str, list[int]] = {}
-        self._last_of: dict[str | None, int] = {}  # session -> its latest row
-        self._session_of: dict[str, str | None] = {}
+        self._last_of: dict[int, int] = {}  # number of the session -> its latest row
         self._speaker_ids: dict[str, int] = {}
         self._derived: dict[str, object] = {}
         self._buried = 0
@@ -72,7 +70,8 @@ class TurnIndex:
     def nbytes(self) -> int:
         """Bytes held, roughly."""
         columns = sum(value.nbytes for value in vars(self).values() if isinstance(value, Column))
-        return self.vectors.nbytes + self.postings.nbytes + 2 * columns + _PAGE_BYTES * len(self._page_ids)
+        parts = self.vectors.nbytes + self.postings.nbytes + self.facets.nbytes
+        return parts + 2 * columns + _PAGE_BYTES * len(self._page_ids)
 
     @property
     def lengths(self) -> Floats:
@@ -109,10 +108,9 @@ class TurnIndex:
         """A number that grows with the page's position and the turn's place in it, shape (n,)."""
         return self._order.values
 
-    @property
-    def pages(self) -> Ints:
-        """The position of each row's page among the owner's cubes, shape (n,)."""
-        return self._order.values // _PARTS
+    def positions(self, rows: Ints) -> Ints:
+        """The position of each of these rows' page among the owner's cubes, shape (k,)."""
+        return self._order.values[rows] // _PARTS
 
     def having(self, term: int) -> tuple[Rows, Counts]:
         """The living rows that contain the term, and how often, shapes (k,)."""
@@ -128,10 +126,6 @@ class TurnIndex:
         rows, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return rows, counts, np.array([len(part) for part, _ in found])
 
-    def in_tiers(self, tiers: Iterable[Tier]) -> Flags:
-        """Which living rows lie in these tiers, shape (n,)."""
-        return np.isin(self._tiers.values, [_TIER_NUMBERS[tier.value] for tier in tiers]) & self.alive
-
     def place(self, row: int) -> tuple[str, int]:
         """The page of a row, and the turn's index in it."""
         return self._page_ids[row], int(self._order.values[row]) % _PARTS - 1
@@ -144,6 +138,11 @@ class TurnIndex:
     def around(self) -> Around:
         """Who comes before and after whom in the same sitting."""
         return self.derived("around", self._neighbours)
+
+    @property
+    def answering(self) -> Flags:
+        """Which rows follow a turn that asks something, shape (n,)."""
+        return self.derived("answering", lambda: np.append(self.marks & Mark.ASKS != 0, False)[self.around.before[:-1]])
 
     def derived(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives of the turns as they are: computed once, until they change."""
@@ -167,16 +166,15 @@ class TurnIndex:
         self.postings.settle()
         self._derived.clear()
 
-    def move(self, page: str, tier: str) -> None:
-        """Note the page's tier."""
-        for row in self.rows_of(page):
-            self._tiers.values[row] = _TIER_NUMBERS[tier]
+    def note(self, page: str, facet: Facet) -> None:
+        """Take in what changed of a page beside its words."""
+        self.facets.note(self.rows_of(page), facet)
 
     def drop(self, page: str) -> None:
         """Forget a page; those before and after it become neighbours."""
         rows = self._rows_of.pop(page, [])
-        session = self._session_of.pop(page, None)
         for row in rows:
+            session = self.facets.session_at(row)
             before, after = int(self._before.values[row]), int(self._after.values[row])
             self._join(before, after)
             if self._last_of.get(session) == row:
@@ -188,9 +186,9 @@ class TurnIndex:
         rows = len(passages)
         vectors = np.frombuffer(b"".join(passage.vector for passage in passages), "<f2")
         self.vectors.append(vectors.reshape(rows, -1).astype(np.float32))
+        self.facets.extend(passages)
         self._lengths.extend([passage.words.count(" ") + 1 if passage.words else 0 for passage in passages])
         self._alive.extend(np.ones(rows, np.bool_))
-        self._tiers.extend([_TIER_NUMBERS[passage.tier] for passage in passages])
         self._said_at.extend([passage.said_at for passage in passages])
         self._marks.extend([passage.marks for passage in passages])
         self._speakers.extend([self._speaker(passage.speaker) for passage in passages])
@@ -209,17 +207,18 @@ class TurnIndex:
 
     def _follow(self, row: int, passage: StoredPassage) -> None:
         """Put a row at the end of its session."""
-        self._session_of[passage.page] = passage.session
-        self._join(self._last_of.get(passage.session, NOBODY), row)
-        self._last_of[passage.session] = row
+        session = self.facets.session_at(row)
+        self._join(self._last_of.get(session, NOBODY), row)
+        self._last_of[session] = row
         self._rows_of.setdefault(passage.page, []).append(row)
 
     def _replace(self, old: int, row: int, passage: StoredPassage) -> None:
         """Put a row in the place of an old one."""
         self._join(int(self._before.values[old]), row)
         self._join(row, int(self._after.values[old]))
-        if self._last_of.get(passage.session) == old:
-            self._last_of[passage.session] = row
+        session = self.facets.session_at(row)
+        if self._last_of.get(session) == old:
+            self._last_of[session] = row
         rows = self._rows_of[passage.page]
         rows[rows.index(old)] = row
         self._bury(old)

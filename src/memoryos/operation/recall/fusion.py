@@ -1,8 +1,8 @@
 """Fusion: one score for each turn, from what its words, its meaning, its speaker and its place in the talk say.
 
-    score = words·B/max B + meaning·cos + speaker·S + when·W + priors
+    score = words·B/max B + meaning·C + speaker·S + when·W + priors
 
-B is BM25 in context, S is 1 for a turn of somebody whom the question names, -1 for a turn of somebody else and 0
+B is BM25 in context, C the cosine between the farthest turn's and the nearest's, S is 1 for a turn of somebody whom the question names, -1 for a turn of somebody else and 0
 when it names nobody; W is how much of what a turn speaks of lies in the time asked about. The weights were fitted on
 LoCoMo and judged on conversations left out (docs/retrieval.md).
 """
@@ -28,6 +28,7 @@ from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
 from memoryos.operation.recall.timely import timeliness
 
 RRF_K = 60  # Cormack et al. 2009
+UNSEEN = 10  # turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
     parts = {
         "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
-        "meaning": _scaled(_meaning(index, asked), index.alive) * np.float32(weights.meaning),
+        "meaning": _stretched(_meaning(index, asked), index.alive) * np.float32(weights.meaning),
         "speaker": _speaker(index, _named(index, asked.text)) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
         **_priors(index, weights),
@@ -148,7 +149,7 @@ def _conditions(index: TurnIndex) -> dict[str, Flags]:
     before = index.around.before[:-1]
     return {
         "asks": index.marks & Mark.ENDS_ASKING != 0,
-        "answers": np.append(index.marks & Mark.ASKS != 0, False)[before],
+        "answers": index.answering,
         "timed": index.marks & Mark.TIMED != 0,
         "opens": before == len(index),
     }
@@ -188,6 +189,19 @@ def _share(scores: Floats) -> Floats:
     """Scores from 0 on as parts of the highest; all zero when that is zero."""
     high = scores.max(initial=0)
     return scores / high if high > 0 else scores
+
+
+def _stretched(cosines: Floats, alive: Flags) -> Floats:
+    """Cosines from 0 at the farthest living turn to 1 at the nearest, whatever the embedder's span is.
+
+    Few turns say little of that span: it is taken as if UNSEEN more had been seen whose cosines are a whole 1 apart.
+    """
+    seen = cosines[alive]
+    if not len(seen):
+        return np.zeros_like(cosines)
+    low, high = seen.min(), seen.max()
+    span = (len(seen) * (high - low) + UNSEEN) / (len(seen) + UNSEEN)
+    return np.asarray((cosines - low) / span, np.float32)
 
 
 def _scaled(scores: Floats, alive: Flags) -> Floats:

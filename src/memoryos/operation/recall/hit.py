@@ -22,6 +22,9 @@ class Strategy(StrEnum):
     TWO_STAGE = "two_stage"  # segments by F_score, then their pages by cosine (MemoryOS paper, section 3.4)
 
 
+NO_PARTS: Mapping[str, float] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory that was found, and why."""
@@ -29,8 +32,8 @@ class Hit:
     cube: MemCube
     score: float
     parts: Mapping[str, float] = field(
-        default_factory=lambda: MappingProxyType({}), hash=False
-    )  #: what the score is made of
+        default_factory=lambda: NO_PARTS, hash=False
+    )  #: what the score is made of, when it was asked
     segment: str | None = None  #: id of the page's segment, when it was found through one
     topic: str = ""  #: keywords of that segment
 
@@ -62,7 +65,9 @@ class TurnHit:
     cube: MemCube  #: its page
     index: int  #: of the turn in the page
     score: float
-    parts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    parts: Mapping[str, float] = field(
+        default_factory=lambda: NO_PARTS, hash=False
+    )  #: what the score is made of, when it was asked
 
     @property
     def turn(self) -> Turn:
@@ -83,9 +88,10 @@ class Recall:
 
     query: str
     hits: tuple[Hit, ...]  #: pages from STM, MTM and, unless told otherwise, the archive, best first
-    turns: tuple[TurnHit, ...]  #: the turns of these pages that made them hits, best first
+    turns: tuple[TurnHit, ...]  #: the turns of these pages that made them hits, best first; repetitions come last
     recent: tuple[Hit, ...]  #: all of STM, oldest first
     user_facts: tuple[Hit, ...]
     agent_facts: tuple[Hit, ...]
     profile: tuple[MemCube, ...]  #: the static fields of both personas
     traits: tuple[MemCube, ...]
+    segments: tuple[Hit, ...] = ()  #: the topics that fit best; only when `kinds` asks for them

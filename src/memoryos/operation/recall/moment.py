@@ -23,6 +23,15 @@ def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None
     return [replace(entry, cube=cube) for entry, cube in then if cube]
 
 
+def cubes_at(reader: Reader, ids: Iterable[str], moment: datetime | None) -> dict[str, MemCube]:
+    """The memories with these ids that there were at the moment, as they were; as they are when it is None."""
+    cubes = reader.get(ids)
+    if moment is None:
+        return cubes
+    then = {cube_id: cube_at(reader, cube, moment) for cube_id, cube in cubes.items()}
+    return {cube_id: cube for cube_id, cube in then.items() if cube}
+
+
 def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
     """The memory as it was at the moment; None when it was not there yet, or no more."""
     if isinstance(cube.payload, Page):

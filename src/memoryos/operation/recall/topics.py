@@ -1,14 +1,19 @@
-"""The segments that pages lie in, as a reader of results sees them."""
+"""The segments that pages lie in, and those that fit a question."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from memoryos.cube import MemCube
+from memoryos.config import Settings
+from memoryos.cube import Kind, MemCube, Tier
 from memoryos.infrastructure.vault.contract import LinkKind, Reader
-from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
+from memoryos.language.words import keywords
+from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, segment_of, top_keywords
+from memoryos.operation.hierarchy.score import FScore, Probe
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.recall.filters import Admitted, Filters
+from memoryos.operation.recall.fusion import Asked
 
 TOPIC_WORDS = 4  # keywords that name a topic to a reader
 
@@ -21,6 +26,26 @@ class Home:
     topic: str = "recent"
 
 
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A topic with how well it fits a question, and its pages that may be found."""
+
+    topic: Topic
+    score: FScore
+    pages: tuple[str, ...]
+    is_whole: bool  #: whether these are all its pages
+
+    @property
+    def home(self) -> Home:
+        """The topic as the home of its pages."""
+        return Home(self.topic.cube.id, topic_name(self.topic.cube))
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What the F_score is made of."""
+        return {"segment_cosine": self.score.cosine, "segment_jaccard": self.score.jaccard}
+
+
 def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str, Home]:
     """The segment of each page that is in one."""
     links = reader.targets(pages, LinkKind.MEMBER_OF)
@@ -29,6 +54,33 @@ def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str,
     return {
         link.source: Home(link.target, topic_name(known[link.target] or archived.get(link.target))) for link in links
     }
+
+
+def fits(
+    reader: Reader, resident: Resident, asked: Asked, filters: Filters, admitted: Admitted, settings: Settings
+) -> Iterator[Fit]:
+    """All topics, the one with the highest F_score first; read a few at a time, then more."""
+    topics = MidTerm(_topics(reader, resident, filters), settings)
+    ranked = topics.rank(Probe.of(asked.vector, keywords(asked.text)), len(topics))
+    start, size = 0, settings.recall_segments
+    while some := ranked[start : start + size]:
+        members: dict[str, list[str]] = {}
+        for link in reader.sources((topic.cube.id for topic, _ in some), LinkKind.MEMBER_OF):
+            members.setdefault(link.target, []).append(link.source)
+        for topic, score in some:
+            pages = members.get(topic.cube.id, [])
+            found = tuple(page for page in pages if admitted.turns(page))
+            yield Fit(topic, score, found, len(found) == len(pages))
+        start, size = start + size, 2 * size
+
+
+def _topics(reader: Reader, resident: Resident, filters: Filters) -> Iterator[Topic]:
+    if Tier.MTM in filters.tiers:
+        yield from resident.topics
+    if Tier.ARCHIVE in filters.tiers:
+        cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.ARCHIVE])
+        centroids = reader.vectors(cube.id for cube in cubes)
+        yield from (Topic.of(cube, centroids[cube.id]) for cube in cubes)
 
 
 def topic_name(segment: MemCube | None) -> str:

@@ -10,70 +10,75 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube, Tier
-from memoryos.infrastructure.vault.contract import LinkKind, Reader, Vector
-from memoryos.language.words import keywords
-from memoryos.operation.hierarchy.mid_term import MidTerm, Topic
-from memoryos.operation.hierarchy.score import FScore, Probe
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader, Vector
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.passages import turns_of
+from memoryos.operation.recall.filters import Admitted, Filters
 from memoryos.operation.recall.fusion import Asked
-from memoryos.operation.recall.hit import TurnHit
-from memoryos.operation.recall.topics import Home, topic_name
+from memoryos.operation.recall.hit import NO_PARTS, TurnHit
+from memoryos.operation.recall.topics import Fit, Home, fits
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     page: MemCube
-    parts: dict[str, float]
+    cosine: float
+    parts: dict[str, float]  # beside the cosine
     home: Home
+
+    def turn(self, index: int, *, explain: bool) -> TurnHit:
+        parts = MappingProxyType({"cosine": self.cosine, **self.parts}) if explain else NO_PARTS
+        return TurnHit(self.page, index, self.cosine, parts)
 
 
 def two_stage(
-    reader: Reader, resident: Resident, asked: Asked, pages: int, settings: Settings, *, archive: bool
+    reader: Reader,
+    resident: Resident,
+    asked: Asked,
+    pages: int,
+    filters: Filters,
+    settings: Settings,
+    *,
+    explain: bool,
 ) -> tuple[list[TurnHit], dict[str, Home]]:
     """The turns of the pages found, best page first, and where these pages lie."""
-    found = [*_short_term(resident, asked), *_mid_term(reader, resident, asked, pages, settings, archive=archive)]
-    found.sort(key=lambda one: -one.parts["cosine"])
-    turns = [
-        TurnHit(one.page, index, one.parts["cosine"], MappingProxyType(one.parts))
-        for one in found
-        for index in range(len(turns_of(one.page)))
-    ]
+    with resident.lock:
+        admitted = filters.admitted(resident.turns)
+        told = fits(reader, resident, asked, filters, admitted, settings)
+        chosen = _enough(told, settings.recall_segments, pages)
+        found = [*_short_term(resident, asked, admitted), *_mid_term(reader, chosen, asked, pages)]
+        found.sort(key=lambda one: -one.cosine)
+        turns = [one.turn(index, explain=explain) for one in found for index in admitted.turns(one.page.id)]
     return turns, {one.page.id: one.home for one in found}
 
 
-def _short_term(resident: Resident, asked: Asked) -> Iterator[_Found]:
+def _short_term(resident: Resident, asked: Asked, admitted: Admitted) -> Iterator[_Found]:
     for entry in resident.recent:
-        yield _Found(entry.cube, {"cosine": cosine(entry.vector, asked.vector)}, Home())
+        if admitted.turns(entry.cube.id):
+            yield _Found(entry.cube, cosine(entry.vector, asked.vector), {}, Home())
 
 
-def _mid_term(
-    reader: Reader, resident: Resident, asked: Asked, pages: int, settings: Settings, *, archive: bool
-) -> Iterator[_Found]:
-    probe = Probe.of(asked.vector, keywords(asked.text))
-    topics = MidTerm(_topics(reader, resident, archive=archive), settings)
-    chosen = {topic.cube.id: (topic, fit) for topic, fit in topics.rank(probe, settings.recall_segments)}
-    home_of = {link.source: link.target for link in reader.sources(chosen, LinkKind.MEMBER_OF)}
-    vectors = reader.vectors(home_of)
-    cosines = {page: cosine(vectors.get(page), asked.vector) for page in home_of}
+def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
+    """The best topics, and more of them when filters left out pages of these and the others are too few."""
+    chosen: list[Fit] = []
+    is_whole = True
+    for fit in ranked:
+        is_whole = is_whole and fit.is_whole
+        if fit.pages:
+            chosen.append(fit)
+        if len(chosen) >= segments and (is_whole or sum(len(one.pages) for one in chosen) >= pages):
+            break
+    return chosen
+
+
+def _mid_term(reader: Reader, chosen: Iterable[Fit], asked: Asked, pages: int) -> Iterator[_Found]:
+    fit_of = {page: fit for fit in chosen for page in fit.pages}
+    vectors = reader.vectors(fit_of)
+    cosines = {page: cosine(vectors.get(page), asked.vector) for page in fit_of}
     best = sorted(cosines, key=lambda page: -cosines[page])[:pages]
     cubes = reader.get(best)
     for page in best:
-        topic, fit = chosen[home_of[page]]
-        yield _Found(cubes[page], _parts(cosines[page], fit), Home(topic.cube.id, topic_name(topic.cube)))
-
-
-def _topics(reader: Reader, resident: Resident, *, archive: bool) -> Iterable[Topic]:
-    yield from resident.topics
-    if archive:
-        cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.ARCHIVE])
-        centroids = reader.vectors(cube.id for cube in cubes)
-        yield from (Topic.of(cube, centroids[cube.id]) for cube in cubes)
-
-
-def _parts(cosine: float, fit: FScore) -> dict[str, float]:
-    return {"cosine": cosine, "segment_cosine": fit.cosine, "segment_jaccard": fit.jaccard}
+        yield _Found(cubes[page], cosines[page], fit_of[page].parts, fit_of[page].home)
 
 
 def cosine(vector: Vector | None, question: Vector) -> float:

@@ -1,0 +1,109 @@
+"""Facets: what filters ask of a row beside its time: tier, session, tags, and when it expires."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.clock import micros
+from memoryos.cube import MemCube, State, Tier
+from memoryos.infrastructure.vault.contract import StoredPassage, tags_text
+from memoryos.operation.index.column import Column
+
+Flags = NDArray[np.bool_]
+
+_TIER_NUMBERS = {tier.value: number for number, tier in enumerate(Tier)}
+_NEVER = np.iinfo(np.int64).max
+_TEXT_BYTES = 300  # a session or a set of tags, with its entries in the dictionaries, roughly
+
+
+class Facet(NamedTuple):
+    """What filters ask of a page, as far as it can change without the page's words."""
+
+    tier: str
+    tags: str | None = None  #: as the store writes them
+    expires_at: int | None = None  #: as the store tells it
+
+    @classmethod
+    def of(cls, cube: MemCube) -> Facet:
+        """The facet of a page as it is now."""
+        end = cube.governance.lifespan.expires_at
+        expires_at = 0 if cube.state is State.EXPIRED else micros(end) if end else None
+        return cls(cube.tier.value, tags_text(cube.descriptive.tags), expires_at)
+
+
+class Facets:
+    """The facets of all rows; a session or a set of tags is held once, and rows refer to it by a number."""
+
+    def __init__(self) -> None:
+        self._tiers = Column(np.int8)
+        self._sessions = Column(np.int32)
+        self._tags = Column(np.int32)
+        self._expires_at = Column(np.int64)
+        self._session_numbers: dict[str | None, int] = {}
+        self._set_numbers: dict[str | None, int] = {}
+        self._sets_with: dict[str, set[int]] = {}  # tag -> the sets of tags that it is in
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, roughly."""
+        columns = sum(value.nbytes for value in vars(self).values() if isinstance(value, Column))
+        return columns + _TEXT_BYTES * (len(self._session_numbers) + len(self._set_numbers))
+
+    def extend(self, passages: Sequence[StoredPassage]) -> None:
+        """Append rows."""
+        self._tiers.extend([_TIER_NUMBERS[passage.tier] for passage in passages])
+        self._sessions.extend([self.session(passage.session) for passage in passages])
+        self._tags.extend([self._set(passage.tags) for passage in passages])
+        self._expires_at.extend([_end(passage.expires_at) for passage in passages])
+
+    def note(self, rows: Sequence[int], facet: Facet) -> None:
+        """Give rows another facet."""
+        places = list(rows)
+        self._tiers.values[places] = _TIER_NUMBERS[facet.tier]
+        self._tags.values[places] = self._set(facet.tags)
+        self._expires_at.values[places] = _end(facet.expires_at)
+
+    def session(self, name: str | None) -> int:
+        """The number that rows of a session carry."""
+        return self._session_numbers.setdefault(name, len(self._session_numbers))
+
+    def session_at(self, row: int) -> int:
+        """The number of a row's session."""
+        return int(self._sessions.values[row])
+
+    def in_tiers(self, tiers: Iterable[Tier]) -> Flags:
+        """Which rows lie in these tiers, shape (n,)."""
+        rows = np.ones(len(self._tiers), np.bool_)
+        for left_out in set(Tier).difference(tiers):  # a comparison for each is many times faster than np.isin
+            rows &= self._tiers.values != _TIER_NUMBERS[left_out.value]
+        return rows
+
+    def in_session(self, name: str) -> Flags:
+        """Which rows belong to the session, shape (n,)."""
+        return np.asarray(self._sessions.values == self._session_numbers.get(name, -1), np.bool_)
+
+    def tagged(self, tags: Iterable[str]) -> Flags:
+        """Which rows have all of these tags, shape (n,); all rows when there is no tag."""
+        having = [self._sets_with.get(tag, set()) for tag in tags]
+        return np.isin(self._tags.values, list(set.intersection(*having))) if having else self._tags.values >= 0
+
+    def lasting(self, now: int) -> Flags:
+        """Which rows have not expired at that moment, shape (n,)."""
+        return np.asarray(self._expires_at.values > now, np.bool_)
+
+    def _set(self, text: str | None) -> int:
+        number = self._set_numbers.get(text)
+        if number is None:
+            number = self._set_numbers[text] = len(self._set_numbers)
+            for tag in json.loads(text or "[]"):
+                self._sets_with.setdefault(tag, set()).add(number)
+        return number
+
+
+def _end(expires_at: int | None) -> int:
+    return _NEVER if expires_at is None else expires_at

@@ -1,0 +1,80 @@
+"""Filters: what a search may find at all. They come before the ranking, so they never shorten what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryos.clock import micros
+from memoryos.cube import Kind, MemCube, Tier
+from memoryos.infrastructure.vault.contract import Entry
+from memoryos.operation.index.turns import Flags, TurnIndex
+
+SEARCHABLE = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE, Kind.SEGMENT)
+UNASKED = frozenset(SEARCHABLE) - {Kind.SEGMENT}  # the kinds that are found when none is named
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which memories may be found."""
+
+    now: datetime  #: what has expired by then is gone
+    tiers: frozenset[Tier] = frozenset(Tier)
+    kinds: frozenset[Kind] = UNASKED
+    tags: frozenset[str] = frozenset()  #: all of them
+    session: str | None = None
+    since: datetime | None = None  #: no turn that was said before
+    until: datetime | None = None  #: nor after
+    as_of: datetime | None = None  #: the memory as it was then
+
+    def admitted(self, index: TurnIndex) -> Admitted:
+        """The turns that may be found."""
+        facets = index.facets
+        rows = index.alive & facets.in_tiers(self.tiers) & facets.lasting(micros(self.now))
+        if self.since:
+            rows &= index.said_at >= micros(self.since)
+        for end in (self.until, self.as_of):
+            if end:
+                rows &= index.said_at <= micros(end)
+        return Admitted(index, rows & self._labelled(index) if self._has_labels else rows)
+
+    def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
+        """Those that may be found; what was derived has the tags and the sessions of the pages it rests on, too."""
+        present = [entry for entry in held if self._allows(entry.cube)]
+        if not self._has_labels:
+            return present
+        labelled = self._labelled(pages)
+        return [
+            entry
+            for entry in present
+            if self._is_labelled(entry.cube)
+            or any(labelled[row] for page in entry.cube.descriptive.provenance for row in pages.rows_of(page))
+        ]
+
+    @property
+    def _has_labels(self) -> bool:
+        return bool(self.tags) or self.session is not None
+
+    def _labelled(self, index: TurnIndex) -> Flags:
+        """Which rows have the tags and the session, shape (n,)."""
+        rows = index.facets.tagged(self.tags)
+        return rows if self.session is None else rows & index.facets.in_session(self.session)
+
+    def _is_labelled(self, cube: MemCube) -> bool:
+        return self.tags.issubset(cube.descriptive.tags) and self.session in (None, cube.scope.session)
+
+    def _allows(self, cube: MemCube) -> bool:
+        return cube.kind in self.kinds and cube.tier in self.tiers and not cube.has_expired(self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The turns of an index that may be found."""
+
+    index: TurnIndex
+    rows: Flags  #: shape (n,)
+
+    def turns(self, page: str) -> list[int]:
+        """Which turns of a page they are."""
+        return sorted(self.index.place(row)[1] for row in self.index.rows_of(page) if self.rows[row])

@@ -1,0 +1,96 @@
+"""Ranking: from a score for every row to the best turns, each thing said once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from memoryos.cube import MemCube
+from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
+from memoryos.operation.passages import turns_of
+from memoryos.operation.recall.fusion import Scores
+from memoryos.operation.recall.hit import NO_PARTS, TurnHit
+from memoryos.operation.recall.repetition import told_once
+
+ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
+
+_DECIMALS = 5  # of a score: what differs less is a tie, for sums differ by their order in the last bits
+_AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
+_REACH = (1, 2, 4)  # times the pages wanted: among the best so many, another turn is sought for one that repeats
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The rows that may be found and their scores; good without the resident's lock, for rows are never reused."""
+
+    index: TurnIndex
+    scores: Scores
+    total: Floats  #: as they are compared, shape (n,)
+    answering: Flags  #: which rows answer a question, shape (n,)
+    candidates: int
+
+    @classmethod
+    def of(cls, index: TurnIndex, scores: Scores, allowed: Flags) -> Ranking:
+        """The ranking of the rows that are allowed."""
+        total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
+        return cls(index, scores, total, index.answering, int(allowed.sum()))
+
+    def best(self, pages: int) -> Ints:
+        """Rows by score, the later one first in a tie, until they are of one page more than that, shape (k,)."""
+        wanted = min(self.candidates, _AT_FIRST * pages)
+        while True:
+            rows = self._top(wanted)
+            last = _opening(self.index.positions(rows), pages)
+            if last is not None or wanted == self.candidates:
+                return rows if last is None else rows[: last + 1]
+            wanted = min(self.candidates, 4 * wanted)
+
+    def _top(self, wanted: int) -> Ints:
+        if not wanted:
+            return np.empty(0, np.int64)
+        worst = np.partition(self.total, -wanted)[-wanted]
+        rows = np.flatnonzero(self.total >= worst)  # all that tie with the last, so that the choice among them is ours
+        return rows[np.lexsort((-self.index.order[rows], -self.total[rows]))][:wanted]
+
+
+def _opening(pages: Ints, wanted: int) -> int | None:
+    """Where the page after the first `wanted` different ones begins; None when there are not that many."""
+    first = np.sort(np.unique(pages, return_index=True)[1])
+    return int(first[wanted]) if len(first) > wanted else None
+
+
+def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) -> list[TurnHit]:
+    """The best turns, as many as it takes to have that many pages; those that repeat a better one come last."""
+    cubes: dict[str, MemCube] = {}
+    first: list[TurnHit] = []
+    again: list[TurnHit] = []
+    for reach in _REACH:
+        rows = ranking.best(reach * pages).tolist()
+        cubes |= read({ranking.index.place(row)[0] for row in rows}.difference(cubes))
+        found = ((hit, bool(ranking.answering[row])) for row in rows if (hit := _hit(ranking, cubes, row, explain)))
+        first, again = told_once(found)
+        kept = _of_pages(first, pages)
+        if len(kept) < len(first) or not again:
+            return kept
+    return _of_pages([*first, *again], pages)
+
+
+def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, explain: bool) -> TurnHit | None:
+    page, turn = ranking.index.place(row)
+    if page not in cubes or turn >= len(turns_of(cubes[page])):
+        return None  # the page went meanwhile, or had not got so far at the moment asked for
+    parts = {name: float(part[row]) for name, part in ranking.scores.parts.items()} if explain else None
+    return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), MappingProxyType(parts) if parts else NO_PARTS)
+
+
+def _of_pages(turns: list[TurnHit], wanted: int) -> list[TurnHit]:
+    """The turns before the one that opens a page too many."""
+    pages: set[str] = set()
+    for number, turn in enumerate(turns):
+        pages.add(turn.cube.id)
+        if len(pages) > wanted:
+            return turns[:number]
+    return turns

@@ -1,0 +1,74 @@
+"""Repetition: a turn that says again what a better one says. A reader has no use for it.
+
+Two turns say the same when the same speaker uses the same words in the same order, whatever their case, the spaces,
+the punctuation around words (but not a question mark) and an "Oh" or "Well" in front. A number, a name or a "not"
+that differs makes them different, and so does what the words do not say themselves: a turn that mentions a time
+("yesterday") says the same on the same day only, one that answers says the same to the same question only, and a
+short one ("I love it!") lives off what stands around it.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Hashable, Iterable
+
+from memoryos.language.marks import asks, mentions_time
+from memoryos.operation.passages import turns_of
+from memoryos.operation.recall.hit import TurnHit
+
+SHORT = 20  # bytes: some four English words, or seven Chinese characters
+
+_ENDS = ".,;:…。，、；："  # behind a number: whether 5, 5' or .5 is another matter
+_AROUND = _ENDS + "!\"'()[]*_！“”‘’（）《》「」"  # a word may stand between these without being changed
+_OPENINGS = {"oh", "ah", "well", "hey", "wow", "hmm"}
+
+
+def told_once(turns: Iterable[tuple[TurnHit, bool]]) -> tuple[list[TurnHit], list[TurnHit]]:
+    """The turns without those that repeat a better one, and these; each comes with whether it answers a question."""
+    found = [(turn, is_answer, _end(turn.turn.words)) for turn, is_answer in turns]
+    ends = Counter(end for _, _, end in found)
+    first: list[TurnHit] = []
+    again: list[TurnHit] = []
+    told: set[Hashable] = set()
+    for turn, is_answer, end in found:
+        saying = _saying(turn, is_answer=is_answer) if ends[end] > 1 else None
+        (again if saying in told else first).append(turn)
+        if saying is not None:
+            told.add(saying)
+    return first, again
+
+
+def _end(words: str) -> str:
+    """The last word: where it differs, as it mostly does, nobody needs to look at the others."""
+    return _plain("".join(words.rsplit(None, 1)[-1:]))
+
+
+def _saying(hit: TurnHit, *, is_answer: bool) -> Hashable | None:
+    """What equal turns have in common; None for a turn that is like no other."""
+    turn, words = hit.turn, hit.turn.words
+    text = _plain(words)
+    question = _question(hit) if is_answer else ""
+    if question is None or len(text.encode()) < SHORT:
+        return None
+    day = (turn.at or hit.cube.descriptive.event_at).date() if mentions_time(words) else None
+    return turn.speaker or turn.role, text, question, day
+
+
+def _question(hit: TurnHit) -> str | None:
+    """What the turn answers, when that is on the same page."""
+    before = turns_of(hit.cube)[hit.index - 1].words if hit.index else ""
+    return _plain(before) if asks(before) else None
+
+
+def _plain(text: str) -> str:
+    words = [_bare(word) for word in unicodedata.normalize("NFKC", text).casefold().split()]
+    if len(words) > 1 and words[0] in _OPENINGS:
+        del words[0]
+    return " ".join(words)
+
+
+def _bare(word: str) -> str:
+    """The word without the punctuation around it; one that is nothing else, such as ":)", stays."""
+    is_number = any(map(str.isdigit, word))
+    return (word.rstrip(_ENDS) if is_number else word.strip(_AROUND)) or word
