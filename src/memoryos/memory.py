@@ -17,8 +17,8 @@ from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import InvalidInput, ModelError, StorageError
-from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operation, Vault
+from memoryos.errors import InvalidInput, ModelError
+from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operation, Reader, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
@@ -31,7 +31,7 @@ from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.long_term import Lesson
-from memoryos.operation.hierarchy.paging import Pager
+from memoryos.operation.housekeeping import Housekeeping
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.overview import Profile, SegmentView, Stats
@@ -40,7 +40,6 @@ from memoryos.operation.recall.context import Context, pack, persona_text
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.search import Search, Source, recall
-from memoryos.operation.recall.visits import VisitLog
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.stated import stated_fact, stated_field
 from memoryos.scope import PRIVATE, Scope
@@ -75,13 +74,14 @@ class MemoryOS:
         self._chat = chat
         self._reranker = reranker
         self._clock = clock
-        self._visits = VisitLog()
-        lexicon = load_embedder(LEXICON)
-        self._residency = Residency(self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon))
-        self._jobs = Background("jobs")
+        lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
+        self._residency = Residency(
+            self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent)
+        )
         self._turns = Background("turns")
         schema = PersonaSchema.load(Path(self.settings.persona_schema) if self.settings.persona_schema else None)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock)
+        self._housekeeping = Housekeeping(self._promoter, self._residency)
 
     @classmethod
     def open(
@@ -148,7 +148,10 @@ class MemoryOS:
         progress: ingest.Progress | None = None,
         scope: Scope | None = None,
     ) -> list[str]:
-        """Remember a dialogue in the order given, all of it or nothing; returns the ids of its pages."""
+        """Remember a dialogue in the order given, all of it or nothing; returns the ids of its pages.
+
+        What follows (chains, segments, facts) is done beside the caller; `wait` returns when it is.
+        """
         owner = self._scope_of(scope)
         now = self._clock()
         limit = self.settings.max_text_chars
@@ -160,10 +163,11 @@ class MemoryOS:
         cubes = [
             ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(checked)
         ]
-        entries = ingest.embedded(cubes, self._embedder, progress)
-        with self._paging(owner) as pager:
-            for entry in entries:
-                pager.add(entry)
+        with self._housekeeping.call():
+            entries = ingest.embedded(cubes, self._embedder, progress)
+            with self._vault.write(owner) as writer:
+                writer.insert(entries)
+        self._housekeeping.written(owner)
         return [cube.id for cube in cubes]
 
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER, scope: Scope | None = None) -> MemCube:
@@ -211,9 +215,8 @@ class MemoryOS:
 
     def consolidate(self, *, scope: Scope | None = None) -> None:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
-        with self._paging(self._scope_of(scope)) as pager:
-            pager.promote_all()
-        self.wait()
+        self._turns.wait()
+        self._housekeeping.promote_all(self._scope_of(scope))
 
     # Reading
 
@@ -254,10 +257,12 @@ class MemoryOS:
         if chosen is Strategy.TWO_STAGE and (search.since or search.until or search.as_of):
             raise InvalidInput("strategy", "two_stage cannot look into a period", "Use hybrid")
         self._turns.wait()  # what was answered a moment ago is part of the memory
-        asked = Asked(text, self._embedder.embed([text])[0], search.as_of or self._clock())
-        recalled = self._recall(owner, asked, search)
-        if self._visits.record(owner, overview.visited(recalled), self._clock()):
-            self._jobs.submit(lambda: self._flush_visits(owner))
+        if not search.archive or chosen is Strategy.TWO_STAGE:
+            self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
+        with self._housekeeping.call():
+            asked = Asked(text, self._embedder.embed([text])[0], search.as_of or self._clock())
+            recalled = self._recall(owner, asked, search)
+            self._housekeeping.visited(owner, overview.visited(recalled), self._clock())
         return recalled
 
     def context(
@@ -311,32 +316,28 @@ class MemoryOS:
 
     def pages(self, *, tier: Tier | None = None, scope: Scope | None = None) -> list[MemCube]:
         """The dialogue pages of a tier (all when none is named), oldest first."""
-        self._turns.wait()
-        with self._vault.read(self._scope_of(scope)) as reader:
+        with self._settled(scope) as reader:
             return reader.cubes(Kind.PAGE, tiers=[arguments.one_of("tier", tier, Tier)] if tier else [])
 
     def segments(self, *, archive: bool = False, scope: Scope | None = None) -> list[SegmentView]:
         """The segments with their heat at this moment, hottest first."""
-        self._turns.wait()
-        with self._vault.read(self._scope_of(scope)) as reader:
+        with self._settled(scope) as reader:
             return overview.segments(reader, self.settings, self._clock(), archive=archive)
 
     def events(self, *, after: int = 0, limit: int = 1000, scope: Scope | None = None) -> list[Event]:
         """The log of changes, oldest first."""
-        with self._vault.read(self._scope_of(scope)) as reader:
+        with self._settled(scope) as reader:
             return reader.events(after=after, limit=limit)
 
     def jobs(self, *states: JobState, scope: Scope | None = None) -> list[Job]:
         """Background work in these states, oldest first."""
-        with self._vault.read(self._scope_of(scope)) as reader:
+        with self._settled(scope) as reader:
             return reader.jobs(*states)
 
     def stats(self, *, scope: Scope | None = None) -> Stats:
         """How much there is in each tier, and what waits."""
-        self._turns.wait()
-        owner = self._scope_of(scope)
-        home = persona_scope(owner, self.settings)
-        with self._vault.read(owner) as reader, self._vault.read(home) as persona:
+        home = persona_scope(self._scope_of(scope), self.settings)
+        with self._settled(scope) as reader, self._vault.read(home) as persona:
             return overview.stats(reader, persona, self._embedder.name)
 
     def scopes(self, *, tenant: str = "default") -> list[Scope]:
@@ -348,15 +349,13 @@ class MemoryOS:
     def wait(self) -> None:
         """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
         self._turns.wait()
-        self._jobs.wait()
+        self._housekeeping.wait()
 
     def close(self) -> None:
         """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
         with ExitStack() as steps:  # each step runs, whatever became of those before it
             steps.callback(self._vault.close)
-            steps.callback(self._jobs.close)
-            for owner in self._visits.owners():
-                steps.callback(self._flush_visits, owner)
+            steps.callback(self._housekeeping.close)
             if isinstance(self._chat, OpenAIChat):
                 steps.callback(self._chat.close)
             steps.callback(self._turns.close)
@@ -381,8 +380,19 @@ class MemoryOS:
             self._promoter.learn(writer, home, [lesson])
 
     def _corrector(self, scope: Scope | None) -> Corrector:
+        owner = self._scope_of(scope)
         self._turns.wait()
-        return Corrector(self._promoter, self._scope_of(scope))
+        self._housekeeping.catch_up(owner)
+        return Corrector(self._promoter, owner)
+
+    @contextmanager
+    def _settled(self, scope: Scope | None) -> Iterator[Reader]:
+        """The owner's memory, each page where it belongs."""
+        owner = self._scope_of(scope)
+        self._turns.wait()
+        self._housekeeping.catch_up(owner)
+        with self._vault.read(owner) as reader:
+            yield reader
 
     def _recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:
         home = persona_scope(owner, self.settings)
@@ -439,29 +449,3 @@ class MemoryOS:
 
     def _remember(self, query: str, answer: str, owner: Scope) -> None:
         self.add(query, answer, scope=owner)
-
-    def _run_jobs(self, owner: Scope) -> None:
-        self._promoter.run_all(owner)
-
-    @contextmanager
-    def _paging(self, owner: Scope) -> Iterator[Pager]:
-        """One transaction of page moves, which takes the visits that wait along; the jobs that follow run beside us."""
-        visits = self._visits.take(owner)
-        with ExitStack() as undo:
-            undo.callback(self._visits.give_back, owner, visits)
-            with self._vault.write(owner) as writer:
-                resident = self._residency.following(owner, writer)
-                pager = Pager(writer, resident, self.settings, self._clock())
-                pager.visit(visits)
-                yield pager
-                has_work = pager.flush()
-            undo.pop_all()  # written: the visits are counted
-        if has_work:
-            self._jobs.submit(lambda: self._run_jobs(owner))
-
-    def _flush_visits(self, owner: Scope) -> None:
-        try:
-            with self._paging(owner):
-                pass  # the visits are all there is to write
-        except StorageError as error:  # busy or full: a count is not worth an error to a reader
-            logger.warning("visits not written", extra={"action": "visits", "error": type(error).__name__})

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memoryos.cube import Fact, Kind, SemanticType, Subject, Tier
+from memoryos.cube import Fact, Kind, SemanticType, State, Subject, Tier
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation, Passage
 from memoryos.scope import Scope
@@ -176,3 +176,33 @@ def test_the_census_counts_by_kind_and_tier(vault, store, cube):
         census = writer.census()
     assert (census.of(Kind.PAGE, Tier.STM), census.of(Kind.PAGE), census.of(Kind.FACT)) == (2, 3, 1)
     assert census.of(Kind.SEGMENT) == 0
+
+
+def test_the_first_and_the_last_cubes_of_many(vault, store):
+    stored = [store(f"page {number}").cube for number in range(5)]
+    with vault.read(ALICE) as reader:
+        assert ids(reader.cubes(Kind.PAGE, first=2)) == ids(stored[:2])
+        assert ids(reader.cubes(Kind.PAGE, last=2)) == ids(stored[-2:])
+        assert ids(reader.cubes(Kind.PAGE, first=9)) == ids(reader.cubes(Kind.PAGE, last=9)) == ids(stored)
+        assert reader.cubes(Kind.PAGE, first=0) == reader.cubes(Kind.PAGE, last=0) == []
+
+
+def test_cubes_of_some_states(vault, store):
+    fresh, moved = store("fresh").cube, store("moved")
+    with vault.write(ALICE) as writer:
+        writer.update([replace(moved, cube=moved.cube.moved(Tier.MTM))], Operation.MOVE)
+    with vault.read(ALICE) as reader:
+        assert ids(reader.cubes(Kind.PAGE, states=[State.GENERATED])) == [fresh.id]
+        assert ids(reader.cubes(Kind.PAGE, states=[State.ACTIVATED])) == [moved.cube.id]
+        assert ids(reader.cubes(Kind.PAGE, states=[State.GENERATED], tiers=[Tier.MTM])) == []
+
+
+def test_where_cubes_lie(vault, store):
+    stm, mtm = store("one"), store("two")
+    with vault.write(ALICE) as writer:
+        writer.update([replace(mtm, cube=mtm.cube.moved(Tier.MTM))], Operation.MOVE)
+    with vault.read(ALICE) as reader:
+        assert reader.tiers([mtm.cube.id, "nobody", stm.cube.id]) == {stm.cube.id: Tier.STM, mtm.cube.id: Tier.MTM}
+        assert reader.tiers([]) == {}
+    with vault.read(Scope(user="bob")) as reader:
+        assert reader.tiers([stm.cube.id]) == {}

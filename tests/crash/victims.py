@@ -37,12 +37,12 @@ def kill_at(step: int) -> None:
     """From now on count the statements and commits of this process; die before the given one."""
     steps = count(1)
 
-    def pass_or_die(*_: object) -> None:
+    def pass_or_die(_statement: str) -> None:
         if next(steps) == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    event.listen(Engine, "before_cursor_execute", pass_or_die)
-    event.listen(Engine, "commit", pass_or_die)
+    # SQLite itself tells of each statement before it runs it, whoever sent it.
+    event.listen(Engine, "checkout", lambda connection, *_: connection.set_trace_callback(pass_or_die))
 
 
 def create(path: Path, step: int, done: Done) -> None:

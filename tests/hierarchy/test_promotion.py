@@ -109,9 +109,8 @@ def test_only_new_pages_are_extracted(world: World):
 def test_every_hot_segment_gets_its_turn(world: World):
     memory = world.open(short_term_capacity=1)
     topics = [*TOPIC.items()] * 6
-    memory.add_many([Turn(role=Role.USER, text=f"{symbol} {words}") for symbol, words in topics])
-    memory.add("end")
-    memory.wait()
+    said = [f"{symbol} {words}" for symbol, words in topics]
+    memory.add_many([Turn(role=Role.USER, text=text) for text in [*said, "end"]])
     assert [job.state for job in memory.jobs()] == [JobState.DONE] * 3
     assert [view.cube.behaviour.interactions for view in memory.segments()] == [0, 0, 0]
 

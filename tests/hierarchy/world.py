@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos import MemoryOS, Scope, load_settings
-from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait
+from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
 from memoryos.infrastructure.vault.contract import Link, LinkKind
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.operation.consolidation.extractor import Extractor, Finding
@@ -84,6 +85,15 @@ class LineExtractor:
         return None
 
 
+class Prompt(MemoryOS):
+    """A memory in which nothing is left to do when `add` returns, so that a test can look at once."""
+
+    def add_many(self, turns: Iterable[Turn], *, scope: Scope | None = None, **options: Any) -> list[str]:
+        ids = super().add_many(turns, scope=scope, **options)
+        self.wait()
+        return ids
+
+
 class World:
     """Opens memories on files in one folder, and closes them."""
 
@@ -99,7 +109,7 @@ class World:
         self.vault = SqliteVault(
             self.folder / path, embedder=self.embedder.name, clock=self.clock, busy_timeout_seconds=5
         )
-        memory = MemoryOS(self.vault, self.embedder, scope=scope, settings=self.settings, clock=self.clock)
+        memory = Prompt(self.vault, self.embedder, scope=scope, settings=self.settings, clock=self.clock)
         self._opened.append(memory)
         return memory
 
@@ -113,7 +123,7 @@ class World:
     def queue(self, scope: Scope = ANN) -> None:
         """Ask for the extraction of every segment with new pages, without running it."""
         with self.vault.write(scope) as writer:
-            resident = Resident(self.embedder.dim, self.embedder)
+            resident = Resident(self.embedder.dim, self.embedder, self.settings.short_term_capacity)
             resident.follow(writer)
             pager = Pager(writer, resident, self.settings, self.clock())
             pager.promote_all()

@@ -69,6 +69,7 @@ def test_what_one_corrects_the_other_finds_by_its_new_words_only(pair, strategy)
 def test_pages_that_one_moves_the_other_finds_where_they_are(pair):
     first, second = pair
     first.add_many(dialogue(20, seed=7))
+    first.wait()
     hits = {hit.id: (hit.cube.tier, hit.segment) for hit in second.search("rome", pages=100).hits}
     assert hits == {hit.id: (hit.cube.tier, hit.segment) for hit in first.search("rome", pages=100).hits}
     assert hits == {page.id: (page.tier, hits[page.id][1]) for page in first.pages()}
@@ -121,10 +122,12 @@ def known(resident: Resident) -> dict[str, object]:
     """Everything a resident says."""
     entries = {kind: [_comparable(entry) for entry in resident.entries(kind)] for kind in Kind if kind in HELD}
     topics = [(topic.cube, topic.centroid.tolist()) for topic in resident.topics]
-    return picture(resident.turns, WORDS) | {"entries": entries, "topics": topics, "late": list(resident.unindexed)}
+    recent = [_comparable(entry) for entry in resident.recent]
+    parts = {"recent": recent, "entries": entries, "topics": topics, "late": list(resident.unindexed)}
+    return picture(resident.turns, WORDS) | parts
 
 
-HELD = (Kind.PAGE, Kind.SEGMENT, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
+HELD = (Kind.SEGMENT, Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 
 
 def _comparable(entry: Entry) -> tuple[object, ...]:
@@ -161,11 +164,11 @@ def test_who_followed_knows_what_somebody_knows_who_comes_late(open_memory, monk
     monkeypatch.setattr(resident_module, "_AT_A_TIME", 5)
     memory, chance = open_memory(short_term_capacity=3, mid_term_capacity=2, knowledge_capacity=4), random.Random(seed)
     memory.add("I like tea")
-    follower = Resident(Hashing.dim, Hashing())
+    follower = Resident(Hashing.dim, Hashing(), 7)
     for _ in range(25):
         step(memory, chance)
         if chance.random() < 0.6:
-            newcomer = Resident(Hashing.dim, Hashing())
+            newcomer = Resident(Hashing.dim, Hashing(), 7)
             with memory._vault.read(ANN) as reader:
                 follower.follow(reader)
                 newcomer.follow(reader)
@@ -183,7 +186,7 @@ def test_pages_come_in_the_order_of_the_store_whatever_their_ids(open_memory, en
 
 
 def test_a_reader_that_started_earlier_changes_nothing(path, open_memory):
-    memory, resident = open_memory(path), Resident(Hashing.dim, Hashing())
+    memory, resident = open_memory(path), Resident(Hashing.dim, Hashing(), 7)
     with memory._vault.read(ANN) as early:
         early.sequence()
         memory.add("later")

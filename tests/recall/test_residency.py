@@ -45,7 +45,7 @@ def follow(vault):
 
 
 def residency(budget):
-    return Residency(budget, lambda: Resident(Hashing.dim, Hashing()))
+    return Residency(budget, lambda: Resident(Hashing.dim, Hashing(), 7))
 
 
 def test_an_owner_is_read_once(follow):

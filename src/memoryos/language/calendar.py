@@ -69,10 +69,11 @@ def dated_words(text: str) -> tuple[str, list[str]]:
 
     The month of May is among these words, because a search leaves the verb out.
     """
-    if _DIGIT.search(text):
+    has_digit = _DIGIT.search(text) is not None
+    if has_digit:
         text = _DAY.sub(_plain_day, text)
-    found = ["may"] * len(_MAY.findall(text)) if "ay" in text or "AY" in text else []
-    if not text.isascii() or _ISO.search(text):
+    found = ["may"] * len(_MAY.findall(text)) if "may" in text.lower() else []
+    if not text.isascii() or (has_digit and _ISO.search(text)):
         found += [word for match in _FIGURES.finditer(text) for word in _words_of(match)]
         text = _FIGURES.sub(lambda match: " " if _words_of(match) else match.group(), text)
     return text, found

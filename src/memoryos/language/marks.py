@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 
 _QUESTION_MARKS = "?？؟"
+_WORD = re.compile(r"\w+")
+_YEAR_DIGITS = 4
 _CLOSING = " \t\n\"'”’）)*_"  # may stand behind a question mark
 
 _ENGLISH_TIMES = """
@@ -18,10 +20,8 @@ _ENGLISH_TIMES = """
 _CHINESE_TIMES = """
     昨天 今天 明天 前天 后天 上周 下周 本周 周末 星期 上个月 下个月 去年 今年 明年 最近 小时前 天前 月前 年前
 """
-_TIME = re.compile(
-    rf"\b(?:{'|'.join(_ENGLISH_TIMES.split())}|\d{{4}})\b|{'|'.join(_CHINESE_TIMES.split())}|\d{{4}}年|\d+月",
-    re.IGNORECASE,
-)
+_TIME_WORDS = frozenset(_ENGLISH_TIMES.split())
+_CHINESE_TIME = re.compile("|".join(_CHINESE_TIMES.split()) + r"|\d{4}年|\d+月")
 
 
 def asks(text: str) -> bool:
@@ -36,4 +36,7 @@ def ends_asking(text: str) -> bool:
 
 def mentions_time(text: str) -> bool:
     """Whether the text says when something was or will be."""
-    return _TIME.search(text) is not None
+    found = set(_WORD.findall(text.lower()))
+    if not _TIME_WORDS.isdisjoint(found) or any(len(word) == _YEAR_DIGITS and word.isdecimal() for word in found):
+        return True
+    return not text.isascii() and _CHINESE_TIME.search(text) is not None

@@ -17,10 +17,8 @@ from memoryos.language.period import Period, after, before
 from memoryos.language.rule import Rule
 
 # One of these is in every English expression, so that most texts are read once and not once for every rule.
-_HINT = re.compile(
-    r"day|night|tomorrow|morning|afternoon|evening|week|month|year|(?:1[5-9]|20|21)\d\d"
-    r"|(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-)
+_HINTS = ("day", "night", "tomorrow", "morning", "afternoon", "evening", "week", "month", "year")
+_HINT = re.compile(r"(?:1[5-9]|20|21)\d\d|(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
 
 _NEAR = 16  # characters around an expression that can open it to one side
 _FROM = re.compile(r"(?:\b(?:between|from)\s+(?:the )?|从|自)$", re.IGNORECASE)
@@ -48,7 +46,9 @@ class Mention:
 
 def english_times(text: str, said_on: date) -> list[Mention]:
     """The English expressions of time in the text that have one reading, in order."""
-    return _mentions(ENGLISH, text, said_on) if _HINT.search(text.lower()) else []
+    lower = text.lower()
+    is_hinted = any(hint in lower for hint in _HINTS) or _HINT.search(lower)
+    return _mentions(ENGLISH, text, said_on) if is_hinted else []
 
 
 def chinese_times(text: str, said_on: date) -> list[Mention]:

@@ -66,19 +66,23 @@ def index_words(text: str) -> tuple[str, ...]:
     found by the same words however they are written, and May is a function word only where it is no date.
     """
     text, dates = dated_words(text)
-    found = (*words(text), *_HAN_CHARACTER.findall(text))
-    return (*(word for word in found if word not in FUNCTION_WORDS), *dates)
+    found = [word for word in words(text) if word not in FUNCTION_WORDS]
+    if not text.isascii():
+        found += [character for character in _HAN_CHARACTER.findall(text) if character not in FUNCTION_WORDS]
+    return (*found, *dates)
 
 
 def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:
     """The content words of `text`, most frequent first, each stem once in the form seen first."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}  # by stem
     surface: dict[str, str] = {}
-    for word in words(text):
+    for word, times in Counter(words(text)).items():
         if is_content(word):
-            counts[stem(word)] += 1
-            surface.setdefault(stem(word), word)
-    return tuple(surface[form] for form, _ in counts.most_common(limit))
+            form = stem(word)
+            counts[form] = counts.get(form, 0) + times
+            surface.setdefault(form, word)
+    frequent = sorted(counts, key=counts.__getitem__, reverse=True)  # stable: those seen first come first
+    return tuple(surface[form] for form in frequent[:limit])
 
 
 def is_content(word: str) -> bool:

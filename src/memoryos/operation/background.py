@@ -1,11 +1,15 @@
-"""One thread beside the caller: work that must happen, but that nobody should wait for."""
+"""One thread beside the callers: work that must happen, but that nobody should wait for."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
+from contextlib import contextmanager
+from threading import Event, Lock
+
+QUIET_SECONDS = 0.02  # without a call, and the callers are taken to be busy with something else
 
 logger = logging.getLogger(__name__)
 
@@ -13,33 +17,90 @@ logger = logging.getLogger(__name__)
 class Background:
     """Runs tasks one after the other, in the order they were given.
 
-    The thread is not a daemon: at the end of the program what was begun is finished.
+    With `patience_seconds` a task stays out of the callers' way: it begins once no call has been in flight for
+    QUIET_SECONDS, or when it has waited that long, or when somebody waits for it. The thread is not a daemon: at
+    the end of the program what was begun is finished.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, patience_seconds: float = 0.0) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"memoryos-{name}")
+        self._patience = patience_seconds
         self._lock = Lock()
         self._pending: list[Future[None]] = []
+        self._deadline = 0.0  # of the task that runs
+        self._calls = 0  # in flight
+        self._last_call = 0.0  # when the last one ended
+        self._waiters = 0
+        self._hurry = Event()  # somebody waits
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """A call is in flight: tasks let it pass."""
+        with self._lock:
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._calls -= 1
+                self._last_call = time.monotonic()
 
     def submit(self, task: Callable[[], None]) -> None:
         """Run the task after those before it; at the end of the program, when no thread can start, run it here."""
+        deadline = time.monotonic() + self._patience
         try:
-            future = self._executor.submit(_logged, task)
+            future = self._executor.submit(self._run, task, deadline)
         except RuntimeError:
             _logged(task)
             return
         with self._lock:
             self._pending = [*(one for one in self._pending if not _succeeded(one)), future]
 
+    def give_way(self) -> None:
+        """Let the callers go first; a long task says so between its steps."""
+        while not self._hurry.is_set() and (now := time.monotonic()) < self._deadline:
+            idle = 0.0 if self._calls else now - self._last_call
+            if idle >= QUIET_SECONDS:
+                return
+            self._hurry.wait(QUIET_SECONDS - idle)
+
     def wait(self) -> None:
         """Return when all tasks are done, also those that tasks gave. Raises the first error of one, once."""
         errors: list[BaseException] = []
-        while pending := self._snapshot():
-            for future in pending:
-                future.exception()  # returns when the task is done
-            errors += self._take_errors(pending)
+        with self._hurried():
+            while pending := self._snapshot():
+                for future in pending:
+                    future.exception()  # returns when the task is done
+                errors += self._take_errors(pending)
         if errors:
             raise errors[0]
+
+    def close(self) -> None:
+        """Finish what was given and end the thread. Raises like `wait`."""
+        with self._hurried():
+            self._executor.shutdown(wait=True)
+            self.wait()
+
+    @contextmanager
+    def _hurried(self) -> Iterator[None]:
+        self._count_waiter(1)
+        try:
+            yield
+        finally:
+            self._count_waiter(-1)
+
+    def _count_waiter(self, change: int) -> None:
+        with self._lock:
+            self._waiters += change
+            if self._waiters:
+                self._hurry.set()
+            else:
+                self._hurry.clear()
+
+    def _run(self, task: Callable[[], None], deadline: float) -> None:
+        self._deadline = deadline
+        self.give_way()
+        _logged(task)
 
     def _snapshot(self) -> list[Future[None]]:
         with self._lock:
@@ -51,11 +112,6 @@ class Background:
             mine = [future for future in done if future in self._pending]
             self._pending = [future for future in self._pending if future not in mine]
         return [error for future in mine if (error := future.exception())]
-
-    def close(self) -> None:
-        """Finish what was given and end the thread. Raises like `wait`."""
-        self._executor.shutdown(wait=True)
-        self.wait()
 
 
 def _succeeded(future: Future[None]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,26 +38,32 @@ def turns_of(cube: MemCube) -> tuple[Turn, ...]:
 
 
 def _entry(cube: MemCube, vectors: Sequence[Vector]) -> Entry:
-    passages = [_passage(cube, turn, vector) for turn, vector in zip(turns_of(cube), vectors, strict=True)]
-    return Entry(cube, _mean(vectors, [len(index_words(turn.words)) for turn in turns_of(cube)]), passages)
+    said = [index_words(turn.words) for turn in turns_of(cube)]
+    passages = [
+        _passage(cube, turn, words, vector) for turn, words, vector in zip(turns_of(cube), said, vectors, strict=True)
+    ]
+    return Entry(cube, _mean(vectors, list(map(len, said))), passages)
 
 
-def _passage(cube: MemCube, turn: Turn, vector: Vector) -> Passage:
+def _passage(cube: MemCube, turn: Turn, said: Sequence[str], vector: Vector) -> Passage:
     said_at = turn.at or cube.descriptive.event_at
-    return Passage(vector, _words(turn, said_at), said_at, turn.speaker, _marks(turn))
+    return Passage(vector, _words(turn, said, said_at), said_at, turn.speaker, _marks(turn))
 
 
-def _words(turn: Turn, said_at: datetime) -> list[str]:
+def _words(turn: Turn, said: Sequence[str], said_at: datetime) -> list[str]:
     """What the turn is found by: who said what and when, and the times it names, resolved against that day.
 
     The date is text, so that "May 2023" finds what was said then. "Last May" gets the words may and 2022, as far as
     they are not there yet, and the period as a term that only its search by time knows (`recall/timely.py`).
     """
-    words = [word for text in (turn.speaker or "", turn.words, spoken(said_at)) for word in index_words(text)]
+    words = [*_found_by(turn.speaker or ""), *said, *_found_by(spoken(said_at))]
     for period in named_periods(turn.words, said_at):
         words += [word for word in period.words if word not in words]
         words.append(period.term)
     return words
+
+
+_found_by = lru_cache(1024)(index_words)  # of names and dates, which come again and again
 
 
 def _marks(turn: Turn) -> Mark:

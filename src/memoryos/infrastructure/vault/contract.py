@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.cube import Kind, MemCube, Subject, Tier
+from memoryos.cube import Kind, MemCube, State, Subject, Tier
 from memoryos.errors import StoreCorrupt
 from memoryos.scope import Scope
 
@@ -40,6 +40,7 @@ class Operation(StrEnum):
 
     ADD = "add"
     MOVE = "move"  # to another tier
+    CHAIN = "chain"  # a page found the chain it belongs to
     JOIN = "join"  # a segment took in a page
     VISIT = "visit"  # a search returned it
     PROMOTE = "promote"  # a segment's pages were extracted into LPM
@@ -178,9 +179,16 @@ class Reader(Protocol):
         kind: Kind,
         *,
         tiers: Sequence[Tier] = (),
+        states: Sequence[State] = (),
         subject: Subject | None = None,
+        first: int | None = None,
+        last: int | None = None,
     ) -> list[MemCube]:
-        """Cubes in the order they were inserted."""
+        """Cubes in the order they were inserted; of these the `first` or the `last` so many, when told."""
+        ...
+
+    def tiers(self, ids: Iterable[str]) -> dict[str, Tier]:
+        """Where these cubes lie, as far as they exist in this scope."""
         ...
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:

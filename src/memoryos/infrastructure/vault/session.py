@@ -10,14 +10,14 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
-from memoryos.cube import Kind, MemCube, Subject, Tier, from_json, to_json
+from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
 from memoryos.errors import InvalidInput, LeaseLost, StorageError, StoreCorrupt
-from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.contract import (
     Census,
     Entry,
@@ -31,14 +31,13 @@ from memoryos.infrastructure.vault.contract import (
     StoredPassage,
     Vector,
 )
+from memoryos.infrastructure.vault.statements import insert_rows, next_position, update_cubes
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
 
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 ROWS_AT_A_TIME = 2_000  # held at once while a scope's passages are read
-
-WHOLE_CUBE = 0  # the vector part that stands for all of a cube
 
 _turns = tables.passages
 _PASSAGES = (
@@ -69,60 +68,53 @@ class SqlReader:
         self._owner = owner_row(scope)
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
-        found = {}
-        for chunk in _chunks(ids):
-            query = select(tables.cubes.c.document).where(self._owned_ids(chunk))
-            for (document,) in self._connection.execute(query):
-                cube = _cube(document)
-                found[cube.id] = cube
-        return found
+        return {cube_id: _cube(document) for cube_id, document in self._asked(queries.DOCUMENTS, ids)}
 
     def cubes(
         self,
         kind: Kind,
         *,
         tiers: Sequence[Tier] = (),
+        states: Sequence[State] = (),
         subject: Subject | None = None,
+        first: int | None = None,
+        last: int | None = None,
     ) -> list[MemCube]:
         cubes = tables.cubes
         query = select(cubes.c.document).where(self._owned(cubes), cubes.c.kind == kind.value)
         if tiers:
             query = query.where(cubes.c.tier.in_([tier.value for tier in tiers]))
+        if states:
+            query = query.where(cubes.c.state.in_([state.value for state in states]))
         if subject:
             query = query.where(cubes.c.subject == subject.value)
-        rows = self._connection.execute(query.order_by(cubes.c.position)).scalars()
-        return [_cube(document) for document in rows]
+        if last is not None:
+            newest = self._connection.execute(query.order_by(cubes.c.position.desc()).limit(last)).scalars()
+            return [_cube(document) for document in newest][::-1]
+        oldest = self._connection.execute(query.order_by(cubes.c.position).limit(first)).scalars()
+        return [_cube(document) for document in oldest]
+
+    def tiers(self, ids: Iterable[str]) -> dict[str, Tier]:
+        return {cube_id: Tier(tier) for cube_id, tier in self._asked(queries.TIERS, ids)}
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
-        found = {}
-        for chunk in _chunks(ids):
-            query = (
-                select(tables.vectors.c.cube_id, tables.vectors.c.data)
-                .join(tables.cubes, _same_cube(tables.vectors.c.cube_id))
-                .where(self._owned_ids(chunk), tables.vectors.c.part == WHOLE_CUBE)
-            )
-            for cube_id, data in self._connection.execute(query):
-                found[cube_id] = np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
-        return found
+        return {
+            cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
+            for cube_id, data in self._asked(queries.VECTORS, ids)
+        }
 
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
-        return self._links(tables.links.c.source, sources, kind)
+        found = self._asked(queries.TARGETS, sources, kind=kind.value)
+        return [Link(source, kind, target) for source, target in found]
 
     def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
-        return self._links(tables.links.c.target, targets, kind)
+        found = self._asked(queries.SOURCES, targets, kind=kind.value)
+        return [Link(source, kind, target) for source, target in found]
 
-    def _links(self, end: ColumnElement[str], ids: Iterable[str], kind: LinkKind) -> list[Link]:
-        links = tables.links
-        found = []
+    def _asked(self, query: Select[Any], ids: Iterable[str], **values: str) -> Iterator[Any]:
+        """The rows that the query finds for these ids."""
         for chunk in _chunks(ids):
-            query = (
-                select(links.c.source, links.c.target)
-                .join(tables.cubes, _same_cube(links.c.source))
-                .where(self._owned_by_key(tables.cubes), links.c.kind == kind.value, end.in_(chunk))
-                .order_by(tables.cubes.c.position)
-            )
-            found += [Link(source, kind, target) for source, target in self._connection.execute(query)]
-        return found
+            yield from self._connection.execute(query, {**self._owner, "ids": chunk, **values})
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
         chosen = [self._owned(tables.cubes)] if pages is None else [self._owned_ids(chunk) for chunk in _chunks(pages)]
@@ -132,32 +124,23 @@ class SqlReader:
                 yield StoredPassage._make(row)
 
     def sequence(self) -> int:
-        latest = select(func.max(tables.events.c.sequence)).where(self._owned(tables.events))
-        return self._connection.execute(latest).scalar() or 0
+        return self._connection.execute(queries.SEQUENCE, self._owner).scalar() or 0
 
     def history(self, cube_id: str) -> list[MemCube]:
         versions = tables.versions
         query = (
             select(versions.c.document)
-            .join(tables.cubes, _same_cube(versions.c.cube_id))
+            .join(tables.cubes, queries.same_cube(versions.c.cube_id))
             .where(self._owned_by_key(tables.cubes), versions.c.cube_id == cube_id)
             .order_by(versions.c.version)
         )
         return [_cube(document) for document in self._connection.execute(query).scalars()]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        events = tables.events
-        query = (
-            select(
-                events.c.sequence, events.c.at, events.c.operation, events.c.kind, events.c.cube_id, events.c.version
-            )
-            .where(self._owned(events), events.c.sequence > after)
-            .order_by(events.c.sequence)
-            .limit(limit)
-        )
+        rows = self._connection.execute(queries.EVENTS, {**self._owner, "after": after, "limit": limit})
         return [
-            Event(row.sequence, from_micros(row.at), Operation(row.operation), Kind(row.kind), row.cube_id, row.version)
-            for row in self._connection.execute(query)
+            Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version)
+            for sequence, at, operation, kind, cube_id, version in rows
         ]
 
     def jobs(self, *states: JobState) -> list[Job]:
@@ -202,9 +185,9 @@ class SqlWriter(SqlReader):
         if not entries:
             return
         self._check_scope(entries)
-        first = self._next_position()
+        first = next_position(self._connection, self._owner)
         rows = [{**tables.cube_row(entry.cube), "position": first + index} for index, entry in enumerate(entries)]
-        self._connection.execute(insert(tables.cubes), rows)
+        insert_rows(self._connection, tables.cubes, rows)
         self._index(entries)
         self._log((entry.cube for entry in entries), Operation.ADD)
 
@@ -214,13 +197,10 @@ class SqlWriter(SqlReader):
         self._check_scope(entries)
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
-        for entry in entries:
-            row = tables.cube_row(entry.cube)
-            changed = self._connection.execute(
-                update(tables.cubes).where(self._owned(tables.cubes), tables.cubes.c.id == entry.cube.id).values(row)
-            )
-            if changed.rowcount != 1:
-                raise StorageError(f"cube {entry.cube.id} is not in this scope; nothing was written")
+        changed = update_cubes(self._connection, [tables.cube_row(entry.cube) for entry in entries])
+        if changed != len(entries):
+            self._check_owned(entry.cube.id for entry in entries)
+        self._unindex(entries)
         self._index(entries)
         self._log((entry.cube for entry in entries), operation)
 
@@ -249,6 +229,8 @@ class SqlWriter(SqlReader):
 
     def enqueue(self, kind: JobKind, cube_ids: Iterable[str]) -> None:
         wanted = list(dict.fromkeys(cube_ids))
+        if not wanted:
+            return
         self._check_owned(wanted)
         waiting = {job.cube_id for job in self.jobs(JobState.QUEUED, JobState.LEASED) if job.kind is kind}
         rows = [
@@ -260,12 +242,13 @@ class SqlWriter(SqlReader):
                 "state": JobState.QUEUED.value,
                 "attempts": 0,
                 "created_at": micros(self._clock()),
+                "lease_until": None,
+                "error": None,
             }
             for cube_id in wanted
             if cube_id not in waiting
         ]
-        if rows:
-            self._connection.execute(insert(tables.jobs), rows)
+        insert_rows(self._connection, tables.jobs, rows)
 
     def lease(self, *, until: datetime) -> Job | None:
         jobs = tables.jobs
@@ -302,16 +285,14 @@ class SqlWriter(SqlReader):
             raise LeaseLost(f"job {job.id} was taken over by another worker; nothing was written")
 
     def _index(self, entries: Sequence[Entry]) -> None:
-        with_vector = [entry for entry in entries if entry.vector is not None]
-        if with_vector:
-            self._drop(tables.vectors, [entry.cube.id for entry in with_vector])
-            self._connection.execute(insert(tables.vectors), [_vector_row(entry) for entry in with_vector])
-        with_passages = [entry for entry in entries if entry.passages is not None]
-        if with_passages:
-            self._drop(tables.passages, [entry.cube.id for entry in with_passages])
-            rows = [row for entry in with_passages for row in _passage_rows(entry)]
-            if rows:
-                self._connection.execute(insert(tables.passages), rows)
+        vectors = [_vector_row(entry) for entry in entries if entry.vector is not None]
+        insert_rows(self._connection, tables.vectors, vectors)
+        insert_rows(self._connection, tables.passages, [row for entry in entries for row in _passage_rows(entry)])
+
+    def _unindex(self, entries: Sequence[Entry]) -> None:
+        """Make room for what the entries bring along."""
+        self._drop(tables.vectors, [entry.cube.id for entry in entries if entry.vector is not None])
+        self._drop(tables.passages, [entry.cube.id for entry in entries if entry.passages is not None])
 
     def _drop(self, stored: Table, ids: Sequence[str]) -> None:
         for chunk in _chunks(ids):
@@ -324,14 +305,14 @@ class SqlWriter(SqlReader):
             {"tenant": cube.scope.tenant, "cube_id": cube.id, "version": cube.version.number, "document": to_json(cube)}
             for cube in self.get(ids).values()
         ]
-        if rows:
-            self._connection.execute(insert(tables.versions), rows)
+        insert_rows(self._connection, tables.versions, rows)
 
     def _log(self, changed: Iterable[MemCube], operation: Operation) -> None:
+        at = micros(self._clock())
         rows = [
             {
                 **self._owner,
-                "at": micros(self._clock()),
+                "at": at,
                 "operation": operation.value,
                 "kind": cube.kind.value,
                 "cube_id": cube.id,
@@ -339,12 +320,7 @@ class SqlWriter(SqlReader):
             }
             for cube in changed
         ]
-        if rows:
-            self._connection.execute(insert(tables.events), rows)
-
-    def _next_position(self) -> int:
-        highest = select(func.max(tables.cubes.c.position)).where(self._owned(tables.cubes))
-        return (self._connection.execute(highest).scalar() or 0) + 1
+        insert_rows(self._connection, tables.events, rows)
 
     def _link_row(self, link: Link) -> dict[str, str]:
         return {
@@ -367,10 +343,6 @@ class SqlWriter(SqlReader):
                 raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
 
 
-def _same_cube(column: ColumnElement[str]) -> ColumnElement[bool]:
-    return and_(tables.cubes.c.tenant == column.table.c.tenant, tables.cubes.c.id == column)
-
-
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
     distinct = list(dict.fromkeys(ids))
     for start in range(0, len(distinct), IDS_PER_STATEMENT):
@@ -388,7 +360,7 @@ def _cube(document: str) -> MemCube:
 
 def _vector_row(entry: Entry) -> dict[str, Any]:
     data = np.asarray(entry.vector, dtype="<f4").tobytes()
-    return {"tenant": entry.cube.scope.tenant, "cube_id": entry.cube.id, "part": WHOLE_CUBE, "data": data}
+    return {"tenant": entry.cube.scope.tenant, "cube_id": entry.cube.id, "part": queries.WHOLE_CUBE, "data": data}
 
 
 def _passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:

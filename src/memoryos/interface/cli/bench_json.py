@@ -66,6 +66,7 @@ def _size(size: Size) -> dict[str, Any]:
         "add_ms": _rounded(size.add_ms),
         "search_ms": _rounded(size.probed.search_ms),
         "bulk_pages_per_s": _round(size.bulk_pages_per_s),
+        "settled_pages_per_s": _round(size.settled_pages_per_s),
         "rss_mb": _round(size.probed.rss_mb),
         "disk_bytes_per_page": round(size.disk_bytes_per_page),
         "cold_start_ms": _round(size.probed.cold_start_ms),

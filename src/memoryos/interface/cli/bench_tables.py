@@ -136,6 +136,7 @@ _FIGURES: tuple[tuple[str, Callable[[Size], float | None]], ...] = (
     ("  floor: durable transaction, ms", lambda size: size.floor.txn_ms),
     ("  p50 / floors", lambda size: size.add_ms["p50"] / (_page_ms(size) + size.floor.txn_ms)),
     ("bulk load, pages/s", lambda size: size.bulk_pages_per_s),
+    ("  moved and extracted too, pages/s", lambda size: size.settled_pages_per_s),
     ("  floor: embed the turns, pages/s", lambda size: 1000 / _page_ms(size)),
     ("  floor / load", lambda size: 1000 / _page_ms(size) / size.bulk_pages_per_s),
     ("cold start to first answer, ms", lambda size: size.probed.cold_start_ms),

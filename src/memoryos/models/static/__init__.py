@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -62,11 +62,11 @@ class _Table:
     values: NDArray[np.int8]  # (pieces, then strangers; dim)
     scales: NDArray[np.float32]  # one a row
     centre: NDArray[np.float32]  # what texts share whose pieces have vectors, (dim,)
-    rows: Callable[[str], Sequence[int]]  # those of one word
+    rows: Callable[[Sequence[str]], Iterable[Sequence[int]]]  # those of each word
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """The direction of the sum of the text's rows, without what all texts share, shape (dim,)."""
-        rows = np.fromiter(chain.from_iterable(map(self.rows, text.split())), dtype=np.intp)
+        rows = np.array(list(chain.from_iterable(self.rows(text.split()))), dtype=np.intp)
         # One text at a time and in a fixed order, so that the sum is the same to the last bit whatever it is beside.
         total = self._sum(rows[:_ROWS_AT_ONCE])
         for start in range(_ROWS_AT_ONCE, len(rows), _ROWS_AT_ONCE):
@@ -74,7 +74,8 @@ class _Table:
         length = np.sqrt(total @ total)
         if not length > 0:
             return _fixed_vector(len(total))
-        known = np.float32((rows < len(self.values) - _STRANGERS).mean())  # strangers have nothing in common
+        strangers = np.count_nonzero(rows >= len(self.values) - _STRANGERS)  # they have nothing in common
+        known = np.float32(1 - strangers / len(rows))
         return _unit(total / length - known * self.centre)
 
     def _sum(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -114,8 +115,8 @@ def _strangers(dim: int) -> NDArray[np.int8]:
     return np.frombuffer(noise, dtype=np.int8).reshape(_STRANGERS, dim)
 
 
-def _cutter(tokenizer: Tokenizer, known: NDArray[np.bool_]) -> Callable[[str], Sequence[int]]:
-    """Return the function that gives the rows of a word, a part of a text between spaces."""
+def _cutter(tokenizer: Tokenizer, known: NDArray[np.bool_]) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
+    """Return the function that gives the rows of each word, a part of a text between spaces."""
 
     def cut(word: str) -> tuple[int, ...]:
         encoding = tokenizer.encode(word, add_special_tokens=False)
@@ -125,7 +126,7 @@ def _cutter(tokenizer: Tokenizer, known: NDArray[np.bool_]) -> Callable[[str], S
         )
 
     cached = lru_cache(_CACHED_WORDS)(cut)
-    return lambda word: cached(word) if len(word) <= _LONGEST_CACHED else cut(word)
+    return lambda words: map(cached if max(map(len, words), default=0) <= _LONGEST_CACHED else cut, words)
 
 
 def _stranger(piece: str) -> int:

@@ -7,7 +7,7 @@ crash changes nothing more.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -42,11 +42,12 @@ class Promoter:
     settings: Settings
     clock: Clock
 
-    def run_all(self, scope: Scope) -> int:
-        """Run the scope's jobs until none is left; returns how many were finished."""
+    def run_all(self, scope: Scope, between: Callable[[], None] = lambda: None) -> int:
+        """Run the scope's jobs until none is left, calling `between` after each; returns how many were finished."""
         finished = 0
         while job := self._lease(scope):
             finished += self._attempt(scope, job)
+            between()
         return finished
 
     def _lease(self, scope: Scope) -> Job | None:

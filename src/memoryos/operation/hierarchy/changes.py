@@ -65,6 +65,10 @@ class Changes:
         known = (self._pending(cube_id) or stored.get(cube_id) for cube_id in wanted)
         return [cube for cube in known if cube]
 
+    def present(self, cube: MemCube) -> MemCube:
+        """A stored cube as it will be."""
+        return self._pending(cube.id) or cube
+
     def members(self, segment_id: str) -> list[MemCube]:
         """The pages of a segment, as they will be."""
         stored = [link.source for link in self.writer.sources([segment_id], LinkKind.MEMBER_OF)]

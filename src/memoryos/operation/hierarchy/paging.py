@@ -1,7 +1,7 @@
-"""Paging: how pages enter STM, move to MTM and from there towards LPM or the archive.
+"""Paging: how pages find their chain in STM, move to MTM and from there towards LPM or the archive.
 
-One `Pager` serves one write transaction of one owner. It starts from the STM and MTM that are resident, moves
-pages in memory, and writes the difference at the end.
+One `Pager` serves one write transaction of one owner. It starts from the STM that is stored and the MTM that is
+resident, moves pages in memory, and writes the difference at the end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, Tier
+from memoryos.cube import Kind, State, Tier
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
 from memoryos.operation.hierarchy.chain import chain_summary, continues
 from memoryos.operation.hierarchy.changes import Changes
@@ -25,17 +25,22 @@ class Pager:
 
     def __init__(self, writer: Writer, resident: Resident, settings: Settings, now: datetime) -> None:
         """Begin; the resident follows the writer, which has not written yet."""
+        self._writer = writer
         self._now = now
-        self._short_term = ShortTerm(resident.entries(Kind.PAGE), settings.short_term_capacity)
+        self._capacity = settings.short_term_capacity
         self._mid_term = MidTerm(resident.topics, settings)
         self.changes = Changes(writer)
 
-    def add(self, page: Entry) -> None:
-        """Take a page into STM; pages that no longer fit go to their segment."""
-        page = self._chained(page)
-        self.changes.add(page)
-        for leaving in self._short_term.push(page):
-            self._place(leaving)
+    def move(self, limit: int) -> bool:
+        """Chain up to `limit` pages that came in, and move those that STM has no room for; whether more may wait."""
+        short_term = ShortTerm(self._capacity)
+        wanted = self._capacity + limit
+        stored = self._stored(wanted)
+        for entry in stored:
+            page = self._chained(entry, short_term.last) if entry.cube.state is State.GENERATED else entry
+            for leaving in short_term.push(page):
+                self._place(leaving)
+        return len(stored) == wanted
 
     def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
         """Count retrievals: cube id to (times, last time). Cubes that are gone are passed over."""
@@ -43,7 +48,6 @@ class Pager:
             times, last = visits[cube.id]
             visited = cube.visited(times, last)
             self.changes.change(Entry(visited), Operation.VISIT)
-            self._short_term.refresh(visited)
             if topic := self._mid_term.get(cube.id):
                 self._mid_term.put(replace(topic, cube=visited))
                 self._promote_if_hot(cube.id)
@@ -58,15 +62,22 @@ class Pager:
         """Write the moves; returns whether jobs wait, of these moves or from before."""
         return self.changes.flush()
 
-    def _chained(self, page: Entry) -> Entry:
+    def _stored(self, limit: int) -> list[Entry]:
+        """The first pages of STM, oldest first, as this transaction left them so far."""
+        cubes = self._writer.cubes(Kind.PAGE, tiers=[Tier.STM], first=limit)
+        vectors = self._writer.vectors(cube.id for cube in cubes)
+        return [Entry(self.changes.present(cube), vectors.get(cube.id)) for cube in cubes]
+
+    def _chained(self, page: Entry, last: Entry | None) -> Entry:
         """The page with its chain summary, linked to the page it continues."""
-        last = self._short_term.last
         previous = last.cube if last and continues(last, page) else None
         if previous:
             self.changes.link(page.cube.id, LinkKind.CHAIN, previous.id)
         payload = page_of(page.cube)
-        summary = chain_summary(previous, payload)
-        return replace(page, cube=replace(page.cube, payload=replace(payload, chain_summary=summary)))
+        payload = replace(payload, chain_summary=payload.chain_summary or chain_summary(previous, payload))
+        chained = replace(page.cube, payload=payload, state=State.ACTIVATED)
+        self.changes.change(Entry(chained), Operation.CHAIN)
+        return replace(page, cube=chained)
 
     def _place(self, page: Entry) -> None:
         """Move a page from STM into the segment it fits, or into one of its own."""

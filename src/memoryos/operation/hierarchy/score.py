@@ -52,6 +52,7 @@ def f_scores(units: Matrix, keywords: Sequence[frozenset[str]], text: Probe) -> 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
     """`|L ∩ R| / |L ∪ R|`, in [0, 1]; 0 when both are empty."""
+    if left.isdisjoint(right):  # most are: a page has to do with few segments
+        return 0.0
     both = len(left & right)
-    union = len(left) + len(right) - both
-    return both / union if union else 0.0
+    return both / (len(left) + len(right) - both)

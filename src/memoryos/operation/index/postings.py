@@ -6,8 +6,6 @@ into the arrays when it has grown. Row numbers ascend within a term.
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,13 +15,15 @@ from memoryos.language.words import stem
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.uint16]
+Ints = NDArray[np.int64]
 
 _MOST = np.iinfo(np.uint16).max
 
 _TAIL = 20_000  # postings outside the arrays before they are merged in
 _TAIL_SHARE = 0.2  # or this part of the arrays, if that is more
 
-_WORD_BYTES = 200  # a word, its stem and their entries in the dictionary, roughly
+_TERM_BYTES = 150  # a stem and its entries, roughly
+_WORD_BYTES = 120  # a word and its entry, roughly
 _TAIL_BYTES = 100  # a posting in the tail, roughly
 
 
@@ -32,13 +32,14 @@ class Postings:
 
     def __init__(self) -> None:
         self._terms: dict[str, int] = {}  # stem -> number
+        self._numbers: dict[str, int] = {}  # word as it was said -> number of its term
         self._words: list[str] = []  # the word that was seen first, by number
         self._starts = np.zeros(1, np.int64)
         self._rows = np.empty(0, np.int32)
         self._counts = np.empty(0, np.uint16)
         self._tail: dict[int, list[tuple[int, int]]] = {}
         self._tail_size = 0
-        self._new = (array("q"), array("q"), array("q"))  # terms, rows, counts: not in order yet
+        self._new: list[tuple[int, Sequence[str]]] = []  # rows that are not in order yet
 
     @property
     def words(self) -> Sequence[str]:
@@ -48,28 +49,35 @@ class Postings:
     @property
     def nbytes(self) -> int:
         """Bytes held, roughly."""
-        arrays = self._starts.nbytes + self._rows.nbytes + self._counts.nbytes + 24 * len(self._new[0])
-        return arrays + _WORD_BYTES * len(self._words) + _TAIL_BYTES * self._tail_size
+        arrays = self._starts.nbytes + self._rows.nbytes + self._counts.nbytes
+        words = _TERM_BYTES * len(self._words) + _WORD_BYTES * len(self._numbers)
+        return arrays + words + _TAIL_BYTES * self._tail_size
 
     def add(self, row: int, words: Sequence[str]) -> None:
         """Index a row, which must be higher than all before it; `settle` before the next look."""
-        counts: Counter[int] = Counter()
-        for word, times in Counter(words).items():
-            counts[self._number(word)] += times  # several words may be forms of one term
-        for term, times in counts.items():
-            for column, value in zip(self._new, (term, row, min(times, _MOST)), strict=True):
-                column.append(value)
+        self._new.append((row, words))
 
     def settle(self) -> None:
         """Put what was added in order: into the tail, or all into the arrays when that has become worth it."""
-        size = self._tail_size + len(self._new[0])
-        if size > max(_TAIL, _TAIL_SHARE * len(self._rows)):
-            self._merge()
-        else:
-            for term, row, count in zip(*self._new, strict=True):
-                self._tail.setdefault(term, []).append((row, count))
-            self._tail_size = size
-        self._new = (array("q"), array("q"), array("q"))
+        if not self._new:
+            return
+        terms, rows, counts = self._counted()
+        self._new = []
+        if self._tail_size + len(terms) > max(_TAIL, _TAIL_SHARE * len(self._rows)):
+            self._merge(terms, rows, counts)
+            return
+        for term, row, count in zip(terms.tolist(), rows.tolist(), counts.tolist(), strict=True):
+            self._tail.setdefault(term, []).append((row, count))
+        self._tail_size += len(terms)
+
+    def _counted(self) -> tuple[Ints, Ints, Ints]:
+        """How often each term occurs in each new row, by row: terms, rows, counts."""
+        numbers = np.array([number for _, words in self._new for number in map(self._number, words)], np.int64)
+        places = np.repeat(np.arange(len(self._new)), [len(words) for _, words in self._new])
+        pairs, counts = np.unique(places * len(self._words) + numbers, return_counts=True)
+        rows = np.array([row for row, _ in self._new], np.int64)
+        place, term = np.divmod(pairs, max(len(self._words), 1))
+        return term, rows[place], np.minimum(counts, _MOST)
 
     def number(self, word: str) -> int | None:
         """The number of the word's term, if it occurs."""
@@ -90,16 +98,21 @@ class Postings:
         return self._rows[place], self._counts[place]
 
     def _number(self, word: str) -> int:
-        form = stem(word)
-        number = self._terms.setdefault(form, len(self._words))
+        number = self._numbers.get(word)
+        return self._numbered(word) if number is None else number
+
+    def _numbered(self, word: str) -> int:
+        """Give a word that was not said before the number of its term."""
+        number = self._terms.setdefault(stem(word), len(self._words))
         if number == len(self._words):
             self._words.append(word)
+        self._numbers[word] = number
         return number
 
-    def _merge(self) -> None:
+    def _merge(self, *new: Ints) -> None:
         late = [(term, row, count) for term, found in self._tail.items() for row, count in found]
         old = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
-        columns = [(old, self._rows, self._counts), *([tuple(zip(*late, strict=True))] if late else []), self._new]
+        columns = [(old, self._rows, self._counts), *([tuple(zip(*late, strict=True))] if late else []), new]
         terms, rows, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
         order = np.argsort(terms, kind="stable")  # later rows are higher, so each term's rows stay in order
         self._rows = rows[order].astype(np.int32)

@@ -16,7 +16,7 @@ from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Read
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.index.turns import TurnIndex
-from memoryos.operation.index.vocabulary import Vocabulary
+from memoryos.operation.index.vocabulary import Kin, Vocabulary
 
 T = TypeVar("T")
 
@@ -25,7 +25,6 @@ _EVENTS = 10_000  # more than these since the last look, and reading all anew is
 _CUBE_BYTES = 4_000  # a cube in memory, roughly
 
 _HELD = {  # the cubes that are kept whole, by kind, and the tier they are kept from
-    Kind.PAGE: Tier.STM,
     Kind.SEGMENT: Tier.MTM,
     Kind.FACT: Tier.LPM,
     Kind.TRAIT: Tier.LPM,
@@ -36,10 +35,12 @@ _HELD = {  # the cubes that are kept whole, by kind, and the tier they are kept 
 class Resident:
     """One owner's turns, and the cubes of STM, MTM and LPM."""
 
-    def __init__(self, dim: int, lexicon: Embedder) -> None:
+    def __init__(self, dim: int, lexicon: Embedder, short_term_capacity: int) -> None:
         self.lock = RLock()  # hold it while using `turns` or `kin`
         self._dim = dim
         self._lexicon = lexicon
+        self._capacity = short_term_capacity
+        self._recent: list[Entry] = []
         self._sequence = 0  # of the last event taken in
         self._unindexed: list[str] = []
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
@@ -56,6 +57,11 @@ class Resident:
     def unindexed(self) -> Sequence[str]:
         """Pages without passages: stored by an older program, so search does not know them yet."""
         return self._unindexed
+
+    @property
+    def recent(self) -> Sequence[Entry]:
+        """The latest pages of STM, as many as it has room for, oldest first."""
+        return self._recent
 
     def entries(self, kind: Kind, subject: Subject | None = None) -> list[Entry]:
         """The cubes of a kind that are kept whole, in the order of their insertion."""
@@ -74,8 +80,8 @@ class Resident:
         entries = (held[cube_id] for held in self._held.values() if cube_id in held)
         return next((entry.cube for entry in entries), None)
 
-    def kin(self, words: Sequence[str]) -> Mapping[str, Mapping[str, float]]:
-        """For each word, the owner's words close to it in meaning, and how much an occurrence counts."""
+    def kin(self, words: Sequence[str]) -> Mapping[str, Kin]:
+        """For each word, the owner's terms close to it in meaning."""
         return self._vocabulary.kin(words, self.turns.postings.words)
 
     def follow(self, reader: Reader) -> None:
@@ -101,21 +107,41 @@ class Resident:
         for kind, tier in _HELD.items():
             self._hold(reader, reader.cubes(kind, tiers=[tier]))
         self._index(reader)
+        self._look_back(reader)
 
     def _apply(self, reader: Reader, events: Sequence[Event]) -> None:
-        done: dict[str, set[Operation]] = {}
+        pages: dict[str, set[Operation]] = {}
+        others: dict[str, None] = {}  # in the order of the log
         for event in events:
-            done.setdefault(event.cube_id, set()).add(event.operation)
-        found = reader.get(done)
-        present = {cube_id: found[cube_id] for cube_id in done if cube_id in found}  # in the order of the log
-        self._hold(reader, list(present.values()))
-        for cube_id in done.keys() - present.keys():
-            self._let_go(cube_id)
-            self.turns.drop(cube_id)
-        pages = [cube for cube in present.values() if cube.kind is Kind.PAGE]
-        self._index(reader, [page.id for page in pages if done[page.id] & _CHANGES])
-        for page in pages:
-            self.turns.move(page.id, page.tier)
+            if event.kind is Kind.PAGE:
+                pages.setdefault(event.cube_id, set()).add(event.operation)
+            else:
+                others[event.cube_id] = None
+        self._follow_cubes(reader, others)
+        if pages:
+            self._follow_pages(reader, pages)
+            self._look_back(reader)
+
+    def _follow_cubes(self, reader: Reader, ids: Iterable[str]) -> None:
+        found = reader.get(ids)
+        self._hold(reader, [found[cube_id] for cube_id in ids if cube_id in found])
+        for cube_id in ids:
+            if cube_id not in found:
+                self._let_go(cube_id)
+
+    def _follow_pages(self, reader: Reader, done: Mapping[str, set[Operation]]) -> None:
+        tiers = reader.tiers(done)
+        for page in done.keys() - tiers.keys():
+            self.turns.drop(page)
+        self._index(reader, [page for page in done if page in tiers and done[page] & _CHANGES])
+        for page, tier in tiers.items():
+            self.turns.move(page, tier)
+
+    def _look_back(self, reader: Reader) -> None:
+        """See what STM holds now."""
+        cubes = reader.cubes(Kind.PAGE, tiers=[Tier.STM], last=self._capacity)
+        vectors = reader.vectors(cube.id for cube in cubes)
+        self._recent = [Entry(cube, vectors.get(cube.id)) for cube in cubes]
 
     def _hold(self, reader: Reader, cubes: Sequence[MemCube]) -> None:
         """Keep those that are to be kept, in their present state."""

@@ -122,6 +122,12 @@ class TurnIndex:
         living = self.alive[rows]
         return rows[living], counts[living]
 
+    def having_any(self, terms: Iterable[int]) -> tuple[Rows, Counts, Ints]:
+        """The living rows that contain each of the terms, one term after the other; how often; how many of each."""
+        found = [self.having(term) for term in terms] or [(np.empty(0, np.int32), np.empty(0, np.uint16))]
+        rows, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return rows, counts, np.array([len(part) for part, _ in found])
+
     def in_tiers(self, tiers: Iterable[Tier]) -> Flags:
         """Which living rows lie in these tiers, shape (n,)."""
         return np.isin(self._tiers.values, [_TIER_NUMBERS[tier.value] for tier in tiers]) & self.alive
@@ -180,7 +186,8 @@ class TurnIndex:
 
     def _extend(self, passages: Sequence[StoredPassage]) -> None:
         rows = len(passages)
-        self.vectors.append(np.array([np.frombuffer(passage.vector, "<f2") for passage in passages], np.float32))
+        vectors = np.frombuffer(b"".join(passage.vector for passage in passages), "<f2")
+        self.vectors.append(vectors.reshape(rows, -1).astype(np.float32))
         self._lengths.extend([passage.words.count(" ") + 1 if passage.words else 0 for passage in passages])
         self._alive.extend(np.ones(rows, np.bool_))
         self._tiers.extend([_TIER_NUMBERS[passage.tier] for passage in passages])
@@ -194,8 +201,11 @@ class TurnIndex:
 
     def _row_at(self, passage: StoredPassage) -> int | None:
         """The row that the passage takes the place of."""
+        rows = self._rows_of.get(passage.page)
+        if not rows:  # as good as always
+            return None
         number = passage.position * _PARTS + passage.part
-        return next((row for row in self.rows_of(passage.page) if self._order.values[row] == number), None)
+        return next((row for row in rows if self._order.values[row] == number), None)
 
     def _follow(self, row: int, passage: StoredPassage) -> None:
         """Put a row at the end of its session."""

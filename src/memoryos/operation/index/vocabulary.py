@@ -7,9 +7,8 @@ one product of the question's words with the vocabulary, and no model call.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,24 @@ SHARE = 0.4  # what an occurrence of a perfectly close word counts, beside the w
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kin:
+    """The terms close to a word, and how much one occurrence of each counts beside the word itself, shapes (k,)."""
+
+    terms: Ints
+    shares: Floats
+
+    def without(self, terms: Collection[int]) -> Kin:
+        """The others."""
+        kept = np.ones(len(self.terms), np.bool_)
+        for term in terms:  # one or two: faster than a general test for membership
+            kept &= self.terms != term
+        return self if kept.all() else Kin(self.terms[kept], self.shares[kept])
+
+
+NO_KIN = Kin(np.empty(0, np.int64), np.empty(0, np.float32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +66,16 @@ class Vocabulary:
         """Bytes held, unused rows included."""
         return self._vectors.nbytes + len(self._near) * 16 * MOST
 
-    def kin(self, words: Sequence[str], known: Sequence[str]) -> dict[str, Mapping[str, float]]:
-        """For each word, the known words close to it and how much an occurrence counts.
+    def kin(self, words: Sequence[str], known: Sequence[str]) -> dict[str, Kin]:
+        """For each word, the known words close to it, each by its number among the known.
 
         `known` grows from call to call. Only words of Latin letters have kin: the lexicon knows no others.
         """
         self._follow(known)
         asked = [word for word in dict.fromkeys(words) if _has_meaning(word)]
         self._look(asked)
-        return {word: _shares(self._near[word], known) for word in asked}
+        found = ((word, self._near[word]) for word in asked)
+        return {word: Kin(near.numbers, np.float32(SHARE) * near.closeness) for word, near in found}
 
     def _look(self, words: Sequence[str]) -> None:
         """Compare the words with those they were not compared with before."""
@@ -100,11 +118,6 @@ def _best(before: _Near | None, closeness: Floats, first: int) -> _Near:
         best = np.sort(np.concatenate([above, ties]))
         numbers, values = numbers[best], values[best]
     return _Near(numbers, values, first + len(closeness))
-
-
-def _shares(near: _Near, known: Sequence[str]) -> Mapping[str, float]:
-    found = zip(near.numbers, near.closeness, strict=True)
-    return MappingProxyType({known[number]: SHARE * float(closeness) for number, closeness in found})
 
 
 def _has_meaning(word: str) -> bool:

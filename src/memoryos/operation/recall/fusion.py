@@ -22,6 +22,7 @@ from memoryos.language.times import asked_periods, untimed
 from memoryos.language.words import index_words, stem, words
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import NOBODY, Flags, Floats, TurnIndex
+from memoryos.operation.index.vocabulary import NO_KIN
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
 from memoryos.operation.recall.timely import timeliness
@@ -81,7 +82,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
     parts = {
         "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
-        "meaning": _meaning(index, asked) * np.float32(weights.meaning),
+        "meaning": _scaled(_meaning(index, asked), index.alive) * np.float32(weights.meaning),
         "speaker": _speaker(index, _named(index, asked.text)) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
         **_priors(index, weights),
@@ -96,7 +97,8 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     if not weights.context:
         return bm25(index, topical)
     kin = resident.kin(_timeless(asked, topical)) if weights.kin else {}
-    groups = [Group(word, _without(kin.get(word, {}), people)) for word in topical]
+    names = {term for name in people if (term := index.postings.number(name)) is not None}
+    groups = [Group(word, kin.get(word, NO_KIN).without(names)) for word in topical]
     return bm25_in_context(index, groups)
 
 
@@ -106,10 +108,6 @@ def _timeless(asked: Asked, topical: Sequence[str]) -> list[str]:
         return list(topical)
     outside = set(index_words(untimed(asked.text, asked.at)))
     return [word for word in topical if word in outside]
-
-
-def _without(kin: Mapping[str, float], people: set[str]) -> Mapping[str, float]:
-    return {word: share for word, share in kin.items() if stem(word) not in people}
 
 
 def _meaning(index: TurnIndex, asked: Asked) -> Floats:

@@ -9,7 +9,7 @@ and the words near to w in meaning count as occurrences of it, each by its close
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.operation.index.turns import Floats, TurnIndex
+from memoryos.operation.index.vocabulary import NO_KIN, Kin
 
 K1 = 1.2
 B = 0.75
@@ -32,12 +33,12 @@ class Group:
     """A word of the question and the words that stand for it."""
 
     word: str
-    kin: Mapping[str, float]  #: other words and how much one occurrence counts, above 0 and below 1
+    kin: Kin = NO_KIN
 
 
 def bm25(index: TurnIndex, words: Sequence[str]) -> Floats:
     """The plain BM25 score of every row, shape (n,)."""
-    groups = [Group(word, {}) for word in dict.fromkeys(words)]
+    groups = [Group(word) for word in dict.fromkeys(words)]
     return _scores(index, groups, reach=0)
 
 
@@ -66,40 +67,31 @@ def _saturation(index: TurnIndex, reach: int) -> Floats:
     return np.asarray(K1 * (1 - B + B * lengths / mean), np.float32)
 
 
-def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Mapping[str, float]]:
+def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Kin]:
     """The groups by their word's term; a word that nobody said has none, so its kin gets a number below 0."""
-    found: dict[int, Mapping[str, float]] = {}
+    found: dict[int, Kin] = {}
     for place, group in enumerate(groups, 1):
         term = index.postings.number(group.word)
         found.setdefault(-place if term is None else term, group.kin)
     return found
 
 
-def _occurrences(
-    index: TurnIndex, term: int, kin: Mapping[str, float], turns: int
-) -> tuple[np.float32, NDArray[np.int32], Floats]:
+def _occurrences(index: TurnIndex, term: int, kin: Kin, turns: int) -> tuple[np.float32, NDArray[np.int32], Floats]:
     """The weight of a word; the rows where it or its kin occurs, with repetitions; how much each occurrence counts.
 
     A rarer kin tells more than the word, a more frequent one less.
     """
     rows, times = index.having(term) if term >= 0 else _NOWHERE
-    weight = _idf(len(rows), turns)
-    found = [(rows, times.astype(np.float32))]
-    for other, closeness in _terms(index, kin).items():
-        if other != term:
-            rows, times = index.having(other)
-            found.append((rows, np.float32(closeness * _idf(len(rows), turns) / weight) * times))
-    every, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return np.float32(weight), every, counts
+    weight = _idf(np.float64(len(rows)), turns)
+    others = kin.without({term})
+    kin_rows, kin_times, frequencies = index.having_any(others.terms.tolist())
+    worth = (others.shares * _idf(frequencies, turns) / weight).astype(np.float32)
+    counts: Floats = np.concatenate([times.astype(np.float32), np.repeat(worth, frequencies) * kin_times])
+    return np.float32(weight), np.concatenate([rows, kin_rows]), counts
 
 
-def _terms(index: TurnIndex, kin: Mapping[str, float]) -> dict[int, float]:
-    known = ((index.postings.number(word), closeness) for word, closeness in kin.items())
-    return {term: closeness for term, closeness in known if term is not None}
-
-
-def _idf(frequency: int, turns: int) -> float:
-    return float(np.log1p((turns - frequency + 0.5) / (frequency + 0.5)))
+def _idf(frequency: Any, turns: int) -> Any:
+    return np.log1p((turns - frequency + 0.5) / (frequency + 0.5))
 
 
 def _spread(index: TurnIndex, rows: NDArray[Any], values: Floats, reach: int) -> Floats:

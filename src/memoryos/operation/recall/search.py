@@ -76,13 +76,14 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         found = homes(owner.reader, owner.resident, [turn.cube.id for turn in turns])
     turns = _reranked(turns, asked, search.reranker)
     then = search.as_of
+    recent = entries_at(owner.reader, owner.resident.recent, then)
     user_facts = _held(persona, Kind.FACT, Subject.USER, then)
     agent_facts = _held(owner, Kind.FACT, Subject.AGENT, then)
     return Recall(
         query=asked.text,
         hits=tuple(_pages(turns, found)),
         turns=tuple(turns),
-        recent=tuple(_by_cosine(entry, asked.vector, "recent") for entry in _held(owner, Kind.PAGE, None, then)),
+        recent=tuple(_by_cosine(entry, asked.vector, "recent") for entry in recent),
         user_facts=tuple(_nearest(user_facts, asked, settings.recall_facts)),
         agent_facts=tuple(_nearest(agent_facts, asked, settings.recall_facts)),
         profile=tuple(_both(owner, persona, Kind.PROFILE, then)),
@@ -166,7 +167,7 @@ def _pages(turns: Sequence[TurnHit], found: Mapping[str, Home]) -> Iterator[Hit]
             yield Hit(turn.cube, turn.score, turn.parts, home.segment, home.topic)
 
 
-def _held(source: Source, kind: Kind, subject: Subject | None, then: datetime | None) -> list[Entry]:
+def _held(source: Source, kind: Kind, subject: Subject, then: datetime | None) -> list[Entry]:
     """What the resident keeps whole, oldest first, as it was at that moment."""
     return entries_at(source.reader, source.resident.entries(kind, subject), then)
 

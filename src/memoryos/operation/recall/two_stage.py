@@ -44,7 +44,7 @@ def two_stage(
 
 
 def _short_term(resident: Resident, asked: Asked) -> Iterator[_Found]:
-    for entry in resident.entries(Kind.PAGE):
+    for entry in resident.recent:
         yield _Found(entry.cube, {"cosine": cosine(entry.vector, asked.vector)}, Home())
 
 

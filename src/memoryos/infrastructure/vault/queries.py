@@ -1,0 +1,71 @@
+"""The questions that every search and every step behind a write ask, built once.
+
+Each takes the owner's columns as parameters, so that none can be asked without an owner; `ids` are few enough for
+one statement (`session.IDS_PER_STATEMENT`).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, select
+
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.tables import OWNER
+
+WHOLE_CUBE = 0  # the vector part that stands for all of a cube
+
+_cubes, _links, _events, _vectors = tables.cubes, tables.links, tables.events, tables.vectors
+
+
+def same_cube(column: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether a row of another table is about this cube."""
+    return and_(_cubes.c.tenant == column.table.c.tenant, _cubes.c.id == column)
+
+
+def _owned(table: Table) -> ColumnElement[bool]:
+    return and_(*(table.c[name] == bindparam(name) for name in OWNER))
+
+
+def _owned_by_key() -> ColumnElement[bool]:
+    """The same condition for a few rows found by their key.
+
+    `coalesce` changes nothing but the plan: SQLite would rather read everything the owner has.
+    """
+    others = (func.coalesce(_cubes.c[name], "") == bindparam(name) for name in OWNER if name != "tenant")
+    return and_(_cubes.c.tenant == bindparam("tenant"), *others)
+
+
+def _among(column: ColumnElement[str]) -> ColumnElement[bool]:
+    return column.in_(bindparam("ids", expanding=True))
+
+
+def _links_by(end: ColumnElement[str]) -> Select[tuple[str, str]]:
+    return (
+        select(_links.c.source, _links.c.target)
+        .join(_cubes, same_cube(_links.c.source))
+        .where(_owned_by_key(), _links.c.kind == bindparam("kind"), _among(end))
+        .order_by(_cubes.c.position)
+    )
+
+
+SEQUENCE = select(func.max(_events.c.sequence)).where(_owned(_events))
+
+DOCUMENTS = select(_cubes.c.id, _cubes.c.document).where(_owned_by_key(), _among(_cubes.c.id))
+
+TIERS = select(_cubes.c.id, _cubes.c.tier).where(_owned_by_key(), _among(_cubes.c.id))
+
+VECTORS = (
+    select(_vectors.c.cube_id, _vectors.c.data)
+    .join(_cubes, same_cube(_vectors.c.cube_id))
+    .where(_owned_by_key(), _among(_cubes.c.id), _vectors.c.part == WHOLE_CUBE)
+)
+
+TARGETS = _links_by(_links.c.source)
+
+SOURCES = _links_by(_links.c.target)
+
+EVENTS = (
+    select(_events.c.sequence, _events.c.at, _events.c.operation, _events.c.kind, _events.c.cube_id, _events.c.version)
+    .where(_owned(_events), _events.c.sequence > bindparam("after"))
+    .order_by(_events.c.sequence)
+    .limit(bindparam("limit"))
+)

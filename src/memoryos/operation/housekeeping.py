@@ -1,0 +1,168 @@
+"""Housekeeping: what follows a write, beside the callers.
+
+A write only puts pages into STM. Here they find their chain and, when STM is full, their segment; visits are
+counted; and hot segments go to extraction. What waits is told by the store itself: pages in STM that are still
+`State.GENERATED`, and queued jobs. So nothing is lost when the process dies; the next one that uses the scope goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock
+
+from memoryos.cube import Kind, State, Tier
+from memoryos.errors import StorageError
+from memoryos.infrastructure.vault.contract import Writer
+from memoryos.operation.background import Background
+from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.hierarchy.paging import Pager
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.recall.visits import Counts, VisitLog
+from memoryos.scope import Scope
+
+PATIENCE_SECONDS = 60.0  # what waits longer no longer waits for the callers to be quiet
+AT_A_TIME = 64  # pages moved in one transaction: other writers wait for as long as it takes
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left to do for an owner after a step."""
+
+    pages: bool
+    jobs: bool
+
+
+class Housekeeping:
+    """The work behind the calls of one memory."""
+
+    def __init__(self, promoter: Promoter, residency: Residency) -> None:
+        self._promoter = promoter
+        self._vault = promoter.vault
+        self._residency = residency
+        self._visits = VisitLog()
+        self._background = Background("housekeeping", PATIENCE_SECONDS)
+        self._lock = Lock()
+        self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
+        self._scheduled: set[Scope] = set()
+
+    def call(self) -> AbstractContextManager[None]:
+        """A call is in flight: housekeeping lets it pass."""
+        return self._background.call()
+
+    def written(self, scope: Scope) -> None:
+        """Pages came in."""
+        with self._lock:
+            self._tidy.discard(scope.owner)
+        self._schedule(scope.owner)
+
+    def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
+        """A search returned these cubes."""
+        if self._visits.record(scope, ids, at):
+            self._schedule(scope.owner)
+
+    def catch_up(self, scope: Scope) -> None:
+        """Move the pages that wait, now and here, so that the caller finds each where it belongs.
+
+        When the store cannot be written, the caller reads what is there.
+        """
+        owner = scope.owner
+        if owner in self._tidy:
+            return
+        try:
+            if self._is_tidy(owner):
+                return
+            while (left := self._step(owner)).pages:
+                pass
+        except StorageError as error:
+            _log_delay(error)
+            return
+        if left.jobs:
+            self._schedule(owner)
+
+    def promote_all(self, scope: Scope) -> None:
+        """Extract every segment with new pages, hot or not, and wait for it."""
+        self.catch_up(scope)
+        with self._vault.write(scope.owner) as writer:
+            pager = self._pager(writer, scope.owner)
+            pager.promote_all()
+            pager.flush()
+        self._schedule(scope.owner)
+        self.wait()
+
+    def wait(self) -> None:
+        """Return when nothing waits any more. Raises the first error of the work behind earlier calls."""
+        self._background.wait()
+
+    def close(self) -> None:
+        """Finish, and write the visits that wait."""
+        for owner in self._visits.owners():
+            self._schedule(owner)
+        self._background.close()
+
+    def _schedule(self, owner: Scope) -> None:
+        with self._lock:
+            if owner in self._scheduled:
+                return
+            self._scheduled.add(owner)
+        self._background.submit(lambda: self._keep(owner))
+
+    def _keep(self, owner: Scope) -> None:
+        """All that waits for one owner, in steps between which callers go first."""
+        with self._lock:
+            self._scheduled.discard(owner)
+        try:
+            while (left := self._step(owner)).pages:
+                self._background.give_way()
+        except StorageError as error:
+            if owner not in self._tidy:
+                raise
+            _log_delay(error)  # a count of visits is worth no error
+            return
+        if left.jobs:
+            self._promoter.run_all(owner, self._background.give_way)
+
+    def _is_tidy(self, owner: Scope) -> bool:
+        with self._vault.read(owner) as reader:
+            waiting = reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.GENERATED], first=1)
+        if not waiting:
+            self._note_tidy(owner)
+        return not waiting
+
+    def _note_tidy(self, owner: Scope) -> None:
+        with self._lock:
+            self._tidy.add(owner)
+
+    def _step(self, owner: Scope) -> _Left:
+        """Move some pages and write the visits that wait, in one transaction."""
+        with self._vault.read(owner) as reader:  # what takes long to read is read before the store is locked
+            self._residency.following(owner, reader)
+        with self._taken_visits(owner) as visits, self._vault.write(owner) as writer:
+            pager = self._pager(writer, owner)
+            pager.visit(visits)
+            pages = pager.move(AT_A_TIME)
+            jobs = pager.flush()
+            if not pages:  # noted while the store is locked: what comes in later is noted later
+                self._note_tidy(owner)
+        return _Left(pages, jobs)
+
+    @contextmanager
+    def _taken_visits(self, owner: Scope) -> Iterator[Counts]:
+        visits = self._visits.take(owner)
+        with ExitStack() as undo:
+            undo.callback(self._visits.give_back, owner, visits)
+            yield visits
+            undo.pop_all()  # written
+
+    def _pager(self, writer: Writer, owner: Scope) -> Pager:
+        resident = self._residency.following(owner, writer)
+        return Pager(writer, resident, self._promoter.settings, self._promoter.clock())
+
+
+def _log_delay(error: StorageError) -> None:
+    logger.warning("housekeeping put off", extra={"action": "housekeeping", "error": type(error).__name__})

@@ -1,0 +1,117 @@
+"""Housekeeping: a write only puts pages into STM; they move behind the caller, and nothing of it is ever lost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from memoryos import MemoryOS, Tier
+from memoryos.cube import Kind, Role, State, Turn
+from memoryos.infrastructure.vault.contract import JobState, Operation
+from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.operation import background, housekeeping
+
+from .world import ANN, World
+
+TEXTS = ["🍵 tea one", "🍵 tea two", "🍵 tea three", "🚲 a bike", "🚲 another bike", "🌙 the moon"]
+
+
+@pytest.fixture
+def lazy(world: World, monkeypatch) -> Iterator[MemoryOS]:
+    """A memory that is never quiet: nothing moves until somebody asks for it."""
+    monkeypatch.setattr(background, "QUIET_SECONDS", 3600)
+    monkeypatch.setattr(housekeeping, "PATIENCE_SECONDS", 3600)
+    settings = world.open("other.db", short_term_capacity=2).settings
+    vault = SqliteVault(world.folder / "memory.db", embedder="symbols-v1", clock=world.clock, busy_timeout_seconds=0.2)
+    with MemoryOS(vault, world.embedder, scope=ANN, settings=settings, clock=world.clock) as memory:
+        yield memory
+
+
+def stored(memory: MemoryOS) -> list[tuple[Tier, State]]:
+    """Where the pages lie, without asking for anything to be moved."""
+    with memory._vault.read(ANN) as reader:
+        return [(page.tier, page.state) for page in reader.cubes(Kind.PAGE)]
+
+
+def add_all(memory: MemoryOS) -> list[str]:
+    return memory.add_many([Turn(role=Role.USER, text=text) for text in TEXTS])
+
+
+def test_an_add_only_puts_its_page_into_stm(lazy: MemoryOS):
+    add_all(lazy)
+    assert stored(lazy) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
+    with lazy._vault.read(ANN) as reader:
+        assert [event.operation for event in reader.events()] == [Operation.ADD] * len(TEXTS)
+
+
+def test_a_search_finds_what_has_not_moved_yet_and_shows_the_latest_of_stm(lazy: MemoryOS):
+    ids = add_all(lazy)
+    found = lazy.search("🍵", pages=3)
+    assert {hit.id for hit in found.hits} == set(ids[:3])
+    assert [hit.id for hit in found.recent] == ids[-2:]
+    assert stored(lazy) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
+
+
+READS = {
+    "wait": lambda memory: memory.wait(),
+    "pages": lambda memory: memory.pages(),
+    "segments": lambda memory: memory.segments(),
+    "stats": lambda memory: memory.stats(),
+    "events": lambda memory: memory.events(),
+    "jobs": lambda memory: memory.jobs(),
+    "two_stage": lambda memory: memory.search("🍵", strategy="two_stage"),
+    "without the archive": lambda memory: memory.search("🍵", archive=False),
+    "get": lambda memory: memory.get(add_all(memory)[0]),
+    "consolidate": lambda memory: memory.consolidate(),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_who_asks_where_pages_lie_finds_each_where_it_belongs(lazy: MemoryOS, read):
+    add_all(lazy)
+    read(lazy)
+    places = stored(lazy)
+    assert places[-2:] == [(Tier.STM, State.ACTIVATED)] * 2
+    assert set(places[:-2]) == {(Tier.MTM, State.ACTIVATED)}
+
+
+def test_moving_in_many_steps_is_the_same_as_in_one(world: World, monkeypatch):
+    pictures = []
+    for at_a_time in (1, 2, 100):
+        monkeypatch.setattr(housekeeping, "AT_A_TIME", at_a_time)
+        memory = world.open(f"{at_a_time}.db", short_term_capacity=2, heat_threshold=1000)
+        add_all(memory)
+        segments = [(view.cube.text, len(view.page_ids), view.cube.payload) for view in memory.segments()]
+        pictures.append((segments, [(page.text, page.tier, page.payload) for page in memory.pages()]))
+    assert pictures[0] == pictures[1] == pictures[2]
+
+
+def test_what_a_dead_process_left_the_next_one_moves(world: World, lazy: MemoryOS):
+    add_all(lazy)  # and dies: it never gets to move them
+    other = world.open(short_term_capacity=2)
+    assert [page.tier for page in other.pages()] == [Tier.MTM] * 4 + [Tier.STM] * 2
+
+
+def test_an_add_moves_what_another_process_left(world: World, lazy: MemoryOS):
+    add_all(lazy)
+    other = world.open(short_term_capacity=2)
+    other.add("📐 a line")
+    assert stored(other) == [(Tier.MTM, State.ACTIVATED)] * 5 + [(Tier.STM, State.ACTIVATED)] * 2
+
+
+def test_a_reader_reads_on_when_the_store_cannot_be_written(world: World, lazy: MemoryOS):
+    ids = add_all(lazy)
+    with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert [page.id for page in lazy.pages()] == ids
+        assert lazy.segments() == []
+        other.execute("ROLLBACK")
+    assert len(lazy.segments()) > 0
+
+
+def test_hot_segments_are_extracted_behind_the_caller(lazy: MemoryOS):
+    lazy.add_many([Turn(role=Role.USER, text=f"🍵 I like tea number {number}") for number in range(12)])
+    lazy.wait()
+    assert [job.state for job in lazy.jobs()] == [JobState.DONE]
