@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
+from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from memoryos.language.period import Grain, Period, day_of, month_of, termed, week_of, weekend_of, year_of
 from memoryos.language.times import asked_periods, chinese_times, english_times, named_periods
+from memoryos.language.words import index_words
 
 WEDNESDAY = datetime(2023, 8, 30, 13, 56, tzinfo=UTC)
 
@@ -203,3 +205,12 @@ def test_a_period_is_read_back_from_its_term(day: date, more: int) -> None:
 def test_a_period_cannot_end_before_it_begins() -> None:
     with pytest.raises(ValueError, match="before"):
         Period(date(2023, 5, 2), date(2023, 5, 1))
+
+
+@pytest.mark.parametrize("text", ["yesterday ", "昨天", "8 May 2023 ", "between 2023 and ", "may ", "the last ", "5月"])
+def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
+    started = perf_counter()
+    named_periods(text * (200_000 // len(text)), WEDNESDAY)
+    asked_periods(text * (10_000 // len(text)), WEDNESDAY)
+    index_words(text * (200_000 // len(text)))
+    assert perf_counter() - started < 10

@@ -20,6 +20,7 @@ from memoryos.language.rule import Rule
 _HINTS = ("day", "night", "tomorrow", "morning", "afternoon", "evening", "week", "month", "year")
 _HINT = re.compile(r"(?:1[5-9]|20|21)\d\d|(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
 
+_NEAR = 16  # characters around an expression that can open it to one side
 _FROM = re.compile(r"(?:\b(?:between|from)\s+(?:the )?|从|自)$", re.IGNORECASE)
 _BETWEEN_HAN = re.compile(r"(?:之间|期间)")
 _TO = re.compile(r"\s*(?:and|to|until|till|through|-|–|—|和|与|到|至)\s*(?:the )?", re.IGNORECASE)
@@ -81,12 +82,13 @@ def _times(text: str, today: date) -> list[Mention]:
 def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[Mention]:
     """Apply the rules in order; where two match the same words the earlier rule wins."""
     found: list[Mention] = []
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))  # which characters have been read
     for rule in rules:
         for match in rule.pattern.finditer(text):
-            if any(start < match.end() and match.start() < end for start, end in taken):
+            read = slice(*match.span())
+            if any(taken[read]):
                 continue
-            taken.append(match.span())
+            taken[read] = b"\1" * len(match.group())
             period = rule.period(match, said_on)
             if period is not None:
                 found.append(Mention(match.start(), match.end(), period, rule.is_relative))
@@ -95,19 +97,23 @@ def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[Mention]:
 
 def _meant(text: str, found: Sequence[Mention], today: date) -> Iterator[Period]:
     """The periods of the mentions as the words around them put it; two that are the ends of one make that."""
-    ends = iter(found)
-    for mention in ends:
-        following = found[found.index(mention) + 1 :][:1]
-        if following and _is_range(text, mention, following[0]):
-            last = next(ends)
+    left = list(reversed(found))
+    while left:
+        mention = left.pop()
+        if left and _is_range(text, mention, left[-1]):
+            last = left.pop()
             yield Period(min(mention.period.first, last.period.first), max(mention.period.last, last.period.last))
         else:
-            yield _opened(text[: mention.start], mention.period, text[mention.end :], today)
+            yield _opened(_head(text, mention), mention.period, text[mention.end : mention.end + _NEAR], today)
 
 
 def _is_range(text: str, first: Mention, last: Mention) -> bool:
-    is_framed = _FROM.search(text[: first.start]) or _BETWEEN_HAN.match(text[last.end :])
+    is_framed = _FROM.search(_head(text, first)) or _BETWEEN_HAN.match(text, last.end)
     return bool(is_framed and _TO.fullmatch(text[first.end : last.start]))
+
+
+def _head(text: str, mention: Mention) -> str:
+    return text[max(0, mention.start - _NEAR) : mention.start]
 
 
 def _opened(head: str, period: Period, tail: str, today: date) -> Period:

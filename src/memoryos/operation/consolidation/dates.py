@@ -65,5 +65,7 @@ def _labelled(text: str, mentions: Iterable[Mention], labels: _Labels) -> list[D
     return [
         DateMention(mention.start, mention.end, labels[mention.period.grain](mention.period.first))
         for mention in mentions
-        if mention.is_relative and mention.period.grain in labels and not _OPENS.search(text[: mention.start])
+        if mention.is_relative
+        and mention.period.grain in labels
+        and not _OPENS.search(text[max(0, mention.start - 8) : mention.start])
     ]
