@@ -2,9 +2,10 @@
 
     score = words·B/max B + meaning·C + speaker·S + when·W + priors
 
-B is BM25 in context, C the cosine between the farthest turn's and the nearest's, S is 1 for a turn of somebody whom the question names, -1 for a turn of somebody else and 0
-when it names nobody; W is how much of what a turn speaks of lies in the time asked about. The weights were fitted on
-LoCoMo and judged on conversations left out (docs/retrieval.md).
+B is BM25 in context; C is the cosine, from 0 at the farthest turn to 1 at the nearest; S is 1 for a turn of somebody
+whom the question names, -1 for a turn of somebody else and 0 when it names nobody; W is how much of what a turn speaks
+of lies in the time asked about. The weights were fitted on LoCoMo and judged on conversations left out
+(docs/retrieval.md).
 """
 
 from __future__ import annotations
