@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _VECTORS = Path(__file__).parent / "vectors.npz"
 _STRANGERS = 4096  # rows for pieces without a vector; two of them share a row once in so many times
-_CACHED_WORDS = 16_384  # some 4 MB; looking a word up is many times faster than cutting it
+_CACHED_WORDS = 32_768  # some 8 MB; looking a word up is many times faster than cutting it
 _LONGEST_CACHED = 40  # characters; longer words are hardly met twice
 _ROWS_AT_ONCE = 4096  # 4 MB; only a longer text is added up in parts
 
@@ -117,8 +117,11 @@ def _strangers(dim: int) -> NDArray[np.int8]:
 
 def _cutter(tokenizer: Tokenizer, known: NDArray[np.bool_]) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
     """Return the function that gives the rows of each word, a part of a text between spaces."""
+    whole = {word: (piece,) for word, piece in tokenizer.get_vocab().items() if known[piece] and word.isalpha()}
 
     def cut(word: str) -> tuple[int, ...]:
+        if word.isascii() and (rows := whole.get(word.lower())):
+            return rows  # what the tokenizer would find, in a tenth of the time
         encoding = tokenizer.encode(word, add_special_tokens=False)
         return tuple(
             piece if known[piece] else len(known) + _stranger(word[start:end])

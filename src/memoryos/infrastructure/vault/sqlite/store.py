@@ -54,6 +54,7 @@ class SqliteVault:
         self._clock = clock
         self._is_closed = False
         self._lock = Lock()  # threads queue here instead of polling the file lock
+        self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._engine = _engine(path, busy_timeout_seconds)
         with ExitStack() as undo:
             undo.callback(self.close)
@@ -63,13 +64,13 @@ class SqliteVault:
     @contextmanager
     def read(self, scope: Scope) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner."""
-        with self._transaction(writes=False) as connection:
+        with self._reading() as connection:
             yield SqlReader(connection, scope)
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
-        with self._lock, self._transaction(writes=True) as connection:
+        with self._lock, self._writing() as connection:
             yield SqlWriter(connection, scope, self._clock)
 
     def owners(self, tenant: str) -> list[Scope]:
@@ -81,7 +82,7 @@ class SqliteVault:
             .distinct()
             .order_by(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
         )
-        with self._transaction(writes=False) as connection:
+        with self._reading() as connection:
             return [
                 Scope(tenant=tenant, user=user, agent=agent or None, namespace=namespace_from_path(path))
                 for user, agent, path in connection.execute(query)
@@ -90,28 +91,43 @@ class SqliteVault:
     def close(self) -> None:
         """Release the file. Calling it twice is harmless."""
         self._is_closed = True
+        with self._lock:
+            if self._writer:
+                self._writer.close()
+                self._writer = None
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+    def _reading(self) -> Iterator[Connection]:
+        self._check_open()
+        with _mapped_errors(self.path), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A write transaction; call it under the lock."""
+        self._check_open()
+        with _mapped_errors(self.path):
+            if self._writer is None:
+                self._writer = self._engine.connect().execution_options(**{_WRITES: True})
+            with self._writer.begin():
+                yield self._writer
+
+    def _check_open(self) -> None:
         if self._is_closed:
             raise StorageError(f"the store {self.path} is closed; open it again")
-        with _mapped_errors(self.path), self._engine.connect() as connection:
-            connection.execution_options(**{_WRITES: writes})
-            with connection.begin():
-                yield connection
 
     def _prepare(self, embedder: str) -> None:
         _create_private(self.path)
-        with self._transaction(writes=False) as connection:
+        with self._reading() as connection:
             ready = migrations.is_current(connection) and _recorded_embedder(connection) is not None
         self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
         if not ready:
-            with self._transaction(writes=True) as connection:
+            with self._lock, self._writing() as connection:
                 migrations.upgrade(connection)
                 if _recorded_embedder(connection) is None:
                     connection.execute(tables.meta.insert(), {"key": "embedder", "value": embedder})
-        with self._transaction(writes=False) as connection:
+        with self._reading() as connection:
             recorded = _recorded_embedder(connection)
         if recorded != embedder:
             raise EmbedderMismatch(
@@ -167,7 +183,7 @@ def _configure(connection: sqlite3.Connection, _record: Any) -> None:
 
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get(_WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 @contextmanager
