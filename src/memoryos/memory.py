@@ -22,6 +22,7 @@ from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operati
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.questions import Questions
 from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation import ingest, overview
@@ -70,6 +71,7 @@ class MemoryOS:
         self.settings = settings or load_settings()
         self._vault = vault
         self._embedder = embedder
+        self._questions = Questions(embedder)
         self._scope = scope
         self._chat = chat
         self._reranker = reranker
@@ -256,7 +258,7 @@ class MemoryOS:
         if not search.archive or chosen is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self._housekeeping.call():
-            recalled = self._recall(owner, Asked(text, self._embedder.embed([text])[0]), search)
+            recalled = self._recall(owner, Asked(text, self._questions.vector(text)), search)
             self._housekeeping.visited(owner, overview.visited(recalled), self._clock())
         return recalled
 
