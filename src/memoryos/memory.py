@@ -104,13 +104,14 @@ class MemoryOS:
         """Open the store in the file at `path`, creating it when it does not exist.
 
         `user` and the ids beside it make the scope of calls that name none. Raises StorageError when
-        the file cannot be used, InvalidInput for a bad id.
+        the file cannot be used, InvalidInput for a bad id, ModelError when an embedder behind an
+        endpoint does not answer.
         """
         settings = settings or load_settings()
         scope = None
         if user is not None:
             scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
-        embedder = embedder or load_embedder(settings.embedder)
+        embedder = embedder or load_embedder(settings.embedder, settings)
         vault = SqliteVault(
             arguments.store_path(path),
             embedder=embedder.name,
