@@ -52,7 +52,14 @@ class Settings(BaseSettings):
     persona_schema: str | None = Field(None, description="path of a persona schema; None is the built-in one")
 
     # Models.
-    embedder: str = Field("static", description="static (fast) or minilm (recalls about a point more)")
+    embedder: str = Field(
+        "static", description="static (fast), minilm (recalls about a point more) or openai:MODEL, behind an endpoint"
+    )
+    embedder_base_url: str | None = Field(None, description="endpoint of openai:MODEL; None is llm_base_url")
+    embedder_api_key: SecretStr | None = Field(
+        None, description="its key; None is llm_api_key, if both models are at the same URL"
+    )
+    embedder_dim: int | None = Field(None, ge=1, description="numbers a vector to ask for; None is what it sends")
     llm_model: str | None = None
     llm_api_key: SecretStr | None = None
     llm_base_url: str | None = None

@@ -3,8 +3,8 @@
     MemoryOSError
     ├── InvalidInput            a value from the caller is wrong; names the field and the fix
     ├── NotFound                no such memory in this scope
-    ├── ModelError              the chat model failed; nothing was stored
-    │   └── ModelNotConfigured  no chat model was given
+    ├── ModelError              a model failed; nothing was stored
+    │   └── ModelNotConfigured  no model was given, or no key
     ├── MissingExtra            an optional dependency is not installed
     └── StorageError            the store could not do it; nothing was half-written
         ├── LeaseLost           another worker took the job over
@@ -43,7 +43,7 @@ class NotFound(MemoryOSError, LookupError):
 
 
 class ModelError(MemoryOSError):
-    """The chat model did not answer; nothing was stored."""
+    """The model did not answer; nothing was stored."""
 
 
 class ModelNotConfigured(ModelError):

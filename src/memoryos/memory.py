@@ -22,6 +22,7 @@ from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operati
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.questions import Questions
 from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation import ingest, overview
@@ -71,6 +72,7 @@ class MemoryOS:
         self.settings = settings or load_settings()
         self._vault = vault
         self._embedder = embedder
+        self._questions = Questions(embedder)
         self._scope = scope
         self._chat = chat
         self._reranker = reranker
@@ -103,13 +105,14 @@ class MemoryOS:
         """Open the store in the file at `path`, creating it when it does not exist.
 
         `user` and the ids beside it make the scope of calls that name none. Raises StorageError when
-        the file cannot be used, InvalidInput for a bad id.
+        the file cannot be used, InvalidInput for a bad id, ModelError when an embedder behind an
+        endpoint does not answer.
         """
         settings = settings or load_settings()
         scope = None
         if user is not None:
             scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
-        embedder = embedder or load_embedder(settings.embedder)
+        embedder = embedder or load_embedder(settings.embedder, settings)
         vault = SqliteVault(
             arguments.store_path(path),
             embedder=embedder.name,
@@ -276,7 +279,7 @@ class MemoryOS:
         if search.filters.tiers != set(Tier) or chosen is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self._housekeeping.call():
-            asked = Asked(text, self._embedder.embed([text])[0], search.filters.as_of or self._clock())
+            asked = Asked(text, self._questions.vector(text), search.filters.as_of or self._clock())
             recalled = self._recall(owner, asked, search)
             self._housekeeping.visited(owner, overview.visited(recalled), self._clock())
         return recalled

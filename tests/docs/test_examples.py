@@ -17,6 +17,14 @@ EXAMPLES = [
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", document.read_text("utf-8"), re.DOTALL), 1)
 ]
 
+NOT_RUN = [  # ```python not run, it needs ...
+    pytest.param(code, id=f"{document.name}-{number}")
+    for document in DOCUMENTS
+    for number, code in enumerate(
+        re.findall(r"```python not run.*?\n(.*?)```", document.read_text("utf-8"), re.DOTALL), 1
+    )
+]
+
 
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_python_example_runs(code, tmp_path):
@@ -25,6 +33,11 @@ def test_python_example_runs(code, tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip(), "an example that shows nothing explains nothing"
+
+
+@pytest.mark.parametrize("code", NOT_RUN)
+def test_python_example_that_needs_more_than_a_clone_is_python(code):
+    compile(code, "example", "exec")
 
 
 def test_the_quick_start_finds_what_it_added(tmp_path):

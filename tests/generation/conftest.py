@@ -6,7 +6,7 @@ import pytest
 
 from memoryos import MemoryOS, load_settings
 
-from .scripted_model import scripted_model
+from .scripted_model import scripted_embedder, scripted_model
 
 KEY = "sk-secret-of-the-test"
 
@@ -14,6 +14,13 @@ KEY = "sk-secret-of-the-test"
 @pytest.fixture
 def model():
     with scripted_model() as server:
+        yield server
+
+
+@pytest.fixture
+def server():
+    """An endpoint that embeds."""
+    with scripted_embedder() as server:
         yield server
 
 

@@ -1,4 +1,4 @@
-"""A chat model that says what the test wrote for it, over real HTTP in the OpenAI API."""
+"""Models that say what the test wrote for them, over real HTTP in the OpenAI API: one that chats, one that embeds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from memoryos.models.hashing import Hashing
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close with a reset instead of a goodbye
 
@@ -26,6 +28,7 @@ class Reply:
     body: str | None = None  # sent as it is, instead of a completion
     delay_seconds: float = 0.0
     resets_after: int | None = None  # cut the connection after that many pieces
+    headers: tuple[tuple[str, str], ...] = ()  # beside the usual ones
 
 
 def says(*pieces: str) -> Reply:
@@ -38,6 +41,7 @@ class ScriptedModel:
 
     replies: deque[Reply] = field(default_factory=deque)
     requests: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     url: str = ""
 
     def will(self, *replies: Reply) -> None:
@@ -56,21 +60,21 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.model.requests.append(request)
+        self.model.keys.append(self.headers["Authorization"].removeprefix("Bearer "))
         reply = self.model.replies.popleft() if self.model.replies else says("I have nothing more to say.")
         time.sleep(reply.delay_seconds)
         try:
             if reply.body is not None or reply.status != 200:
-                self._send(
-                    reply.status, "application/json", (reply.body or '{"error": {"message": "scripted"}}').encode()
-                )
+                body = reply.body or '{"error": {"message": "scripted"}}'
+                self._send(reply.status, "application/json", body.encode(), reply.headers)
             elif request.get("stream"):
                 self._stream(reply)
             else:
-                self._complete(reply)
+                self._complete(reply, request)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client gave up, as some tests want
 
-    def _complete(self, reply: Reply) -> None:
+    def _complete(self, reply: Reply, _request: dict[str, Any]) -> None:
         if reply.resets_after is not None:
             self._reset()
             return
@@ -106,15 +110,38 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.close()
         self.close_connection = True
 
-    def _send(self, status: int, kind: str, body: bytes) -> None:
+    def _send(self, status: int, kind: str, body: bytes, headers: Iterable[tuple[str, str]] = ()) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
+        for name, value in headers:
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Keep the test output clean."""
+
+
+class _EmbeddingHandler(_Handler):
+    """Embeds by spelling, unless the script has something else; the rows are not of unit length, and not in order."""
+
+    def _complete(self, reply: Reply, request: dict[str, Any]) -> None:
+        texts = request["input"]
+        if reply.resets_after is not None:
+            self._reset()
+        elif not all(isinstance(text, str) and text.strip() for text in texts):
+            self._send(400, "application/json", b'{"error": {"message": "input cannot be an empty string"}}')
+        else:
+            rows = 3 * Hashing().embed(texts)[:, : request.get("dimensions")]
+            self._send(200, "application/json", embeddings(rows.tolist(), backwards=True).encode())
+
+
+def embeddings(rows: list[Any], *, backwards: bool = False) -> str:
+    """The body of an answer with these vectors."""
+    data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return json.dumps({"object": "list", "model": "m", "data": data[::-1] if backwards else data, "usage": usage})
 
 
 class _Server(ThreadingHTTPServer):
@@ -125,10 +152,10 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def scripted_model() -> Iterator[ScriptedModel]:
+def scripted_model(answers: type[_Handler] = _Handler) -> Iterator[ScriptedModel]:
     """Run the server on a free port of the loopback interface."""
     model = ScriptedModel()
-    handler = type("Handler", (_Handler,), {"model": model})
+    handler = type("Handler", (answers,), {"model": model})
     with _Server(("127.0.0.1", 0), handler) as server:
         model.url = f"http://127.0.0.1:{server.server_port}/v1"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -138,3 +165,8 @@ def scripted_model() -> Iterator[ScriptedModel]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def scripted_embedder() -> AbstractContextManager[ScriptedModel]:
+    """Run a server of embeddings."""
+    return scripted_model(_EmbeddingHandler)

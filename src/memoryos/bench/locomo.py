@@ -100,7 +100,7 @@ def run(
     ablation: bool = False,
 ) -> RecallReport:
     """Measure the strategies, then hybrid without each of its parts, in a store that is gone afterwards."""
-    embedder = load_embedder(settings.embedder)
+    embedder = load_embedder(settings.embedder, settings)
     embedder.embed(["warm up"])  # loading the model is not ingesting
     with TemporaryDirectory(prefix="memoryos-bench-") as folder:
         path = Path(folder) / "recall.db"

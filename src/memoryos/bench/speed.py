@@ -54,7 +54,7 @@ class _Written:
 
 def measure_sizes(sizes: Sequence[int], settings: Settings, progress: Progress = unwatched) -> Iterator[Size]:
     """Measure one size after the other, each in a store that is gone afterwards."""
-    embedder = load_embedder(settings.embedder)
+    embedder = load_embedder(settings.embedder, settings)
     embedder.embed(["warm up"])  # loading the model is not adding
     for pages in sizes:
         with TemporaryDirectory(prefix="memoryos-bench-") as folder:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 from memoryos.config import Settings
-from memoryos.errors import InvalidInput, MissingExtra, ModelError, ModelNotConfigured
+from memoryos.errors import ModelError, ModelNotConfigured
+from memoryos.models.endpoint import OPENAI_URL, Endpoint, checked_key
 
 if TYPE_CHECKING:
-    from openai import OpenAI, Stream
+    from openai import Stream
     from openai.types.chat import ChatCompletion, ChatCompletionChunk
-
-OPENAI_URL = "https://api.openai.com/v1"
-SECRET_CHARS = 8  # a shorter key is a placeholder for a local server, such as "none"
 
 _REASONING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
@@ -67,8 +64,8 @@ class OpenAIChat:
     def __init__(self, settings: Settings) -> None:
         if not settings.llm_model:
             raise ModelNotConfigured
-        self._key = _key(settings)
-        self._client = _client(settings, self._key)
+        self._endpoint = _endpoint(settings)
+        self._client = self._endpoint.connect()
         self._options: dict[str, Any] = {"model": settings.llm_model}
         if settings.llm_temperature is not None:
             self._options["temperature"] = settings.llm_temperature
@@ -77,7 +74,7 @@ class OpenAIChat:
 
     def answer(self, messages: Sequence[Message]) -> Answer:
         """The whole answer. Raises ModelError when there is none."""
-        with _mapped_errors(self._key):
+        with self._endpoint.mapped_errors():
             completion: ChatCompletion = self._client.chat.completions.create(**self._request(messages))
             text = without_reasoning("".join(choice.message.content or "" for choice in completion.choices[:1]))
             answer = Answer(text, _usage(completion.usage), completion.model)
@@ -87,7 +84,7 @@ class OpenAIChat:
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
         """The answer in pieces, as they arrive. Raises ModelError, also after some pieces."""
-        with _mapped_errors(self._key):
+        with self._endpoint.mapped_errors():
             chunks: Stream[ChatCompletionChunk] = self._client.chat.completions.create(
                 **self._request(messages), stream=True
             )
@@ -130,44 +127,16 @@ def _settled(text: str) -> str:
     return visible
 
 
-def _key(settings: Settings) -> str:
-    """The API key; what could not be sent is refused here, because the SDK's error would quote it."""
+def _endpoint(settings: Settings) -> Endpoint:
     if settings.llm_api_key is None and not settings.llm_base_url:
         raise ModelNotConfigured
-    key = settings.llm_api_key.get_secret_value().strip() if settings.llm_api_key else "none"
-    if not key.isascii() or not key.isprintable():
-        raise InvalidInput("llm_api_key", "holds characters that no key has", "Copy it again from your provider")
-    return key
-
-
-def _client(settings: Settings, key: str) -> OpenAI:
-    try:
-        from openai import OpenAI
-    except ImportError:
-        raise MissingExtra("The chat model", "llm") from None
-    # Key and URL are always given: left out, the SDK would read the environment behind our settings.
-    return OpenAI(
-        api_key=key,
-        base_url=settings.llm_base_url or OPENAI_URL,
-        timeout=settings.llm_timeout_seconds,
-        max_retries=settings.llm_retries,
+    return Endpoint(
+        what="chat model",
+        url=settings.llm_base_url or OPENAI_URL,
+        key=checked_key("llm_api_key", settings.llm_api_key),
+        timeout_seconds=settings.llm_timeout_seconds,
+        retries=settings.llm_retries,
     )
-
-
-@contextmanager
-def _mapped_errors(key: str) -> Iterator[None]:
-    from openai import OpenAIError
-
-    try:
-        yield
-    except (OpenAIError, ValueError, AttributeError, TypeError) as error:
-        # The SDK does not check what it gets: a body that is no JSON, or of another shape, shows only when it is used.
-        problem = f"{type(error).__name__}: {error}"
-        if error.__cause__:
-            problem += f" {error.__cause__}"
-        if len(key) >= SECRET_CHARS:
-            problem = problem.replace(key, "***")  # servers quote a key that they refuse
-        raise ModelError(f"the chat model failed ({problem}); nothing was stored") from None
 
 
 def _usage(usage: Any) -> Usage:

@@ -9,7 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
+
+SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
 
 
 class Embedder(Protocol):
@@ -27,11 +30,19 @@ class Embedder(Protocol):
         """Return one unit row for each text, shape (len(texts), dim)."""
 
 
-def load_embedder(name: str) -> Embedder:
-    """Return the embedder called `name`; InvalidInput if there is none."""
+def load_embedder(name: str, settings: Settings | None = None) -> Embedder:
+    """Return the embedder called `name`; InvalidInput if there is none.
+
+    For `openai:MODEL` the settings (the environment's, when left out) say where it is served. It may be asked for the
+    length of its vectors, so ModelError is possible, and MissingExtra.
+    """
+    model = name.removeprefix(SERVED).strip()
+    if name.startswith(SERVED) and model:
+        return _served(model, settings or load_settings())
     build = _BUILT_IN.get(name)
     if build is None:
-        raise InvalidInput("embedder", f"unknown name {name!r}", f"Use one of: {', '.join(sorted(_BUILT_IN))}")
+        known = ", ".join([*sorted(_BUILT_IN), f"{SERVED}MODEL"])
+        raise InvalidInput("embedder", f"unknown name {name!r}", f"Use one of: {known}")
     return build()
 
 
@@ -49,6 +60,12 @@ def _static() -> Embedder:
     from memoryos.models.static import Static
 
     return Static()
+
+
+def _served(model: str, settings: Settings) -> Embedder:
+    from memoryos.models.served import OpenAIEmbedder
+
+    return OpenAIEmbedder(model, settings)
 
 
 def _hashing() -> Embedder:

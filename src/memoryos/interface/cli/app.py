@@ -1,6 +1,6 @@
 """The memoryos command: its parts, and how an error becomes a message and an exit code.
 
-0 done, 1 the store or the machine failed, 2 wrong usage or input, 3 no such memory, 4 the chat model failed.
+0 done, 1 the store or the machine failed, 2 wrong usage or input, 3 no such memory, 4 a model failed.
 """
 
 from __future__ import annotations

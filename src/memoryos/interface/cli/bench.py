@@ -29,7 +29,10 @@ INTERRUPTED = 130  # exit code, as the shell has it for SIGINT
 
 Embedder = Annotated[
     str | None,
-    typer.Option(help="Which embedder: hashing, minilm or static (default: MEMORYOS_EMBEDDER).", show_default=False),
+    typer.Option(
+        help="Which embedder: hashing, minilm, static or openai:MODEL (default: MEMORYOS_EMBEDDER).",
+        show_default=False,
+    ),
 ]
 Strategies = Annotated[
     list[Strategy] | None,
@@ -90,7 +93,7 @@ def speed(
     except KeyboardInterrupt:
         if not done:
             raise
-    name = load_embedder(settings.embedder).name
+    name = load_embedder(settings.embedder, settings).name
     if json:
         render.print_json(bench_json.speed(done, name))
     else:
@@ -113,7 +116,7 @@ def _show(corpus: Corpus, report: RecallReport, *, json: bool) -> None:
 
 def _settings(embedder: str | None) -> Settings:
     settings = load_settings(**({"embedder": embedder} if embedder else {}))
-    load_embedder(settings.embedder)  # refuse an unknown one before anything is read
+    load_embedder(settings.embedder, settings)  # refuse an unknown one before anything is read
     return settings
 
 

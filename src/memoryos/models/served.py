@@ -1,0 +1,108 @@
+"""Embedders that are served: any OpenAI-compatible embeddings endpoint, through the official SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.config import Settings
+from memoryos.errors import ModelError, ModelNotConfigured
+from memoryos.models.embedder import SERVED
+from memoryos.models.endpoint import OPENAI_URL, Endpoint, checked_key
+
+_TEXTS = 32  # a request; some servers (TEI) refuse more unless told otherwise
+_CHARS = 60_000  # a request; the model's tokens for them stay far below OpenAI's limit of 300,000
+_LONGEST = 6_000  # characters of a text: models refuse more than they can read, often 8,192 tokens
+_PROBE = "How many numbers?"
+
+
+class OpenAIEmbedder:
+    """Embeds behind the OpenAI API, or behind one that speaks the same. Threads may share one."""
+
+    def __init__(self, model: str, settings: Settings) -> None:
+        """Without the setting `embedder_dim`, a small request finds the length of a vector; ModelError if it fails."""
+        self._model = model
+        self._endpoint = _endpoint(model, settings)
+        self._client = self._endpoint.connect()
+        # Several memories may share an embedder, so none of them closes it.
+        finalize(self, self._client.close)
+        self._options: dict[str, Any] = {"dimensions": settings.embedder_dim} if settings.embedder_dim else {}
+        self.dim = settings.embedder_dim or self._sent([_PROBE], quoting=True).shape[1]
+        self.name = f"{SERVED}{model}@{self.dim}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit row for each text; only its first 6,000 characters count. Raises ModelError."""
+        vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
+        vectors[:, 0] = 1.0  # for a blank text, which servers refuse: a direction like any other, never NaN
+        for batch in _batches(texts):
+            rows = self._sent([texts[index][:_LONGEST] for index in batch])
+            if rows.shape[1] != self.dim:
+                raise self._refusal(f"vectors of {rows.shape[1]:,} numbers instead of {self.dim:,}")
+            vectors[batch] = rows
+        return vectors
+
+    def _sent(self, texts: list[str], *, quoting: bool = False) -> NDArray[np.float64]:
+        """The unit rows that the server sends for these texts, in their order."""
+        with self._endpoint.mapped_errors(quoting=quoting):
+            answer = self._client.embeddings.create(
+                model=self._model, input=texts, encoding_format="float", **self._options
+            )
+            sent = {item.index: item.embedding for item in answer.data}
+            if len(answer.data) != len(texts) or set(sent) != set(range(len(texts))):
+                raise self._refusal(f"{len(answer.data):,} vectors for {len(texts):,} texts, or numbered them wrongly")
+            rows = np.asarray([sent[index] for index in range(len(texts))], dtype=np.float64)
+        return self._unit(rows)
+
+    def _unit(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        if rows.ndim != 2:
+            raise self._refusal("something else than vectors")
+        with np.errstate(over="ignore"):
+            lengths: NDArray[np.float64] = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+        if not np.all((lengths > 0) & (lengths < np.inf)):
+            raise self._refusal("a vector without a direction (all zeros, or not finite)")
+        return rows / lengths
+
+    def _refusal(self, sent: str) -> ModelError:
+        return ModelError(f"the {self._endpoint.what} sent {sent}; nothing was stored")
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the indexes of texts that fit into a request, in order, without the blank ones."""
+    batch: list[int] = []
+    chars = 0
+    for index, text in enumerate(texts):
+        length = min(len(text), _LONGEST)
+        if not text.strip():
+            continue
+        if len(batch) == _TEXTS or chars + length > _CHARS:
+            yield batch
+            batch, chars = [], 0
+        batch.append(index)
+        chars += length
+    if batch:
+        yield batch
+
+
+def _endpoint(model: str, settings: Settings) -> Endpoint:
+    what = f"embedder {SERVED}{model}"
+    chat_url = settings.llm_base_url or OPENAI_URL
+    url = settings.embedder_base_url or chat_url
+    # A key belongs to a server: the chat model's is not shown to another one.
+    is_chats = not settings.embedder_api_key and url.rstrip("/") == chat_url.rstrip("/")
+    name = "llm_api_key" if is_chats else "embedder_api_key"
+    secret = settings.llm_api_key if is_chats else settings.embedder_api_key
+    if not secret and url == OPENAI_URL:
+        raise ModelNotConfigured(
+            f"the {what} needs a key: set MEMORYOS_EMBEDDER_API_KEY (or MEMORYOS_EMBEDDER_BASE_URL for another server)"
+        )
+    return Endpoint(
+        what=what,
+        url=url,
+        key=checked_key(name, secret),
+        timeout_seconds=settings.llm_timeout_seconds,
+        retries=settings.llm_retries,
+    )
