@@ -18,8 +18,7 @@ from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.hierarchy.long_term import Learned, Lesson, identity
 from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
-from memoryos.operation.ingest import topic_words
-from memoryos.operation.passages import page_entries
+from memoryos.operation.passages import page_entries, topic_words
 from memoryos.scope import Scope
 
 ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]

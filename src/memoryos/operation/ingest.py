@@ -23,7 +23,6 @@ from memoryos.cube import (
 )
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Entry
-from memoryos.language.words import KEYWORD_LIMIT, keywords, stem, stems, words
 from memoryos.models.embedder import Embedder
 from memoryos.operation.passages import page_entries
 from memoryos.scope import Scope
@@ -69,7 +68,8 @@ def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") 
         checked_text(f"{field}.speaker", turn.speaker, limit=256)
     if turn.source_id is not None:
         checked_text(f"{field}.source_id", turn.source_id, limit=256)
-    return replace(turn, at=now if turn.at is None else parse_moment(f"{field}.at", turn.at, now=now))
+    said_at = now if turn.at is None else parse_moment(f"{field}.at", turn.at, now=now)
+    return turn if said_at is turn.at else replace(turn, at=said_at)
 
 
 def _check_attachment(attachment: Attachment, limit: int, field: str) -> None:
@@ -120,15 +120,8 @@ def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, tags: 
             tags=tags,
             source_ids=tuple(turn.source_id for turn in page.turns if turn.source_id),
         ),
-        behaviour=Behaviour(last_access=said_at, fingerprint=topic_words(page)),
+        behaviour=Behaviour(last_access=said_at),
     )
-
-
-def topic_words(page: Page) -> tuple[str, ...]:
-    """The keywords of what was said on the page; the speakers, who are named all the time, are no topic."""
-    people = stems(word for turn in page.turns if turn.speaker for word in words(turn.speaker))
-    said = keywords(page.said, limit=KEYWORD_LIMIT + len(people))
-    return tuple(word for word in said if stem(word) not in people)[:KEYWORD_LIMIT]
 
 
 def embedded(cubes: Sequence[MemCube], embedder: Embedder, progress: Progress | None = None) -> list[Entry]:

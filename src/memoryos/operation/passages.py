@@ -17,7 +17,7 @@ from memoryos.infrastructure.vault.contract import Entry, Mark, Passage, Vector
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking, mentions_time
 from memoryos.language.times import named_periods
-from memoryos.language.words import index_words
+from memoryos.language.words import KEYWORD_LIMIT, index_words, keywords, stem, stems, words
 from memoryos.models.embedder import Embedder
 
 
@@ -35,6 +35,13 @@ def page_entries(pages: Sequence[MemCube], embedder: Embedder) -> list[Entry]:
 def turns_of(cube: MemCube) -> tuple[Turn, ...]:
     """The turns of a page; none for any other cube."""
     return cube.payload.turns if isinstance(cube.payload, Page) else ()
+
+
+def topic_words(page: Page) -> tuple[str, ...]:
+    """The keywords of what was said on the page; the speakers, who are named all the time, are no topic."""
+    people = stems(word for turn in page.turns if turn.speaker for word in words(turn.speaker))
+    said = keywords(page.said, limit=KEYWORD_LIMIT + len(people))
+    return tuple(word for word in said if stem(word) not in people)[:KEYWORD_LIMIT]
 
 
 def _entry(cube: MemCube, vectors: Sequence[Vector]) -> Entry:
@@ -56,11 +63,11 @@ def _words(turn: Turn, said: Sequence[str], said_at: datetime) -> list[str]:
     The date is text, so that "May 2023" finds what was said then. "Last May" gets the words may and 2022, as far as
     they are not there yet, and the period as a term that only its search by time knows (`recall/timely.py`).
     """
-    words = [*_found_by(turn.speaker or ""), *said, *_found_by(spoken(said_at))]
+    found = [*_found_by(turn.speaker or ""), *said, *_found_by(spoken(said_at))]
     for period in named_periods(turn.words, said_at):
-        words += [word for word in period.words if word not in words]
-        words.append(period.term)
-    return words
+        found += [word for word in period.words if word not in found]
+        found.append(period.term)
+    return found
 
 
 _found_by = lru_cache(1024)(index_words)  # of names and dates, which come again and again

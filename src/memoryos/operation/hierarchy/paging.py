@@ -18,6 +18,7 @@ from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import MidTerm, joined, opened, page_of
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.passages import topic_words
 
 
 class Pager:
@@ -69,13 +70,14 @@ class Pager:
         return [Entry(self.changes.present(cube), vectors.get(cube.id)) for cube in cubes]
 
     def _chained(self, page: Entry, last: Entry | None) -> Entry:
-        """The page with its chain summary, linked to the page it continues."""
+        """The page with its keywords and its chain summary, linked to the page it continues."""
         previous = last.cube if last and continues(last, page) else None
         if previous:
             self.changes.link(page.cube.id, LinkKind.CHAIN, previous.id)
         payload = page_of(page.cube)
         payload = replace(payload, chain_summary=payload.chain_summary or chain_summary(previous, payload))
-        chained = replace(page.cube, payload=payload, state=State.ACTIVATED)
+        behaviour = replace(page.cube.behaviour, fingerprint=topic_words(payload))
+        chained = replace(page.cube, payload=payload, behaviour=behaviour, state=State.ACTIVATED)
         self.changes.change(Entry(chained), Operation.CHAIN)
         return replace(page, cube=chained)
 

@@ -6,6 +6,7 @@ into the arrays when it has grown. Row numbers ascend within a term.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,7 +35,7 @@ class Postings:
         self._terms: dict[str, int] = {}  # stem -> number
         self._numbers: dict[str, int] = {}  # word as it was said -> number of its term
         self._words: list[str] = []  # the word that was seen first, by number
-        self._starts = np.zeros(1, np.int64)
+        self._starts = array("q", [0])
         self._rows = np.empty(0, np.int32)
         self._counts = np.empty(0, np.uint16)
         self._tail: dict[int, list[tuple[int, int]]] = {}
@@ -49,7 +50,7 @@ class Postings:
     @property
     def nbytes(self) -> int:
         """Bytes held, roughly."""
-        arrays = self._starts.nbytes + self._rows.nbytes + self._counts.nbytes
+        arrays = 8 * len(self._starts) + self._rows.nbytes + self._counts.nbytes
         words = _TERM_BYTES * len(self._words) + _WORD_BYTES * len(self._numbers)
         return arrays + words + _TAIL_BYTES * self._tail_size
 
@@ -94,8 +95,8 @@ class Postings:
     def _settled(self, term: int) -> tuple[Rows, Counts]:
         if term >= len(self._starts) - 1:
             return self._rows[:0], self._counts[:0]
-        place = slice(self._starts[term], self._starts[term + 1])
-        return self._rows[place], self._counts[place]
+        start, end = self._starts[term], self._starts[term + 1]
+        return self._rows[start:end], self._counts[start:end]
 
     def _number(self, word: str) -> int:
         number = self._numbers.get(word)
@@ -111,12 +112,12 @@ class Postings:
 
     def _merge(self, *new: Ints) -> None:
         late = [(term, row, count) for term, found in self._tail.items() for row, count in found]
-        old = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
+        old = np.repeat(np.arange(len(self._starts) - 1), np.diff(np.asarray(self._starts)))
         columns = [(old, self._rows, self._counts), *([tuple(zip(*late, strict=True))] if late else []), new]
         terms, rows, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
         order = np.argsort(terms, kind="stable")  # later rows are higher, so each term's rows stay in order
         self._rows = rows[order].astype(np.int32)
         self._counts = counts[order].astype(np.uint16)
-        self._starts = np.concatenate([[0], np.cumsum(np.bincount(terms, minlength=len(self._words)))])
+        self._starts = array("q", [0, *np.cumsum(np.bincount(terms, minlength=len(self._words))).tolist()])
         self._tail.clear()
         self._tail_size = 0
