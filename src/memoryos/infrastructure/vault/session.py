@@ -31,7 +31,7 @@ from memoryos.infrastructure.vault.contract import (
     StoredPassage,
     Vector,
 )
-from memoryos.infrastructure.vault.statements import insert_rows, next_position, update_cubes
+from memoryos.infrastructure.vault.statements import ask, ask_one, insert_rows, next_position, update_cubes
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
 
@@ -113,7 +113,7 @@ class SqlReader:
     def _asked(self, query: Select[Any], ids: Iterable[str], **values: str) -> Iterator[Any]:
         """The rows that the query finds for these ids."""
         for chunk in _chunks(ids):
-            yield from self._connection.execute(query, {**self._owner, "ids": chunk, **values})
+            yield from ask(self._connection, query, {**self._owner, **values}, chunk)
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
         chosen = [self._owned(tables.cubes)] if pages is None else [self._owned_ids(chunk) for chunk in _chunks(pages)]
@@ -123,7 +123,7 @@ class SqlReader:
                 yield StoredPassage._make(row)
 
     def sequence(self) -> int:
-        return self._connection.execute(queries.SEQUENCE, self._owner).scalar() or 0
+        return ask_one(self._connection, queries.SEQUENCE, self._owner) or 0
 
     def history(self, cube_id: str) -> list[MemCube]:
         versions = tables.versions

@@ -1,4 +1,4 @@
-"""The statements that every write runs, each compiled once for a dialect and run by the driver itself.
+"""The statements that every write and every search runs, each compiled once for a dialect and run by the driver itself.
 
 A durable add takes a fraction of a millisecond; SQLAlchemy's own execution of its five statements would take
 longer than the transaction.
@@ -6,18 +6,22 @@ longer than the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, Table, bindparam, func, insert, select, update
 from sqlalchemy.dialects import registry
 from sqlalchemy.sql import ClauseElement
+from sqlalchemy.sql.compiler import Compiled
 
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.tables import OWNER
 
 Row = Mapping[str, Any]
+
+_IDS = "__[POSTCOMPILE_ids]"  # where SQLAlchemy would put as many parameters as there are ids
 
 _KEY = "key_"  # before the names of parameters that say which row: the others say what it becomes
 
@@ -44,6 +48,34 @@ def next_position(connection: Connection, owner: Row) -> int:
     return (highest or 0) + 1
 
 
+def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[str]) -> Iterator[Any]:
+    """The rows of one of `queries` for these ids."""
+    question = _question(connection.dialect.name, query)
+    named = {f"id_{number}": one for number, one in enumerate(ids)}
+    cursor = _cursor(connection)
+    cursor.execute(question.naming(named), {**question.constants, **values, **named})
+    yield from cursor
+
+
+def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:
+    """The first value of the only row."""
+    question = _question(connection.dialect.name, query)
+    cursor = _cursor(connection)
+    cursor.execute(question.text, {**question.constants, **values})
+    return cursor.fetchone()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    text: str
+    parameter: str  #: how one is written in it, its name left out
+    constants: Row
+
+    def naming(self, names: Iterable[str]) -> str:
+        """The text with a parameter for each name in the place of the ids."""
+        return self.text.replace(_IDS, ", ".join(map(self.parameter.format, names)))
+
+
 def _run(connection: Connection, statement: str, rows: Sequence[Row]) -> int:
     cursor = _cursor(connection)
     cursor.executemany(statement, rows)
@@ -55,9 +87,16 @@ def _cursor(connection: Connection) -> Any:
 
 
 @cache
+def _question(dialect: str, query: Select[Any]) -> _Question:
+    compiled = _compiled(dialect, query)
+    constants = {name: value for name, value in compiled.params.items() if value is not None}
+    return _Question(str(compiled), {"sqlite": ":{}", "postgresql": "%({})s"}[dialect], constants)
+
+
+@cache
 def _insertion(dialect: str, table: Table) -> str:
     numbered = {tables.events.c.sequence}
-    return _compiled(dialect, insert(table), [column.name for column in table.columns if column not in numbered])
+    return str(_compiled(dialect, insert(table), [column.name for column in table.columns if column not in numbered]))
 
 
 @cache
@@ -65,16 +104,16 @@ def _cube_update(dialect: str) -> str:
     cubes = tables.cubes
     mine = [cubes.c[name] == bindparam(_KEY + name) for name in (*OWNER, "id")]
     changing = [column.name for column in cubes.columns if column.name != "position"]
-    return _compiled(dialect, update(cubes).where(*mine), changing)
+    return str(_compiled(dialect, update(cubes).where(*mine), changing))
 
 
 @cache
 def _highest_position(dialect: str) -> str:
     cubes = tables.cubes
     mine = [cubes.c[name] == bindparam(_KEY + name) for name in OWNER]
-    return _compiled(dialect, select(func.max(cubes.c.position)).where(*mine))
+    return str(_compiled(dialect, select(func.max(cubes.c.position)).where(*mine)))
 
 
-def _compiled(dialect: str, statement: ClauseElement, names: Sequence[str] | None = None) -> str:
+def _compiled(dialect: str, statement: ClauseElement, names: Sequence[str] | None = None) -> Compiled:
     known = registry.load(dialect)(paramstyle=_STYLES[dialect])
-    return str(statement.compile(dialect=known, column_keys=names))
+    return statement.compile(dialect=known, column_keys=names)

@@ -86,17 +86,15 @@ class Postings:
 
     def of(self, term: int) -> tuple[Rows, Counts]:
         """The rows that contain the term and how often they do, shapes (k,)."""
-        rows, counts = self._settled(term)
+        if term < len(self._starts) - 1:
+            start, end = self._starts[term], self._starts[term + 1]
+            rows, counts = self._rows[start:end], self._counts[start:end]
+        else:
+            rows, counts = self._rows[:0], self._counts[:0]
         if late := self._tail.get(term):
             rows = np.concatenate([rows, np.fromiter((row for row, _ in late), np.int32, len(late))])
             counts = np.concatenate([counts, np.fromiter((count for _, count in late), np.uint16, len(late))])
         return rows, counts
-
-    def _settled(self, term: int) -> tuple[Rows, Counts]:
-        if term >= len(self._starts) - 1:
-            return self._rows[:0], self._counts[:0]
-        start, end = self._starts[term], self._starts[term + 1]
-        return self._rows[start:end], self._counts[start:end]
 
     def _number(self, word: str) -> int:
         number = self._numbers.get(word)

@@ -122,7 +122,8 @@ class TurnIndex:
 
     def having_any(self, terms: Iterable[int]) -> tuple[Rows, Counts, Ints]:
         """The living rows that contain each of the terms, one term after the other; how often; how many of each."""
-        found = [self.having(term) for term in terms] or [(np.empty(0, np.int32), np.empty(0, np.uint16))]
+        having = self.having if self._buried else self.postings.of
+        found = [having(term) for term in terms] or [(np.empty(0, np.int32), np.empty(0, np.uint16))]
         rows, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return rows, counts, np.array([len(part) for part, _ in found])
 

@@ -71,7 +71,9 @@ class Scores:
     def of(cls, **parts: Floats) -> Scores:
         """The sum of the parts; a part that is all zero is left out."""
         kept = {name: part for name, part in parts.items() if part.any()} or dict(list(parts.items())[:1])
-        total = np.asarray(np.sum(list(kept.values()), axis=0), np.float32)
+        total = np.zeros_like(next(iter(kept.values())), np.float32)
+        for part in kept.values():
+            total += part
         return cls(total, MappingProxyType(kept))
 
 
@@ -142,7 +144,11 @@ def _when(index: TurnIndex, asked: Asked) -> Floats:
 
 def _priors(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
     """What makes a turn worth telling whatever the question is."""
-    held = index.derived("priors", partial(_conditions, index))
+    return index.derived(f"priors {weights}", partial(_weighed, index, weights))
+
+
+def _weighed(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
+    held = _conditions(index)
     return {name: condition * np.float32(getattr(weights, name)) for name, condition in held.items()}
 
 
