@@ -6,14 +6,16 @@ one statement (`session.IDS_PER_STATEMENT`).
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, func, select
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, case, delete, func, select
 
+from memoryos.cube import Kind, State
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.tables import OWNER
 
 WHOLE_CUBE = 0  # the vector part that stands for all of a cube
 
 _cubes, _links, _events, _vectors = tables.cubes, tables.links, tables.events, tables.vectors
+_passages, _versions = tables.passages, tables.versions
 
 
 def same_cube(column: ColumnElement[str]) -> ColumnElement[bool]:
@@ -60,6 +62,42 @@ VECTORS = (
 TARGETS = _links_by(_links.c.source)
 
 SOURCES = _links_by(_links.c.target)
+
+PRESENT = select(_cubes.c.id).where(_owned_by_key(), _among(_cubes.c.id))
+
+REMOVAL = delete(_cubes).where(_owned_by_key(), _among(_cubes.c.id))
+
+HISTORY = (
+    select(_versions.c.document)
+    .join(_cubes, same_cube(_versions.c.cube_id))
+    .where(_owned_by_key(), _versions.c.cube_id == bindparam("cube_id"))
+    .order_by(_versions.c.version)
+)
+
+_TURNS = (  # in the order of StoredPassage
+    select(
+        _cubes.c.id,
+        _cubes.c.position,
+        func.coalesce(_passages.c.part, 0),
+        _cubes.c.tier,
+        _cubes.c.session_id,
+        func.coalesce(_passages.c.said_at, _cubes.c.event_at),
+        _passages.c.speaker,
+        func.coalesce(_passages.c.marks, 0),
+        func.coalesce(_passages.c.words, ""),
+        _passages.c.vector,
+        _cubes.c.tags,
+        case((_cubes.c.state == State.EXPIRED.value, 0), else_=_cubes.c.expires_at),
+    )
+    .select_from(_cubes)
+    .outerjoin(_passages, and_(_passages.c.tenant == _cubes.c.tenant, _passages.c.cube_id == _cubes.c.id))
+    .where(_cubes.c.kind == Kind.PAGE.value)
+    .order_by(_cubes.c.position, _passages.c.part)
+)
+
+PASSAGES = _TURNS.where(_owned(_cubes))
+
+PASSAGES_OF = _TURNS.where(_owned_by_key(), _among(_cubes.c.id))
 
 EVENTS = (
     select(_events.c.sequence, _events.c.at, _events.c.operation, _events.c.kind, _events.c.cube_id, _events.c.version)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, case, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
@@ -37,28 +37,7 @@ from memoryos.scope import Scope
 
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
-ROWS_AT_A_TIME = 2_000  # held at once while a scope's passages are read
-
-_turns = tables.passages
-_PASSAGES = (
-    select(
-        tables.cubes.c.id,
-        tables.cubes.c.position,
-        func.coalesce(_turns.c.part, 0),
-        tables.cubes.c.tier,
-        tables.cubes.c.session_id,
-        func.coalesce(_turns.c.said_at, tables.cubes.c.event_at),
-        _turns.c.speaker,
-        func.coalesce(_turns.c.marks, 0),
-        func.coalesce(_turns.c.words, ""),
-        _turns.c.vector,
-        tables.cubes.c.tags,
-        case((tables.cubes.c.state == State.EXPIRED.value, 0), else_=tables.cubes.c.expires_at),
-    )
-    .select_from(tables.cubes)
-    .outerjoin(_turns, and_(_turns.c.tenant == tables.cubes.c.tenant, _turns.c.cube_id == tables.cubes.c.id))
-    .order_by(tables.cubes.c.position, _turns.c.part)
-)
+_A_FEW_AT_A_TIME = {"yield_per": 2_000}  # rows held at once while a scope's passages are read
 
 
 class SqlReader:
@@ -116,24 +95,18 @@ class SqlReader:
             yield from ask(self._connection, query, {**self._owner, **values}, chunk)
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
-        chosen = [self._owned(tables.cubes)] if pages is None else [self._owned_ids(chunk) for chunk in _chunks(pages)]
-        for condition in chosen:
-            query = _PASSAGES.where(condition, tables.cubes.c.kind == Kind.PAGE.value)
-            for row in self._connection.execute(query, execution_options={"yield_per": ROWS_AT_A_TIME}):
-                yield StoredPassage._make(row)
+        if pages is None:
+            every = self._connection.execute(queries.PASSAGES, self._owner, execution_options=_A_FEW_AT_A_TIME)
+            yield from map(StoredPassage._make, every)
+        else:
+            yield from map(StoredPassage._make, self._asked(queries.PASSAGES_OF, pages))
 
     def sequence(self) -> int:
         return ask_one(self._connection, queries.SEQUENCE, self._owner) or 0
 
     def history(self, cube_id: str) -> list[MemCube]:
-        versions = tables.versions
-        query = (
-            select(versions.c.document)
-            .join(tables.cubes, queries.same_cube(versions.c.cube_id))
-            .where(self._owned_by_key(tables.cubes), versions.c.cube_id == cube_id)
-            .order_by(versions.c.version)
-        )
-        return [_cube(document) for document in self._connection.execute(query).scalars()]
+        rows = self._connection.execute(queries.HISTORY, {**self._owner, "cube_id": cube_id})
+        return [_cube(document) for document in rows.scalars()]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = self._connection.execute(queries.EVENTS, {**self._owner, "after": after, "limit": limit})
@@ -160,17 +133,6 @@ class SqlReader:
 
     def _owned(self, table: Table) -> ColumnElement[bool]:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
-
-    def _owned_by_key(self, table: Table) -> ColumnElement[bool]:
-        """The same condition for a few rows found by their key.
-
-        `coalesce` changes nothing but the plan: SQLite would rather read everything the owner has.
-        """
-        others = (func.coalesce(table.c[name], "") == self._owner[name] for name in OWNER if name != "tenant")
-        return and_(table.c.tenant == self._owner["tenant"], *others)
-
-    def _owned_ids(self, ids: Sequence[str]) -> ColumnElement[bool]:
-        return and_(self._owned_by_key(tables.cubes), tables.cubes.c.id.in_(ids))
 
 
 class SqlWriter(SqlReader):
@@ -206,7 +168,7 @@ class SqlWriter(SqlReader):
     def delete(self, ids: Sequence[str]) -> None:
         doomed = list(self.get(ids).values())
         for chunk in _chunks(cube.id for cube in doomed):
-            self._connection.execute(delete(tables.cubes).where(self._owned_ids(chunk)))
+            self._connection.execute(queries.REMOVAL, {**self._owner, "ids": chunk})
         self._log(doomed, Operation.DELETE)
 
     def link(self, links: Sequence[Link]) -> None:
@@ -331,10 +293,9 @@ class SqlWriter(SqlReader):
 
     def _check_owned(self, ids: Iterable[str]) -> None:
         """A link belongs to the owner of its source, a job to that of its cube; the other end may be shared."""
-        for chunk in _chunks(ids):
-            query = select(tables.cubes.c.id).where(self._owned_ids(chunk))
-            if foreign := set(chunk).difference(self._connection.execute(query).scalars()):
-                raise StorageError(f"cube {min(foreign)} is not in this scope; nothing was written")
+        wanted = set(ids)
+        if foreign := wanted.difference(cube_id for (cube_id,) in self._asked(queries.PRESENT, wanted)):
+            raise StorageError(f"cube {min(foreign)} is not in this scope; nothing was written")
 
     def _check_scope(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
