@@ -203,7 +203,7 @@ def _stretched(cosines: Floats, alive: Flags) -> Floats:
 
     Few turns say little of that span: it is taken as if UNSEEN more had been seen whose cosines are a whole 1 apart.
     """
-    seen = cosines[alive]
+    seen = cosines if alive.all() else cosines[alive]
     if not len(seen):
         return np.zeros_like(cosines)
     low, high = seen.min(), seen.max()

@@ -56,7 +56,9 @@ def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
     for term, kin in _distinct(index, groups).items():
         weight, rows, counts = _occurrences(index, term, kin, turns)
         found = _spread(index, rows, counts, reach)
-        total += weight * found * np.float32(K1 + 1) / (found + saturation)
+        np.divide(found, found + saturation, out=found)  # in place, as all here is done for every turn
+        found *= weight * np.float32(K1 + 1)
+        total += found
     return total
 
 
