@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-
-_SLACK = 1e-4  # by which BLAS may differ from a row computed by itself, many times over
 _GROWTH = 1.25  # doubling would waste up to half of the memory
 _BLOCK_BYTES = 16 * 1024 * 1024  # of vectors; a block never moves, so growing needs no second copy of them
 
@@ -99,22 +96,6 @@ class Matrix:
                 skipped = max(first - start, 0)
                 np.vecdot(block[skipped : end - start], vector, out=result[start + skipped - first : end - first])
         return result
-
-    def close_to(self, vector: NDArray[np.float32], least: float, first: int = 0) -> tuple[Ints, NDArray[np.float32]]:
-        """The rows from `first` on whose product with the vector is at least that, ascending, and these products.
-
-        BLAS looks for them, which is fast; then each is computed again by itself, so that it is what `dot` says.
-        """
-        numbers, products = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
-        for number, block in enumerate(self._blocks):
-            start = number * self._block_rows
-            rows = block[max(first - start, 0) : min(self._length - start, self._block_rows)]
-            near = np.flatnonzero(rows @ vector >= least - _SLACK) + max(first - start, 0)
-            exact = np.vecdot(block[near], vector)
-            kept = exact >= least
-            numbers.append(near[kept] + start)
-            products.append(exact[kept])
-        return np.concatenate(numbers), np.concatenate(products)
 
     def clear(self, numbers: Sequence[int]) -> None:
         """Overwrite some rows with zeros."""

@@ -86,8 +86,7 @@ class Vocabulary:
         for upto, group in behind.items():
             if upto < len(self._vectors) or not upto:
                 for word, vector in zip(group, self._embed(group), strict=True):
-                    found = self._vectors.close_to(vector, CLOSE, upto)
-                    self._near[word] = _best(self._near.get(word), *found, len(self._vectors))
+                    self._near[word] = _best(self._near.get(word), self._vectors.dot(vector, upto), upto)
         for word in words:
             self._near.move_to_end(word)
         while len(self._near) > max(REMEMBERED, len(words)):
@@ -106,8 +105,10 @@ class Vocabulary:
             self._vectors.append(vectors)
 
 
-def _best(before: _Near | None, numbers: Ints, values: Floats, upto: int) -> _Near:
-    """The closest of those found before and of those found now."""
+def _best(before: _Near | None, closeness: Floats, first: int) -> _Near:
+    """The closest of those found before and the words from `first` on."""
+    close = np.flatnonzero(closeness >= CLOSE)
+    numbers, values = close + first, closeness[close]
     if before:
         numbers, values = np.concatenate([before.numbers, numbers]), np.concatenate([before.closeness, values])
     if len(numbers) > MOST:
@@ -116,7 +117,7 @@ def _best(before: _Near | None, numbers: Ints, values: Floats, upto: int) -> _Ne
         ties = np.flatnonzero(values == worst)[: MOST - len(above)]  # the earlier words
         best = np.sort(np.concatenate([above, ties]))
         numbers, values = numbers[best], values[best]
-    return _Near(numbers, values, upto)
+    return _Near(numbers, values, first + len(closeness))
 
 
 def _has_meaning(word: str) -> bool:
