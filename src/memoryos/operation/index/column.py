@@ -83,18 +83,22 @@ class Matrix:
             self._blocks[block] = larger
 
     def dot(self, vector: NDArray[np.float32], first: int = 0) -> NDArray[np.float32]:
-        """The product of the rows from `first` on with the vector, shape (n - first,).
+        """The product of the rows from `first` on with the vector, shape (n - first,)."""
+        return self.dots(vector[None], first)[:, 0]
 
-        Row by row and not as one product of a matrix: that is as fast without BLAS's threads, which wait for each
+    def dots(self, vectors: NDArray[np.float32], first: int = 0) -> NDArray[np.float32]:
+        """The products of the rows from `first` on with k vectors, shape (n - first, k).
+
+        Row by row and not as one product of matrices: that is as fast without BLAS's threads, which wait for each
         other when the machine is busy, and a row's result does not depend on the rows beside it.
         """
-        result = np.empty(self._length - first, np.float32)
+        result = np.empty((self._length - first, len(vectors)), np.float32)
         for number, block in enumerate(self._blocks):
             start = number * self._block_rows
             end = min(start + self._block_rows, self._length)
             if end > first:
-                skipped = max(first - start, 0)
-                np.vecdot(block[skipped : end - start], vector, out=result[start + skipped - first : end - first])
+                rows = block[max(first - start, 0) : end - start, None]  # read once for all the vectors
+                np.vecdot(rows, vectors, out=result[max(start - first, 0) : end - first])
         return result
 
     def clear(self, numbers: Sequence[int]) -> None:

@@ -85,8 +85,9 @@ class Vocabulary:
             behind.setdefault(upto, []).append(word)
         for upto, group in behind.items():
             if upto < len(self._vectors) or not upto:
-                for word, vector in zip(group, self._embed(group), strict=True):
-                    self._near[word] = _best(self._near.get(word), self._vectors.dot(vector, upto), upto)
+                closeness = self._vectors.dots(self._embed(group), upto)
+                for word, found in zip(group, closeness.T, strict=True):
+                    self._near[word] = _best(self._near.get(word), found, upto)
         for word in words:
             self._near.move_to_end(word)
         while len(self._near) > max(REMEMBERED, len(words)):
