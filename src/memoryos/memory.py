@@ -390,6 +390,8 @@ class MemoryOS:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None:  # an interrupted import must not take minutes to end; nothing is lost
+            self._housekeeping.abandon()
         self.close()
 
     # Parts of the above

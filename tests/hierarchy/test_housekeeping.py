@@ -115,3 +115,13 @@ def test_hot_segments_are_extracted_behind_the_caller(lazy: MemoryOS):
     lazy.add_many([Turn(role=Role.USER, text=f"🍵 I like tea number {number}") for number in range(12)])
     lazy.wait()
     assert [job.state for job in lazy.jobs()] == [JobState.DONE]
+
+
+def test_a_block_that_fails_leaves_the_rest_to_the_next_process(world: World, lazy: MemoryOS):
+    with pytest.raises(KeyboardInterrupt), lazy:
+        ids = add_all(lazy)
+        raise KeyboardInterrupt
+    again = world.open(short_term_capacity=2)
+    assert stored(again) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
+    assert [page.id for page in again.pages()] == ids
+    assert stored(again)[-2:] == [(Tier.STM, State.ACTIVATED)] * 2

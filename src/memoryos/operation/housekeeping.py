@@ -50,6 +50,7 @@ class Housekeeping:
         self._lock = Lock()
         self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
         self._scheduled: set[Scope] = set()
+        self._is_abandoned = False
 
     def call(self) -> AbstractContextManager[None]:
         """A call is in flight: housekeeping lets it pass."""
@@ -105,6 +106,10 @@ class Housekeeping:
             self._schedule(owner)
         self._background.close()
 
+    def abandon(self) -> None:
+        """Leave what waits to the next process; only the step that runs is finished."""
+        self._is_abandoned = True
+
     def _schedule(self, owner: Scope) -> None:
         with self._lock:
             if owner in self._scheduled:
@@ -116,16 +121,22 @@ class Housekeeping:
         """All that waits for one owner, in steps between which callers go first."""
         with self._lock:
             self._scheduled.discard(owner)
+        left = _Left(pages=True, jobs=False)
         try:
-            while (left := self._step(owner)).pages:
-                self._background.give_way()
+            while left.pages and self._goes_on():
+                left = self._step(owner)
         except StorageError as error:
             if owner not in self._tidy:
                 raise
             _log_delay(error)  # a count of visits is worth no error
             return
         if left.jobs:
-            self._promoter.run_all(owner, self._background.give_way)
+            self._promoter.run_all(owner, self._goes_on)
+
+    def _goes_on(self) -> bool:
+        """Let callers go first; then, whether to go on."""
+        self._background.give_way()
+        return not self._is_abandoned
 
     def _is_tidy(self, owner: Scope) -> bool:
         with self._vault.read(owner) as reader:

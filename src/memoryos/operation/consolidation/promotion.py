@@ -42,12 +42,11 @@ class Promoter:
     settings: Settings
     clock: Clock
 
-    def run_all(self, scope: Scope, between: Callable[[], None] = lambda: None) -> int:
-        """Run the scope's jobs until none is left, calling `between` after each; returns how many were finished."""
+    def run_all(self, scope: Scope, goes_on: Callable[[], bool] = lambda: True) -> int:
+        """Run the scope's jobs until none is left, or as long as it goes on; returns how many were finished."""
         finished = 0
-        while job := self._lease(scope):
+        while goes_on() and (job := self._lease(scope)):
             finished += self._attempt(scope, job)
-            between()
         return finished
 
     def _lease(self, scope: Scope) -> Job | None:
