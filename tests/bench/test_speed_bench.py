@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -56,18 +57,15 @@ def test_a_mistake_is_told_before_the_work(bench, arguments, told):
     assert result.stdout == ""
 
 
-def interrupted(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Interrupt it until it ends, as a person would: Python drops an interrupt that meets a finalizer."""
-    for _ in range(6):
-        process.send_signal(signal.SIGINT)
-        try:
-            return process.communicate(timeout=30)
-        except subprocess.TimeoutExpired:
-            pass
-    process.kill()
-    return process.communicate()
+@pytest.fixture
+def heeded_interrupts() -> Iterator[None]:
+    """A shell that starts us in the background has us ignore them, and all that we start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.usefixtures("heeded_interrupts")
 def test_an_interrupt_reports_what_is_done_and_leaves_nothing_behind(command, tmp_path):
     scratch = tmp_path / "scratch"
     arguments = command("speed", "--pages", "5,1000000", "--embedder", "hashing", "--json")
@@ -76,7 +74,8 @@ def test_an_interrupt_reports_what_is_done_and_leaves_nothing_behind(command, tm
         while len(seen) < 2 and process.poll() is None:  # the second store has begun
             seen |= {path.name for path in scratch.iterdir()}
             time.sleep(0.01)
-        out, problems = interrupted(process)
+        process.send_signal(signal.SIGINT)
+        out, problems = process.communicate(timeout=120)
     assert process.returncode == 130, problems
     assert list(json.loads(out)["sizes"]) == ["5"]
     assert "Traceback" not in problems
