@@ -21,7 +21,7 @@ from memoryos.language.period import (
     weekday_beside,
     year_of,
 )
-from memoryos.language.rule import Resolve, absolute, relative
+from memoryos.language.rule import absolute, fixed, relative
 
 _UNITS = {
     "天": "day",
@@ -111,10 +111,6 @@ def _month_of_year(match: re.Match[str], today: date) -> Period:
     return _date(today.year + _YEARS[match["which"]], match)
 
 
-def _fixed(unit: str, count: int) -> Resolve:
-    return lambda _match, today: shifted(unit, count, today)
-
-
 CHINESE = (
     absolute(
         rf"(?:从|自)?{_DATE}[到至和与—–-](?P<last_month>{HAN_NUMBER})月份?(?:(?P<last_day>{HAN_NUMBER})[日号]?)?(?:之间|期间)?",
@@ -126,13 +122,13 @@ CHINESE = (
         _beside_date,
     ),
     absolute(_DATE, _named),
-    relative("大前天", _fixed("day", -3)),
-    relative("(?<![目之以])前天(?!气)", _fixed("day", -2)),
-    relative("昨[天晚日]晚?", _fixed("day", -1)),
-    relative("今[天晚早日]晚?", _fixed("day", 0)),
-    relative("明[天晚早日]", _fixed("day", 1)),
-    relative("大后天", _fixed("day", 3)),
-    relative("(?<![之以])后天(?!天)", _fixed("day", 2)),
+    relative("大前天", fixed("day", -3)),
+    relative("(?<![目之以])前天(?!气)", fixed("day", -2)),
+    relative("昨[天晚日]晚?", fixed("day", -1)),
+    relative("今[天晚早日]晚?", fixed("day", 0)),
+    relative("明[天晚早日]", fixed("day", 1)),
+    relative("大后天", fixed("day", 3)),
+    relative("(?<![之以])后天(?!天)", fixed("day", 2)),
     relative(f"(?:最近|过去|近)的?{_NUMBER}个?(?P<unit>天|周|星期|礼拜|月|年)", _span),
     relative(f"{_NUMBER}个?(?P<unit>天|周|星期|礼拜|月|年)(?:之前|以前|前)(?!天)", _ago),
     relative(f"{_WHICH}{_WEEK}(?P<weekday>[一二三四五六日天])", _named_day),
@@ -140,5 +136,5 @@ CHINESE = (
     relative(f"{_WHICH}月份?的?(?P<day>{HAN_NUMBER})[日号]", _day_of_month),
     relative(f"{_WHICH}(?P<unit>月|{_WEEK})(?![一二三四五六日天末饼球亮])", _beside),
     relative(rf"(?P<which>前年|去年|今年|明年|后年)的?(?P<month>{HAN_NUMBER})月份?{_DAY}(?!\d)", _month_of_year),
-    *(relative(word, _fixed("year", years)) for word, years in _YEARS.items()),
+    *(relative(word, fixed("year", years)) for word, years in _YEARS.items()),
 )

@@ -24,7 +24,7 @@ from memoryos.language.period import (
     weekend_of,
     year_of,
 )
-from memoryos.language.rule import Resolve, absolute, relative
+from memoryos.language.rule import absolute, fixed, relative
 
 _NUMBERS = {
     word: number
@@ -157,10 +157,6 @@ def _weekend(match: re.Match[str], today: date) -> Period | None:
     return shifted(Grain.WEEKEND, _STEPS[which], today)
 
 
-def _fixed(unit: str, count: int) -> Resolve:
-    return lambda _match, today: shifted(unit, count, today)
-
-
 _WHICH = r"(?P<which>last|this|next)"
 _NO_SPAN = r"(?<!the )(?<!past )(?<!over )(?<!every )"  # "the last week" is a span, not a date
 _OF = "|".join(rf"(?<=\b{word} )" for word in "in of during since before after by until till from to and year".split())
@@ -181,11 +177,11 @@ ENGLISH = (
         rf"\b(?P<place>first|second|third|fourth) (?P<unit>week|weekend) (?:of|in) (?P<date>{_MONTH})\b", _in_month
     ),
     absolute(rf"(?P<date>\b(?:{_DAY}|{_MONTH}|{_ISO})\b)", _named),
-    relative(r"\bthe day before yesterday\b", _fixed("day", -2)),
-    relative(r"\bthe day after tomorrow\b", _fixed("day", 2)),
-    relative(r"\b(?:yesterday|last night)\b", _fixed("day", -1)),
-    relative(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", _fixed("day", 0)),
-    relative(r"\btomorrow\b", _fixed("day", 1)),
+    relative(r"\bthe day before yesterday\b", fixed("day", -2)),
+    relative(r"\bthe day after tomorrow\b", fixed("day", 2)),
+    relative(r"\b(?:yesterday|last night)\b", fixed("day", -1)),
+    relative(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", fixed("day", 0)),
+    relative(r"\btomorrow\b", fixed("day", 1)),
     relative(rf"\b{_NUMBER} {_UNIT}s? ago\b", _ago),
     relative(r"\b(?:the )?(?P<unit>week|weekend|month|year) before last\b", _before_last),
     relative(rf"\b(?:the|over|in|during) (?:last|past) (?:{_NUMBER} )?{_UNIT}s?\b(?! of\b|-)", _span),

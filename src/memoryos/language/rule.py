@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
-from memoryos.language.period import Period
+from memoryos.language.period import Period, shifted
 
 Resolve = Callable[[re.Match[str], date], Period | None]  # from what was found and the day it was said
 
@@ -36,3 +36,8 @@ def relative(pattern: str, resolve: Resolve) -> Rule:
 def absolute(pattern: str, resolve: Resolve) -> Rule:
     """A rule for what always means the same period."""
     return Rule(re.compile(pattern, re.IGNORECASE), resolve, is_relative=False)
+
+
+def fixed(unit: str, count: int) -> Resolve:
+    """The reading of a word that always means the same distance from today, such as "yesterday"."""
+    return lambda _match, today: shifted(unit, count, today)
