@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -86,9 +87,10 @@ def page(cube: MakeCube, clock: FrozenClock) -> MakeCube:
 
 @pytest.fixture
 def entry(page: MakeCube, hashing: Hashing) -> MakeEntry:
-    """entry(text, ...): a page with its vector and its passage, ready to insert."""
+    """entry(text, ...): a page with a vector and its passage, ready to insert."""
 
     def make(text: str = "hello", **fields: object) -> Entry:
-        return page_entries([page(text, **fields)], hashing)[0]
+        (made,) = page_entries([page(text, **fields)], hashing)
+        return replace(made, vector=hashing.embed([text])[0])
 
     return make

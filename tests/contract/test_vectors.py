@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,14 @@ def test_an_update_with_a_vector_replaces_it(vault, store, hashing):
     with vault.write(ALICE) as writer:
         writer.update([Entry(stored.cube, fresh)], Operation.REFRESH)
         assert writer.vectors([stored.cube.id])[stored.cube.id].tolist() == fresh.tolist()
+
+
+def test_an_update_with_passages_needs_no_vector(vault, store, entry):
+    stored = store("bees")
+    with vault.write(ALICE) as writer:
+        writer.update([replace(entry("wasps", id=stored.cube.id), vector=None)], Operation.REVISE)
+        assert writer.vectors([stored.cube.id]) == {}
+        assert ["wasps" in passage.words for passage in writer.passages([stored.cube.id])] == [True]
 
 
 def test_an_entry_that_must_have_a_vector_names_the_cube_when_it_has_none(page):

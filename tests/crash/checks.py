@@ -20,9 +20,9 @@ def assert_sound(path: Path) -> None:
         ask = lambda sql, *values: connection.execute(sql, values).fetchall()  # noqa: E731
         assert ask("PRAGMA integrity_check") == [("ok",)]
         assert ask("PRAGMA foreign_key_check") == []
-        for indexed in ("vectors", "passages"):
-            without = f"SELECT tenant, id FROM cubes WHERE kind = 'page' EXCEPT SELECT tenant, cube_id FROM {indexed}"
-            assert ask(without) == []
+        without = "SELECT tenant, id FROM cubes WHERE kind = {!r} EXCEPT SELECT tenant, cube_id FROM {}"
+        for kind, indexed in (("page", "passages"), ("segment", "vectors")):
+            assert ask(without.format(kind, indexed)) == []
 
 
 def assert_consistent(memory: MemoryOS) -> None:

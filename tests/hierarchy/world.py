@@ -19,6 +19,7 @@ from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.passages import page_vectors
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN = Scope(user="ann")
@@ -136,7 +137,7 @@ class World:
 
     def vectors(self, *ids: str) -> list[NDArray[np.float32]]:
         with self.vault.read(ANN) as reader:
-            found = reader.vectors(ids)
+            found = reader.vectors(ids) | page_vectors(reader, ids)
         return [found[cube_id] for cube_id in ids]
 
     def chain(self, page_id: str) -> list[str]:

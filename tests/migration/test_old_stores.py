@@ -176,6 +176,20 @@ def test_a_page_that_is_deleted_before_the_first_search_is_not_found(path):
         assert results(memory, "zanzibarquux", Strategy.BM25) == []
 
 
+def test_a_page_with_passages_keeps_no_vector_of_its_own(path):
+    with opened(path) as memory:
+        memory.search("bees")
+    count = "SELECT count(*) FROM vectors JOIN cubes USING (tenant) WHERE id = cube_id AND kind = 'page'"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(VECTOR, ("default", "page-1", b"as schema 0003 had it"))
+        connection.execute("UPDATE alembic_version SET version_num = '0003'")
+        connection.commit()
+    assert ask(path, count) == [(1 + len(SAID),)]
+    with opened(path) as memory:
+        assert memory.search("bees", strategy="two_stage").hits
+    assert ask(path, count) == [(len(SAID),)]  # Bob's, whose pages nobody searched yet
+
+
 def test_it_can_be_added_to_before_the_first_search(path):
     with opened(path) as memory:
         new = memory.add("Lavender honey is the best.")

@@ -1,4 +1,4 @@
-"""Passages: the turns of a page as search knows them, and the page's own vector made of theirs.
+"""Passages: the turns of a page as search knows them, and the page's own vector, which is made of theirs.
 
 A passage's vector stands for the words alone; who said them and when are kept beside it. With the names in the
 embedded text all turns of a speaker look alike, and recall is lower (docs/retrieval.md).
@@ -6,14 +6,15 @@ embedded text all turns of a speaker look alike, and recall is lower (docs/retri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 
 import numpy as np
 
+from memoryos.clock import from_micros
 from memoryos.cube import MemCube, Page, Turn
-from memoryos.infrastructure.vault.contract import Entry, Mark, Passage, Vector
+from memoryos.infrastructure.vault.contract import Entry, Mark, Passage, Reader, StoredPassage, Vector
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking, mentions_time
 from memoryos.language.times import named_periods
@@ -22,14 +23,25 @@ from memoryos.models.embedder import Embedder
 
 
 def page_entries(pages: Sequence[MemCube], embedder: Embedder) -> list[Entry]:
-    """The pages with their passages; every turn is embedded once, in one batch.
-
-    A page's vector is the mean of its turns', each weighed by how many words it has to be found by: a page is not
-    half about "Okay, thanks!".
-    """
+    """The pages with their passages; every turn is embedded once, in one batch."""
     turns = [turn for cube in pages for turn in turns_of(cube)]
     vectors = iter(embedder.embed([turn.words for turn in turns]))
     return [_entry(cube, [next(vectors) for _ in turns_of(cube)]) for cube in pages]
+
+
+def page_vectors(reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
+    """The direction of each page: the mean of its turns', each weighed by its words.
+
+    A page is not half about "Okay, thanks!". Pages without passages, which an older program stored, have a vector of
+    their own.
+    """
+    wanted = list(pages)
+    said: dict[str, list[StoredPassage]] = {}
+    for passage in reader.passages(wanted):
+        if passage.part:
+            said.setdefault(passage.page, []).append(passage)
+    own = reader.vectors(page for page in wanted if page not in said)
+    return own | {page: _mean(passages) for page, passages in said.items()}
 
 
 def turns_of(cube: MemCube) -> tuple[Turn, ...]:
@@ -45,29 +57,33 @@ def topic_words(page: Page) -> tuple[str, ...]:
 
 
 def _entry(cube: MemCube, vectors: Sequence[Vector]) -> Entry:
-    said = [index_words(turn.words) for turn in turns_of(cube)]
-    passages = [
-        _passage(cube, turn, words, vector) for turn, words, vector in zip(turns_of(cube), said, vectors, strict=True)
-    ]
-    return Entry(cube, _mean(vectors, list(map(len, said))), passages)
+    return Entry(
+        cube, passages=[_passage(cube, turn, vector) for turn, vector in zip(turns_of(cube), vectors, strict=True)]
+    )
 
 
-def _passage(cube: MemCube, turn: Turn, said: Sequence[str], vector: Vector) -> Passage:
+def _passage(cube: MemCube, turn: Turn, vector: Vector) -> Passage:
     said_at = turn.at or cube.descriptive.event_at
-    return Passage(vector, _words(turn, said, said_at), said_at, turn.speaker, _marks(turn))
+    return Passage(vector, _words(turn, said_at), said_at, turn.speaker, _marks(turn))
 
 
-def _words(turn: Turn, said: Sequence[str], said_at: datetime) -> list[str]:
+def _words(turn: Turn, said_at: datetime) -> list[str]:
     """What the turn is found by: who said what and when, and the times it names, resolved against that day.
 
     The date is text, so that "May 2023" finds what was said then. "Last May" gets the words may and 2022, as far as
     they are not there yet, and the period as a term that only its search by time knows (`recall/timely.py`).
     """
-    found = [*_found_by(turn.speaker or ""), *said, *_found_by(spoken(said_at))]
+    found = [*_found_by(turn.speaker or ""), *index_words(turn.words), *_found_by(spoken(said_at))]
     for period in named_periods(turn.words, said_at):
         found += [word for word in period.words if word not in found]
         found.append(period.term)
     return found
+
+
+def _weight(passage: StoredPassage) -> int:
+    """How many words the turn is found by, beside those that all of its speaker's turns have."""
+    common = [*_found_by(passage.speaker or ""), *_found_by(spoken(from_micros(passage.said_at)))]
+    return max(len(passage.words.split()) - len(common), 1)
 
 
 _found_by = lru_cache(1024)(index_words)  # of names and dates, which come again and again
@@ -84,9 +100,9 @@ def _marks(turn: Turn) -> Mark:
     return found
 
 
-def _mean(vectors: Sequence[Vector], words: Sequence[int]) -> Vector:
+def _mean(passages: Sequence[StoredPassage]) -> Vector:
     """The direction of the weighted mean; that of the first when they cancel each other."""
-    weights = np.maximum(words, 1).astype(np.float32)
-    total = weights @ np.asarray(vectors, np.float32)
+    vectors = np.stack([np.frombuffer(passage.vector, "<f2") for passage in passages]).astype(np.float32)
+    total = np.array([_weight(passage) for passage in passages], np.float32) @ vectors
     length = np.float32(np.linalg.norm(total))
     return np.asarray(total / length if length > 0 else vectors[0], dtype=np.float32)

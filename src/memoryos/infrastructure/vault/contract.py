@@ -102,6 +102,7 @@ class StoredPassage(NamedTuple):
     vector: bytes  #: little-endian float16
     tags: str | None = None  #: of the page, as `tags_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
+    segment: str | None = None  #: the one that the page lies in
 
 
 def tags_text(tags: Sequence[str]) -> str | None:
@@ -113,7 +114,8 @@ def tags_text(tags: Sequence[str]) -> str | None:
 class Entry:
     """A cube with what the indexes need to know about it.
 
-    `vector` and `passages` are None when the cube has none (insert) or they did not change (update).
+    `vector` and `passages` are None when the cube has none (insert) or they did not change (update). A page has
+    passages, and no vector beside them in the store.
     """
 
     cube: MemCube

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, case, dele
 
 from memoryos.cube import Kind, State
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.infrastructure.vault.tables import OWNER
 
 WHOLE_CUBE = 0  # the vector part that stands for all of a cube
@@ -88,8 +89,17 @@ _TURNS = (  # in the order of StoredPassage
         _passages.c.vector,
         _cubes.c.tags,
         case((_cubes.c.state == State.EXPIRED.value, 0), else_=_cubes.c.expires_at),
+        _links.c.target,
     )
     .select_from(_cubes)
+    .outerjoin(
+        _links,
+        and_(
+            _links.c.tenant == _cubes.c.tenant,
+            _links.c.source == _cubes.c.id,
+            _links.c.kind == LinkKind.MEMBER_OF.value,
+        ),
+    )
     .outerjoin(_passages, and_(_passages.c.tenant == _cubes.c.tenant, _passages.c.cube_id == _cubes.c.id))
     .where(_cubes.c.kind == Kind.PAGE.value)
     .order_by(_cubes.c.position, _passages.c.part)

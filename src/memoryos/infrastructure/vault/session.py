@@ -251,9 +251,10 @@ class SqlWriter(SqlReader):
         insert_rows(self._connection, tables.passages, [row for entry in entries for row in _passage_rows(entry)])
 
     def _unindex(self, entries: Sequence[Entry]) -> None:
-        """Make room for what the entries bring along."""
-        self._drop(tables.vectors, [entry.cube.id for entry in entries if entry.vector is not None])
-        self._drop(tables.passages, [entry.cube.id for entry in entries if entry.passages is not None])
+        """Make room for what the entries bring along; what has passages needs no vector of its own."""
+        passages = [entry.cube.id for entry in entries if entry.passages is not None]
+        self._drop(tables.vectors, [*passages, *(entry.cube.id for entry in entries if entry.vector is not None)])
+        self._drop(tables.passages, passages)
 
     def _drop(self, stored: Table, ids: Sequence[str]) -> None:
         for chunk in _chunks(ids):

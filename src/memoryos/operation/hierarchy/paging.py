@@ -18,7 +18,7 @@ from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import MidTerm, joined, opened, page_of
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.passages import topic_words
+from memoryos.operation.passages import page_vectors, topic_words
 
 
 class Pager:
@@ -66,7 +66,7 @@ class Pager:
     def _stored(self, limit: int) -> list[Entry]:
         """The first pages of STM, oldest first, as this transaction left them so far."""
         cubes = self._writer.cubes(Kind.PAGE, tiers=[Tier.STM], first=limit)
-        vectors = self._writer.vectors(cube.id for cube in cubes)
+        vectors = page_vectors(self._writer, (cube.id for cube in cubes))
         return [Entry(self.changes.present(cube), vectors.get(cube.id)) for cube in cubes]
 
     def _chained(self, page: Entry, last: Entry | None) -> Entry:

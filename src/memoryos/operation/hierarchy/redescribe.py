@@ -12,6 +12,7 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
 from memoryos.operation.hierarchy.chain import chain_summary
 from memoryos.operation.hierarchy.mid_term import formed, page_of
+from memoryos.operation.passages import page_vectors
 
 
 def redescribe_chains(writer: Writer, pages: Sequence[str]) -> None:
@@ -45,7 +46,7 @@ def in_order(cubes: Mapping[str, MemCube]) -> list[MemCube]:
 
 def _described(writer: Writer, segment: MemCube, ids: Sequence[str], now: datetime) -> Entry:
     payload = formed(in_order(writer.get(ids)))
-    vectors = list(writer.vectors(ids).values())
+    vectors = list(page_vectors(writer, ids).values())
     cube = replace(
         segment,
         payload=payload,

@@ -1,4 +1,4 @@
-"""Facets: what filters ask of a row beside its time: tier, session, tags, and when it expires."""
+"""Facets: what is known of a row beside its words and time: tier, session, tags, when it expires, its segment."""
 
 from __future__ import annotations
 
@@ -22,29 +22,33 @@ _TEXT_BYTES = 300  # a session or a set of tags, with its entries in the diction
 
 
 class Facet(NamedTuple):
-    """What filters ask of a page, as far as it can change without the page's words."""
+    """What is known of a page, as far as it can change without the page's words."""
 
     tier: str
     tags: str | None = None  #: as the store writes them
     expires_at: int | None = None  #: as the store tells it
+    segment: str | None = None  #: the one that it lies in
 
     @classmethod
-    def of(cls, cube: MemCube) -> Facet:
-        """The facet of a page as it is now."""
+    def of(cls, cube: MemCube, segment: str | None) -> Facet:
+        """The facet of a page as it is now, in that segment."""
         end = cube.governance.lifespan.expires_at
         expires_at = 0 if cube.state is State.EXPIRED else micros(end) if end else None
-        return cls(cube.tier.value, tags_text(cube.descriptive.tags), expires_at)
+        return cls(cube.tier.value, tags_text(cube.descriptive.tags), expires_at, segment)
 
 
 class Facets:
-    """The facets of all rows; a session or a set of tags is held once, and rows refer to it by a number."""
+    """The facets of all rows; a name or a set of tags is held once, and rows refer to it by a number."""
 
     def __init__(self) -> None:
         self._tiers = Column(np.int8)
         self._sessions = Column(np.int32)
+        self._segments = Column(np.int32)
         self._tags = Column(np.int32)
         self._expires_at = Column(np.int64)
         self._session_numbers: dict[str | None, int] = {}
+        self._segment_numbers: dict[str | None, int] = {}
+        self._segment_names: list[str | None] = []
         self._set_numbers: dict[str | None, int] = {}
         self._sets_with: dict[str, set[int]] = {}  # tag -> the sets of tags that it is in
 
@@ -52,12 +56,14 @@ class Facets:
     def nbytes(self) -> int:
         """Bytes held, roughly."""
         columns = sum(value.nbytes for value in vars(self).values() if isinstance(value, Column))
-        return columns + _TEXT_BYTES * (len(self._session_numbers) + len(self._set_numbers))
+        names = (self._session_numbers, self._segment_numbers, self._set_numbers)
+        return columns + _TEXT_BYTES * sum(map(len, names))
 
     def extend(self, passages: Sequence[StoredPassage]) -> None:
         """Append rows."""
         self._tiers.extend([_TIER_NUMBERS[passage.tier] for passage in passages])
         self._sessions.extend([self.session(passage.session) for passage in passages])
+        self._segments.extend([self._segment(passage.segment) for passage in passages])
         self._tags.extend([self._set(passage.tags) for passage in passages])
         self._expires_at.extend([_end(passage.expires_at) for passage in passages])
 
@@ -65,6 +71,7 @@ class Facets:
         """Give rows another facet."""
         places = list(rows)
         self._tiers.values[places] = _TIER_NUMBERS[facet.tier]
+        self._segments.values[places] = self._segment(facet.segment)
         self._tags.values[places] = self._set(facet.tags)
         self._expires_at.values[places] = _end(facet.expires_at)
 
@@ -75,6 +82,10 @@ class Facets:
     def session_at(self, row: int) -> int:
         """The number of a row's session."""
         return int(self._sessions.values[row])
+
+    def segment_at(self, row: int) -> str | None:
+        """The segment that a row lies in."""
+        return self._segment_names[int(self._segments.values[row])]
 
     def in_tiers(self, tiers: Iterable[Tier]) -> Flags:
         """Which rows lie in these tiers, shape (n,)."""
@@ -95,6 +106,13 @@ class Facets:
     def lasting(self, now: int) -> Flags:
         """Which rows have not expired at that moment, shape (n,)."""
         return np.asarray(self._expires_at.values > now, np.bool_)
+
+    def _segment(self, name: str | None) -> int:
+        number = self._segment_numbers.get(name)
+        if number is None:
+            number = self._segment_numbers[name] = len(self._segment_names)
+            self._segment_names.append(name)
+        return number
 
     def _set(self, text: str | None) -> int:
         number = self._set_numbers.get(text)

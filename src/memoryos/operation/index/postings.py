@@ -96,6 +96,21 @@ class Postings:
             counts = np.concatenate([counts, np.fromiter((count for _, count in late), np.uint16, len(late))])
         return rows, counts
 
+    def of_any(self, terms: Ints) -> tuple[Rows, Counts, Ints]:
+        """The rows that contain each of the terms, how often they do, and which of the terms it is, shapes (k,)."""
+        starts = np.asarray(self._starts)
+        first, end = (starts[np.minimum(terms + step, len(starts) - 1)] for step in (0, 1))
+        lengths = end - first
+        which = np.repeat(np.arange(len(terms)), lengths)
+        places = np.arange(len(which)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
+        late = [(*found, place) for place, term in enumerate(terms.tolist()) for found in self._tail.get(term, ())]
+        rows, counts, places_late = np.array(late, np.int64).reshape(-1, 3).T
+        return (
+            np.concatenate([self._rows[places], rows.astype(np.int32)]),
+            np.concatenate([self._counts[places], counts.astype(np.uint16)]),
+            np.concatenate([which, places_late]),
+        )
+
     def _number(self, word: str) -> int:
         number = self._numbers.get(word)
         return self._numbered(word) if number is None else number

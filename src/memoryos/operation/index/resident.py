@@ -12,12 +12,13 @@ from threading import RLock
 from typing import TypeVar
 
 from memoryos.cube import Kind, MemCube, Subject, Tier
-from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Reader
+from memoryos.infrastructure.vault.contract import Entry, Event, LinkKind, Operation, Reader
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.index.facets import Facet
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Kin, Vocabulary
+from memoryos.operation.passages import page_vectors
 
 T = TypeVar("T")
 
@@ -136,14 +137,15 @@ class Resident:
             self.turns.drop(page)
         changed = [page for page, operations in done.items() if page not in gone and operations & _CHANGES]
         self._index(reader, changed)
-        noted = (page for page, operations in done.items() if operations - _CHANGES - _UNNOTED)
-        for cube in reader.get(page for page in noted if page not in gone).values():
-            self.turns.note(cube.id, Facet.of(cube))
+        noted = [page for page, operations in done.items() if page not in gone and operations - _CHANGES - _UNNOTED]
+        segments = {link.source: link.target for link in reader.targets(noted, LinkKind.MEMBER_OF)}
+        for cube in reader.get(noted).values():
+            self.turns.note(cube.id, Facet.of(cube, segments.get(cube.id)))
 
     def _look_back(self, reader: Reader) -> None:
         """See what STM holds now."""
         cubes = reader.cubes(Kind.PAGE, tiers=[Tier.STM], last=self._capacity)
-        vectors = reader.vectors(cube.id for cube in cubes)
+        vectors = page_vectors(reader, (cube.id for cube in cubes))
         self._recent = [Entry(cube, vectors.get(cube.id)) for cube in cubes]
 
     def _hold(self, reader: Reader, cubes: Sequence[MemCube]) -> None:
@@ -174,7 +176,7 @@ class Resident:
 
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words; other operations leave them
-_UNNOTED = {Operation.CHAIN, Operation.DELETE}  # change nothing that filters ask for
+_UNNOTED = {Operation.CHAIN, Operation.DELETE}  # change no facet
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:

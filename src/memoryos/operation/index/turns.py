@@ -7,7 +7,7 @@ because several talks of one owner may run at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -120,12 +120,13 @@ class TurnIndex:
         living = self.alive[rows]
         return rows[living], counts[living]
 
-    def having_any(self, terms: Iterable[int]) -> tuple[Rows, Counts, Ints]:
-        """The living rows that contain each of the terms, one term after the other; how often; how many of each."""
-        having = self.having if self._buried else self.postings.of
-        found = [having(term) for term in terms] or [(np.empty(0, np.int32), np.empty(0, np.uint16))]
-        rows, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return rows, counts, np.array([len(part) for part, _ in found])
+    def having_any(self, terms: Ints) -> tuple[Rows, Counts, Ints]:
+        """The living rows that contain each of the terms, how often, and which of the terms it is, shapes (k,)."""
+        rows, counts, which = self.postings.of_any(terms)
+        if not self._buried:
+            return rows, counts, which
+        living = self.alive[rows]
+        return rows[living], counts[living], which[living]
 
     def place(self, row: int) -> tuple[str, int]:
         """The page of a row, and the turn's index in it."""
@@ -134,6 +135,11 @@ class TurnIndex:
     def rows_of(self, page: str) -> Sequence[int]:
         """The rows of a page."""
         return self._rows_of.get(page, ())
+
+    def segment_of(self, page: str) -> str | None:
+        """The segment that a page lies in; none while it is in STM, or when the page is not here."""
+        rows = self.rows_of(page)
+        return self.facets.segment_at(rows[0]) if rows else None
 
     @property
     def around(self) -> Around:

@@ -86,8 +86,11 @@ class Vocabulary:
         for upto, group in behind.items():
             if upto < len(self._vectors) or not upto:
                 closeness = self._vectors.dots(self._embed(group), upto)
-                for word, found in zip(group, closeness.T, strict=True):
-                    self._near[word] = _best(self._near.get(word), found, upto)
+                rows, columns = np.divmod(np.flatnonzero(closeness >= CLOSE), len(group))  # faster than by column
+                for column, word in enumerate(group):
+                    close = rows[columns == column]
+                    found = _Near(close + upto, closeness[close, column], len(self._vectors))
+                    self._near[word] = _best(self._near.get(word), found)
         for word in words:
             self._near.move_to_end(word)
         while len(self._near) > max(REMEMBERED, len(words)):
@@ -106,10 +109,9 @@ class Vocabulary:
             self._vectors.append(vectors)
 
 
-def _best(before: _Near | None, closeness: Floats, first: int) -> _Near:
-    """The closest of those found before and the words from `first` on."""
-    close = np.flatnonzero(closeness >= CLOSE)
-    numbers, values = close + first, closeness[close]
+def _best(before: _Near | None, found: _Near) -> _Near:
+    """The closest of those found before and those found now."""
+    numbers, values = found.numbers, found.closeness
     if before:
         numbers, values = np.concatenate([before.numbers, numbers]), np.concatenate([before.closeness, values])
     if len(numbers) > MOST:
@@ -118,7 +120,7 @@ def _best(before: _Near | None, closeness: Floats, first: int) -> _Near:
         ties = np.flatnonzero(values == worst)[: MOST - len(above)]  # the earlier words
         best = np.sort(np.concatenate([above, ties]))
         numbers, values = numbers[best], values[best]
-    return _Near(numbers, values, first + len(closeness))
+    return _Near(numbers, values, found.upto)
 
 
 def _has_meaning(word: str) -> bool:

@@ -86,9 +86,10 @@ def _occurrences(index: TurnIndex, term: int, kin: Kin, turns: int) -> tuple[np.
     rows, times = index.having(term) if term >= 0 else _NOWHERE
     weight = _idf(np.float64(len(rows)), turns)
     others = kin.without({term})
-    kin_rows, kin_times, frequencies = index.having_any(others.terms.tolist())
+    kin_rows, kin_times, which = index.having_any(others.terms)
+    frequencies = np.bincount(which, minlength=len(others.terms))
     worth = (others.shares * _idf(frequencies, turns) / weight).astype(np.float32)
-    counts: Floats = np.concatenate([times.astype(np.float32), np.repeat(worth, frequencies) * kin_times])
+    counts: Floats = np.concatenate([times.astype(np.float32), worth[which] * kin_times])
     return np.float32(weight), np.concatenate([rows, kin_rows]), counts
 
 

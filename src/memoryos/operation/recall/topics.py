@@ -48,11 +48,12 @@ class Fit:
 
 def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str, Home]:
     """The segment of each page that is in one."""
-    links = reader.targets(pages, LinkKind.MEMBER_OF)
-    known = {link.target: resident.held(link.target) for link in links}
+    with resident.lock:
+        segments = {page: segment for page in pages if (segment := resident.turns.segment_of(page))}
+        known = {segment: resident.held(segment) for segment in segments.values()}
     archived = reader.get(segment for segment, cube in known.items() if cube is None)
     return {
-        link.source: Home(link.target, topic_name(known[link.target] or archived.get(link.target))) for link in links
+        page: Home(segment, topic_name(known[segment] or archived.get(segment))) for page, segment in segments.items()
     }
 
 

@@ -13,6 +13,7 @@ from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vector
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.passages import page_vectors
 from memoryos.operation.recall.filters import Admitted, Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import NO_PARTS, TurnHit
@@ -73,7 +74,7 @@ def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
 
 def _mid_term(reader: Reader, chosen: Iterable[Fit], asked: Asked, pages: int) -> Iterator[_Found]:
     fit_of = {page: fit for fit in chosen for page in fit.pages}
-    vectors = reader.vectors(fit_of)
+    vectors = page_vectors(reader, fit_of)
     cosines = {page: cosine(vectors.get(page), asked.vector) for page in fit_of}
     best = sorted(cosines, key=lambda page: -cosines[page])[:pages]
     cubes = reader.get(best)
