@@ -17,7 +17,7 @@ from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import InvalidInput, ModelError
+from memoryos.errors import InvalidInput, ModelError, NotFound
 from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operation, Reader, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
@@ -357,6 +357,22 @@ class MemoryOS:
         """Background work in these states, oldest first."""
         with self._settled(scope) as reader:
             return reader.jobs(*states)
+
+    def retry_jobs(self, *job_ids: str, scope: Scope | None = None) -> int:
+        """Try dead jobs again, all of them when none is named; returns how many. Raises NotFound for any other id."""
+        owner = self._scope_of(scope)
+        with self._vault.write(owner) as writer:
+            dead = {job.id for job in writer.jobs(JobState.DEAD)}
+            if unknown := set(job_ids) - dead:
+                raise NotFound(f"there is no dead job {min(unknown)!r} in this scope")
+            tried = writer.retry(job_ids or sorted(dead))
+        self._housekeeping.queued(owner)
+        return tried
+
+    def run_jobs(self, *, scope: Scope | None = None) -> None:
+        """Do what waits in a scope, also what a process that ended left behind, and return when it is done."""
+        self._housekeeping.queued(self._scope_of(scope))
+        self.wait()
 
     def stats(self, *, scope: Scope | None = None) -> Stats:
         """How much there is in each tier, and what waits."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -218,6 +220,8 @@ def test_the_store_is_named_by_option_or_environment(run, tmp_path):
         (["search"], 2, "query"),
         (["search", "x", "--kind", "thought"], 2, "thought"),
         (["search", "x", "--tier", "attic"], 2, "attic"),
+        (["jobs", "list"], 2, "does not exist"),
+        (["jobs", "list", "--state", "lazy"], 2, "lazy"),
         (["fly"], 2, "fly"),
     ],
 )
@@ -265,6 +269,31 @@ def test_demo_does_not_mix_with_an_existing_store(run):
     assert "exists already" in result.stderr
 
 
+@pytest.fixture
+def dead_job(run, tmp_path) -> str:
+    """The id of a job that was given up, with its cause."""
+    page = document(run("add", "I live in Porto.", "--json"))["id"]
+    with closing(sqlite3.connect(tmp_path / "memoryos.db")) as connection:
+        values = ("default", "default", "default", "private", "job-1", "extract", page, "dead", 3, 0, None, "no model")
+        connection.execute(f"INSERT INTO jobs VALUES ({', '.join('?' * len(values))})", values)
+        connection.commit()
+    return "job-1"
+
+
+def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_job):
+    (listed,) = document(run("jobs", "list", "--state", "dead", "--json"))["jobs"]
+    assert (listed["id"], listed["attempts"], listed["error"]) == (dead_job, 3, "no model")
+    shown = run("jobs", "list").stdout
+    assert "dead" in shown
+    assert "no model" in shown
+    assert run("jobs", "wait").returncode == 1
+    assert run("jobs", "retry", "other").returncode == 3
+    assert document(run("jobs", "retry", dead_job, "--json")) == {"tried": 1, "dead": 0}
+    assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0}
+    assert document(run("jobs", "list", "--state", "dead", "--json")) == {"jobs": []}
+    assert "no such jobs" in run("jobs", "list", "--state", "dead").stdout
+
+
 def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
     script = load_script()
     turns = [turn for session in script.sessions for turn in session]
@@ -274,7 +303,10 @@ def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
     assert len(script.questions) == 6
 
 
-@pytest.mark.parametrize("command", ["demo", "add", "search", "ask", "show", "stats", "import locomo", "import gvd"])
+@pytest.mark.parametrize(
+    "command",
+    "demo|add|search|ask|show|stats|import locomo|import gvd|jobs list|jobs retry|jobs wait".split("|"),
+)
 def test_every_command_explains_itself_and_speaks_json(run, command):
     result = run(*command.split(), "--help")
     assert result.returncode == 0

@@ -134,3 +134,28 @@ def test_a_lease_that_is_rolled_back_was_never_taken(vault, store, enqueue, leas
         writer.lease(until=clock() + LEASE)
         raise KeyboardInterrupt
     assert lease().attempts == 1
+
+
+def test_a_dead_job_that_is_tried_again_starts_anew_and_keeps_its_cause_meanwhile(vault, store, enqueue, lease, jobs):
+    enqueue(store().cube.id)
+    job = lease()
+    with vault.write(ALICE) as writer:
+        writer.fail(job, "no model", dead=True)
+        assert writer.retry([job.id, job.id]) == 1
+    [waiting] = jobs(JobState.QUEUED)
+    assert (waiting.id, waiting.attempts, waiting.error) == (job.id, 0, "no model")
+    again = lease()
+    with vault.write(ALICE) as writer:
+        writer.finish(again)
+    assert [(done.id, done.error) for done in jobs(JobState.DONE)] == [(job.id, None)]
+
+
+def test_only_a_dead_job_of_the_scope_is_tried_again(vault, store, enqueue, lease, jobs):
+    enqueue(store(id="a").cube.id, store(id="b").cube.id)
+    job = lease()
+    with vault.write(ALICE) as writer:
+        writer.fail(job, "no", dead=True)
+        assert writer.retry([other.id for other in jobs(JobState.QUEUED)] + ["nobody's"]) == 0
+    with vault.write(Scope(user="bob")) as writer:
+        assert writer.retry([job.id]) == 0
+    assert [dead.id for dead in jobs(JobState.DEAD)] == [job.id]

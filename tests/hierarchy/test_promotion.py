@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memoryos import Kind, MemoryOS, Role, Tier, Turn
+from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Operation
 
 from .world import ANN, LineExtractor, World
@@ -168,6 +169,30 @@ def test_pages_that_join_while_a_job_runs_are_extracted_later(world: World):
     memory.add("end")
     world.extract()
     assert sorted(text for _, text, _, _ in learned(world)) == ["late", *(f"🍵 {number}" for number in range(3))]
+
+
+def test_a_dead_job_is_tried_again_on_demand_and_learns_what_it_would_have(world: World):
+    memory = world.open(short_term_capacity=1, heat_threshold=1000)
+    fill(memory, "🍵", 3)
+    world.extract(Failing())
+    (dead,) = memory.jobs(JobState.DEAD)
+    with pytest.raises(NotFound, match="no dead job 'other'"):
+        memory.retry_jobs(dead.id, "other")
+    assert memory.jobs(JobState.DEAD) == [dead]
+    assert memory.retry_jobs() == 1
+    memory.wait()
+    assert [(job.id, job.state, job.error) for job in memory.jobs()] == [(dead.id, JobState.DONE, None)]
+    assert memory.segments()[0].cube.behaviour.interactions == 0
+    assert memory.retry_jobs() == 0
+
+
+def test_what_a_process_left_behind_is_done_on_demand(world: World):
+    memory = world.open(short_term_capacity=1, heat_threshold=1000)
+    fill(memory, "🍵", 3)
+    with world.vault.write(ANN) as writer:
+        writer.enqueue(JobKind.EXTRACT, [memory.segments()[0].cube.id])
+    memory.run_jobs()
+    assert [job.state for job in memory.jobs()] == [JobState.DONE]
 
 
 def test_a_failing_extractor_buries_the_job_and_loses_nothing(world: World):

@@ -62,6 +62,10 @@ class Housekeeping:
             self._tidy.discard(scope.owner)
         self._schedule(scope.owner)
 
+    def queued(self, scope: Scope) -> None:
+        """Jobs were put into the queue."""
+        self._schedule(scope.owner)
+
     def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
         """A search returned these cubes."""
         if self._visits.record(scope, ids, at):

@@ -273,6 +273,10 @@ class Writer(Reader, Protocol):
         """Give a leased job back to the queue, or bury it, with the cause. Raises LeaseLost like `finish`."""
         ...
 
+    def retry(self, job_ids: Sequence[str]) -> int:
+        """Put dead jobs back into the queue, as if never tried; their cause stays until they end. Returns how many."""
+        ...
+
 
 class Vault(Protocol):
     """A store of cubes."""

@@ -234,6 +234,11 @@ class SqlWriter(SqlReader):
         state = JobState.DEAD if dead else JobState.QUEUED
         self._release(job, {"state": state.value, "lease_until": None, "error": error})
 
+    def retry(self, job_ids: Sequence[str]) -> int:
+        dead = tables.jobs.c.state == JobState.DEAD.value
+        again = {"state": JobState.QUEUED.value, "attempts": 0}
+        return sum(self._set_job(job_id, again, dead) for job_id in dict.fromkeys(job_ids))
+
     def _set_job(self, job_id: str, values: dict[str, Any], *conditions: ColumnElement[bool]) -> int:
         mine = and_(self._owned(tables.jobs), tables.jobs.c.id == job_id, *conditions)
         return self._connection.execute(update(tables.jobs).where(mine).values(values)).rowcount

@@ -1,0 +1,99 @@
+"""`memoryos jobs`: the work behind the writes of one user: what waits, what failed and why, and trying it again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from memoryos.infrastructure.vault.contract import Job, JobState
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+
+app = typer.Typer(no_args_is_help=True, help="List, retry and wait for the work behind the writes.")
+
+
+@app.command("list")
+def list_jobs(
+    state: Annotated[list[JobState] | None, typer.Option(help="Only these; or any of several.")] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the jobs, oldest first; a dead one tells its cause."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        jobs = memory.jobs(*(state or ()))
+    if json:
+        render.print_json({"jobs": [_as_json(job) for job in jobs]})
+    elif jobs:
+        render.console().print(_table(jobs))
+    else:
+        render.console().print("There are no such jobs.")
+
+
+@app.command()
+def retry(
+    job: Annotated[
+        list[str] | None, typer.Argument(help="Ids of dead jobs (default: all).", show_default=False)
+    ] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Try dead jobs again, and wait for them."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        tried = memory.retry_jobs(*(job or ()))
+        memory.wait()
+        dead = memory.stats().jobs_dead
+    if json:
+        render.print_json({"tried": tried, "dead": dead})
+    else:
+        render.console().print(f"Tried {tried} again; {dead} dead.")
+
+
+@app.command()
+def wait(
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Do what waits, and return when all is done; exit code 1 when jobs are dead."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        memory.run_jobs()
+        left = memory.stats()
+    if json:
+        render.print_json({"waiting": left.jobs_waiting, "dead": left.jobs_dead})
+    else:
+        render.console().print(f"{left.jobs_waiting} waiting, {left.jobs_dead} dead.")
+    if left.jobs_dead:
+        raise typer.Exit(1)
+
+
+def _table(jobs: list[Job]) -> Table:
+    table = Table(title="Jobs", title_justify="left")
+    for column in ("id", "kind", "of", "state", "tries", "since", "cause"):
+        table.add_column(column, overflow="fold")
+    for job in jobs:
+        since = f"{job.created_at:%Y-%m-%d %H:%M}"
+        cause = render.escape(job.error or "")
+        table.add_row(job.id, job.kind.value, job.cube_id, job.state.value, str(job.attempts), since, cause)
+    return table
+
+
+def _as_json(job: Job) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "kind": job.kind.value,
+        "cube_id": job.cube_id,
+        "state": job.state.value,
+        "attempts": job.attempts,
+        "created_at": job.created_at.isoformat(),
+        "error": job.error,
+    }
