@@ -29,17 +29,28 @@ class Floor:
     """Each the median of some calls, but for the batch, which is one call."""
 
     embed_ms: float  #: one question
+    embed_exchange_ms: float  #: the two texts of one add, not seen before
     embed_texts_per_s: float  #: turns, all at once
     matvec_ms: float  #: the vectors of all turns by one vector, float32
     txn_ms: float  #: one row, durably
 
 
-def measure_floor(embedder: Embedder, texts: Sequence[str], queries: Sequence[str], turns: int, folder: Path) -> Floor:
-    """Measure with these turns and questions, and with a database of its own in the folder of the store."""
-    batch_ms = milliseconds(partial(embedder.embed, texts))
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What the embedder gets alone."""
+
+    turns: Sequence[str]  #: in one batch
+    questions: Sequence[str]
+    exchanges: Sequence[tuple[str, str]]  #: as new to the embedder as what people say
+
+
+def measure_floor(embedder: Embedder, texts: Texts, turns: int, folder: Path) -> Floor:
+    """Measure with these texts, that many rows, and a database of its own in the folder of the store."""
+    batch_ms = milliseconds(partial(embedder.embed, texts.turns))
     return Floor(
-        embed_ms=median_ms(partial(embedder.embed, [query]) for query in queries[:QUERIES]),
-        embed_texts_per_s=len(texts) / batch_ms * 1000,
+        embed_ms=median_ms(partial(embedder.embed, [query]) for query in texts.questions[:QUERIES]),
+        embed_exchange_ms=median_ms(partial(embedder.embed, exchange) for exchange in texts.exchanges[:QUERIES]),
+        embed_texts_per_s=len(texts.turns) / batch_ms * 1000,
         matvec_ms=_product_ms(turns, embedder.dim),
         txn_ms=_transaction_ms(folder / "floor.db"),
     )

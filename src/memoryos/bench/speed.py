@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memoryos.bench.dialogue import Dialogue
-from memoryos.bench.floor import Floor, measure_floor
+from memoryos.bench.floor import Floor, Texts, measure_floor
 from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
 from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.timing import milliseconds, percentiles
@@ -28,6 +28,7 @@ FLOOR_TEXTS = 512  # in the batch that the embedder gets alone
 TURNS_PER_PAGE = 2
 
 _DIALOGUE_SEED = 1
+_UNHEARD_SEED = 3  # and more for each size: an embedder remembers the words it has met
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,11 @@ def _bulk(memory: MemoryOS, dialogue: Dialogue, pages: int, progress: Progress) 
 
 def _floor(pages: int, embedder: Embedder, folder: Path, progress: Progress) -> Floor:
     progress(f"{pages:,} pages: the floor", 0, 1)
-    texts = [turn.text for turn in Dialogue(_DIALOGUE_SEED).session(FLOOR_TEXTS // TURNS_PER_PAGE)]
-    floor = measure_floor(embedder, texts, Dialogue(SEED).questions(SEARCHES), pages * TURNS_PER_PAGE, folder)
+    texts = Texts(
+        [turn.text for turn in Dialogue(_DIALOGUE_SEED).session(FLOOR_TEXTS // TURNS_PER_PAGE)],
+        Dialogue(SEED).questions(SEARCHES),
+        Dialogue(_UNHEARD_SEED + pages).exchanges(ADDS),
+    )
+    floor = measure_floor(embedder, texts, pages * TURNS_PER_PAGE, folder)
     progress(f"{pages:,} pages: the floor", 1, 1)
     return floor

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from memoryos.infrastructure.vault.contract import Job, JobState
@@ -82,7 +83,7 @@ def _table(jobs: list[Job]) -> Table:
         table.add_column(column, overflow="fold")
     for job in jobs:
         since = f"{job.created_at:%Y-%m-%d %H:%M}"
-        cause = render.escape(job.error or "")
+        cause = escape(job.error or "")
         table.add_row(job.id, job.kind.value, job.cube_id, job.state.value, str(job.attempts), since, cause)
     return table
 
