@@ -145,6 +145,17 @@ def test_importing_again_adds_nothing(run, locomo):
     assert (again["turns"], again["pages"], again["already_there"]) == (0, 0, 3)
 
 
+def test_importing_again_or_elsewhere_finds_the_same(run, locomo):
+    def imported(db):
+        document(run("import", "locomo", str(locomo), "--db", db, "--json"))
+        told = document(run("search", "Which pet did Ann adopt?", "--user", "conv-1", "--db", db, "--json"))
+        return [(hit["source_ids"], hit["score"]) for hit in told["hits"]]
+
+    first = imported("one.db")
+    assert [source for source, _ in first] == [["D1:1", "D1:2"], ["D1:3"]]
+    assert imported("one.db") == imported("other.db") == first
+
+
 def test_an_import_with_a_turn_that_cannot_be_stored_stores_nothing(run, tmp_path):
     talk = {**LOCOMO[0]["conversation"], "session_2_date_time": "1:56 pm on 8 May, 2999"}
     talk["session_2"] = [{"speaker": "Ann", "dia_id": "D2:1", "text": "From the future."}]
