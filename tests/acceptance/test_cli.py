@@ -297,7 +297,9 @@ def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_
     shown = run("jobs", "list").stdout
     assert "dead" in shown
     assert "no model" in shown
-    assert run("jobs", "wait").returncode == 1
+    failed = run("jobs", "wait")
+    assert failed.returncode == 1
+    assert "jobs list --state dead" in failed.stdout
     assert run("jobs", "retry", "other").returncode == 3
     assert document(run("jobs", "retry", dead_job, "--json")) == {"tried": 1, "dead": 0}
     assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0}

@@ -12,7 +12,7 @@ from memoryos.infrastructure.vault.contract import Job, JobState
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 
-app = typer.Typer(no_args_is_help=True, help="List, retry and wait for the work behind the writes.")
+app = typer.Typer(no_args_is_help=True, help="The work behind the writes: list it, try again what failed, wait for it.")
 
 
 @app.command("list")
@@ -54,7 +54,7 @@ def retry(
     if json:
         render.print_json({"tried": tried, "dead": dead})
     else:
-        render.console().print(f"Tried {tried} again; {dead} dead.")
+        render.console().print(f"Tried {tried} again; {_dead(dead)}")
 
 
 @app.command()
@@ -72,9 +72,13 @@ def wait(
     if json:
         render.print_json({"waiting": left.jobs_waiting, "dead": left.jobs_dead})
     else:
-        render.console().print(f"{left.jobs_waiting} waiting, {left.jobs_dead} dead.")
+        render.console().print(f"{left.jobs_waiting} waiting, {_dead(left.jobs_dead)}")
     if left.jobs_dead:
         raise typer.Exit(1)
+
+
+def _dead(count: int) -> str:
+    return f"{count} dead: `memoryos jobs list --state dead` tells why." if count else "none dead."
 
 
 def _table(jobs: list[Job]) -> Table:
