@@ -4,7 +4,10 @@
     ├── InvalidInput            a value from the caller is wrong; names the field and the fix
     ├── NotFound                no such memory in this scope
     ├── ModelError              a model failed; nothing was stored
-    │   └── ModelNotConfigured  no model was given, or no key
+    │   ├── ModelNotConfigured  no model was given, or no key
+    │   ├── ModelUnavailable    it cannot be reached, or is too busy; later it may answer
+    │   ├── BadAnswer           it answered, but not what was asked
+    │   └── BudgetSpent         the call would pass the budget of the day
     ├── MissingExtra            an optional dependency is not installed
     └── StorageError            the store could not do it; nothing was half-written
         ├── LeaseLost           another worker took the job over
@@ -19,6 +22,8 @@ The docstring of a class is its default message.
 """
 
 from __future__ import annotations
+
+from datetime import datetime
 
 
 class MemoryOSError(Exception):
@@ -48,6 +53,24 @@ class ModelError(MemoryOSError):
 
 class ModelNotConfigured(ModelError):
     """No chat model is configured: set MEMORYOS_LLM_MODEL and MEMORYOS_LLM_API_KEY (or MEMORYOS_LLM_BASE_URL)."""
+
+
+class ModelUnavailable(ModelError):
+    """The model cannot be reached or is too busy; nothing was stored."""
+
+    retry_after: float | None = None  #: seconds, as the server asked
+
+
+class BadAnswer(ModelError):
+    """The model answered, but not what was asked; nothing was stored."""
+
+
+class BudgetSpent(ModelError):
+    """The call would pass the budget; nothing was sent."""
+
+    def __init__(self, message: str, until: datetime) -> None:
+        super().__init__(message)
+        self.until = until  #: when there is a new budget
 
 
 class MissingExtra(MemoryOSError, ImportError):

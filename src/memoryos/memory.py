@@ -18,7 +18,7 @@ from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
 from memoryos.errors import InvalidInput, ModelError, NotFound
-from memoryos.infrastructure.vault.contract import Event, Job, JobState, Operation, Reader, Vault
+from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Operation, Reader, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
@@ -35,6 +35,7 @@ from memoryos.operation.hierarchy.long_term import Lesson
 from memoryos.operation.housekeeping import Housekeeping
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.jobs import JobRunner
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.passages import page_entries
 from memoryos.operation.recall.context import Context, pack, persona_text
@@ -84,7 +85,8 @@ class MemoryOS:
         self._turns = Background("turns")
         schema = PersonaSchema.load(Path(self.settings.persona_schema) if self.settings.persona_schema else None)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock)
-        self._housekeeping = Housekeeping(self._promoter, self._residency)
+        runner = JobRunner(vault, {JobKind.EXTRACT: self._promoter}, clock)
+        self._housekeeping = Housekeeping(runner, self._residency, self.settings)
 
     @classmethod
     def open(

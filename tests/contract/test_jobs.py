@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from memoryos.errors import LeaseLost
 from memoryos.infrastructure.vault.contract import JobKind, JobState
 from memoryos.scope import Scope
 
@@ -13,20 +14,38 @@ LEASE = timedelta(minutes=1)
 
 @pytest.fixture
 def enqueue(vault, clock):
-    def put(*cube_ids):
+    def put(*cube_ids, **how):
         with vault.write(ALICE) as writer:
-            writer.enqueue(JobKind.EXTRACT, cube_ids)
+            writer.enqueue(JobKind.EXTRACT, cube_ids, **how)
 
     return put
 
 
 @pytest.fixture
-def lease(vault, clock):
+def lease(vault):
     def take():
         with vault.write(ALICE) as writer:
-            return writer.lease(until=clock() + LEASE)
+            return next(iter(writer.lease(lasting=LEASE)), None)
 
     return take
+
+
+@pytest.fixture
+def finish(vault):
+    def end(job):
+        with vault.write(ALICE) as writer:
+            writer.finish(job)
+
+    return end
+
+
+@pytest.fixture
+def fail(vault):
+    def end(job, error="no", *, retry_at=None):
+        with vault.write(ALICE) as writer:
+            writer.fail(job, error, retry_at=retry_at)
+
+    return end
 
 
 @pytest.fixture
@@ -53,18 +72,135 @@ def test_without_a_job_there_is_no_lease(lease):
     assert lease() is None
 
 
-def test_jobs_are_leased_in_the_order_they_came(store, enqueue, lease, clock):
+def test_jobs_are_leased_in_the_order_they_came(store, enqueue, lease, finish, clock):
     for name in ("z", "a", "m"):
         enqueue(store(id=name).cube.id)
         clock.advance(seconds=1)
-    assert [lease().cube_id for _ in range(3)] == ["z", "a", "m"]
+    for name in ("z", "a", "m"):
+        job = lease()
+        assert job.cube_id == name
+        finish(job)
     assert lease() is None
 
 
-def test_jobs_of_one_moment_keep_their_order(store, enqueue, lease):
+def test_jobs_of_one_moment_keep_their_order(vault, store, enqueue):
     names = [store(id=name).cube.id for name in "zamkb"]
     enqueue(*names)
-    assert [lease().cube_id for _ in names] == names
+    with vault.write(ALICE) as writer:
+        assert [job.cube_id for job in writer.lease(lasting=LEASE, limit=4)] == names[:4]
+
+
+def test_while_a_worker_holds_a_job_of_the_scope_nobody_else_gets_one(vault, store, enqueue, lease, finish):
+    enqueue(store(id="a").cube.id, store(id="b").cube.id)
+    with vault.write(Scope(user="bob")) as writer:
+        assert writer.lease(lasting=LEASE) == []
+    first = lease()
+    assert lease() is None
+    finish(first)
+    assert lease().cube_id == "b"
+
+
+def test_the_highest_priority_goes_first_and_waiting_jobs_can_be_raised(store, enqueue, lease, finish):
+    enqueue(*(store(id=name).cube.id for name in "abc"))
+    enqueue("c", priority=2)
+    enqueue("b", priority=1)
+    enqueue("b", priority=0)
+    for name in "cba":
+        job = lease()
+        assert job.cube_id == name
+        finish(job)
+
+
+def test_a_job_waits_until_its_time_and_can_be_hastened_not_delayed(store, enqueue, lease, finish, jobs, clock):
+    later = clock() + timedelta(hours=2)
+    enqueue(store(id="a").cube.id, not_before=later)
+    assert jobs()[0].not_before == later
+    assert lease() is None
+    enqueue("a", not_before=later + timedelta(hours=1))
+    clock.advance(hours=2)
+    finish(lease())
+    enqueue(store(id="b").cube.id, not_before=clock() + timedelta(hours=1))
+    enqueue("b")
+    assert lease().cube_id == "b"
+
+
+def test_a_failed_job_is_not_hastened_by_new_work(store, enqueue, lease, fail, clock):
+    enqueue(store(id="a").cube.id)
+    fail(lease(), retry_at=clock() + timedelta(minutes=5))
+    enqueue("a")
+    assert lease() is None
+    clock.advance(minutes=5)
+    assert lease().attempts == 2
+
+
+def test_a_job_that_waits_for_its_next_try_lets_others_pass(store, enqueue, lease, fail, clock):
+    enqueue(store(id="a").cube.id, store(id="b").cube.id)
+    fail(lease(), retry_at=clock() + timedelta(minutes=5))
+    assert lease().cube_id == "b"
+
+
+def test_a_job_that_failed_comes_alone_so_that_it_harms_no_other(vault, store, enqueue, lease, fail, finish, clock):
+    enqueue(*(store(id=name).cube.id for name in "abc"))
+    fail(lease(), retry_at=clock())
+    with vault.write(ALICE) as writer:
+        [alone] = writer.lease(lasting=LEASE, limit=9)
+    assert alone.cube_id == "a"
+    finish(alone)
+    with vault.write(ALICE) as writer:
+        assert [job.cube_id for job in writer.lease(lasting=LEASE, limit=9)] == ["b", "c"]
+
+
+def test_a_lease_can_be_extended_by_its_holder_only(vault, store, enqueue, lease, clock):
+    enqueue(store().cube.id)
+    job = lease()
+    clock.advance(seconds=50)
+    with vault.write(ALICE) as writer:
+        writer.extend(job, lasting=LEASE)
+    clock.advance(seconds=50)
+    assert lease() is None
+    clock.advance(seconds=20)
+    assert lease().attempts == 2
+    with pytest.raises(LeaseLost), vault.write(ALICE) as writer:
+        writer.extend(job, lasting=LEASE)
+
+
+def test_a_clock_that_ran_ahead_holds_no_job_back(store, enqueue, lease, fail, clock):
+    enqueue(store(id="a").cube.id, store(id="b").cube.id, not_before=clock() + timedelta(days=5000))
+    clock.advance(days=5000)
+    lease()
+    clock.advance(days=-5000)
+    again = lease()
+    assert again.attempts == 2
+    fail(again, retry_at=clock() + timedelta(days=5000))
+    assert {lease().cube_id} <= {"a", "b"}
+
+
+def test_the_store_tells_which_owners_have_work_that_is_due(vault, store, enqueue, lease, finish, clock):
+    assert vault.waiting() == []
+    enqueue(store(id="a").cube.id, not_before=clock() + timedelta(hours=1))
+    assert vault.waiting() == []
+    clock.advance(hours=1)
+    assert vault.waiting() == [ALICE]
+    job = lease()
+    assert vault.waiting() == []
+    clock.advance(minutes=2)
+    assert vault.waiting() == [ALICE]
+    finish(job)
+    assert vault.waiting() == []
+
+
+def test_the_next_moment_with_work_is_known(vault, store, enqueue, lease, clock):
+    def next_due():
+        with vault.read(ALICE) as reader:
+            return reader.next_due()
+
+    assert next_due() is None
+    enqueue(store(id="a").cube.id, not_before=clock() + timedelta(hours=3))
+    assert next_due() == clock() + timedelta(hours=3)
+    enqueue(store(id="b").cube.id)
+    assert next_due() == clock()
+    lease()
+    assert next_due() == clock() + LEASE
 
 
 def test_a_job_is_not_enqueued_twice(store, enqueue, lease, jobs):
@@ -77,42 +213,38 @@ def test_a_job_is_not_enqueued_twice(store, enqueue, lease, jobs):
     assert len(jobs()) == 1
 
 
-def test_after_a_job_is_done_or_dead_there_can_be_another(vault, store, enqueue, lease, jobs):
+def test_after_a_job_is_done_or_dead_there_can_be_another(store, enqueue, lease, jobs, finish, fail):
     name = store().cube.id
-    for end in (lambda writer, job: writer.finish(job), lambda writer, job: writer.fail(job, "no", dead=True)):
+    for end in (finish, fail):
         enqueue(name)
-        job = lease()
-        with vault.write(ALICE) as writer:
-            end(writer, job)
+        end(lease())
     enqueue(name)
     assert [job.state for job in jobs()] == [JobState.DONE, JobState.DEAD, JobState.QUEUED]
 
 
-def test_a_finished_job_is_not_leased_again(vault, store, enqueue, lease, jobs, clock):
+def test_a_finished_job_is_not_leased_again(store, enqueue, lease, finish, jobs, clock):
     enqueue(store().cube.id)
     job = lease()
-    with vault.write(ALICE) as writer:
-        writer.finish(job)
+    finish(job)
     clock.advance(days=1)
     assert lease() is None
     assert [done.id for done in jobs(JobState.DONE)] == [job.id]
 
 
-def test_a_failed_job_goes_back_with_its_cause(vault, store, enqueue, lease, jobs):
+def test_a_failed_job_goes_back_with_its_cause_until_its_next_try(store, enqueue, lease, fail, jobs, clock):
     enqueue(store().cube.id)
-    job = lease()
-    with vault.write(ALICE) as writer:
-        writer.fail(job, "ValueError: 'x'", dead=False)
+    fail(lease(), "ValueError: 'x'", retry_at=clock() + timedelta(seconds=30))
     [waiting] = jobs(JobState.QUEUED)
     assert (waiting.error, waiting.attempts) == ("ValueError: 'x'", 1)
+    assert waiting.not_before == clock() + timedelta(seconds=30)
+    assert lease() is None
+    clock.advance(seconds=30)
     assert lease().attempts == 2
 
 
-def test_a_dead_job_is_kept_with_its_cause_and_left_alone(vault, store, enqueue, lease, jobs, clock):
+def test_a_dead_job_is_kept_with_its_cause_and_left_alone(store, enqueue, lease, fail, jobs, clock):
     enqueue(store().cube.id)
-    job = lease()
-    with vault.write(ALICE) as writer:
-        writer.fail(job, "three times", dead=True)
+    fail(lease(), "three times")
     clock.advance(days=1)
     assert lease() is None
     assert [dead.error for dead in jobs(JobState.DEAD)] == ["three times"]
@@ -131,7 +263,7 @@ def test_a_lease_holds_until_it_ends_by_the_clock(store, enqueue, lease, clock):
 def test_a_lease_that_is_rolled_back_was_never_taken(vault, store, enqueue, lease, clock):
     enqueue(store().cube.id)
     with pytest.raises(KeyboardInterrupt), vault.write(ALICE) as writer:
-        writer.lease(until=clock() + LEASE)
+        writer.lease(lasting=LEASE)
         raise KeyboardInterrupt
     assert lease().attempts == 1
 
@@ -140,7 +272,7 @@ def test_a_dead_job_that_is_tried_again_starts_anew_and_keeps_its_cause_meanwhil
     enqueue(store().cube.id)
     job = lease()
     with vault.write(ALICE) as writer:
-        writer.fail(job, "no model", dead=True)
+        writer.fail(job, "no model", retry_at=None)
         assert writer.retry([job.id, job.id]) == 1
     [waiting] = jobs(JobState.QUEUED)
     assert (waiting.id, waiting.attempts, waiting.error) == (job.id, 0, "no model")
@@ -154,7 +286,7 @@ def test_only_a_dead_job_of_the_scope_is_tried_again(vault, store, enqueue, leas
     enqueue(store(id="a").cube.id, store(id="b").cube.id)
     job = lease()
     with vault.write(ALICE) as writer:
-        writer.fail(job, "no", dead=True)
+        writer.fail(job, "no", retry_at=None)
         assert writer.retry([other.id for other in jobs(JobState.QUEUED)] + ["nobody's"]) == 0
     with vault.write(Scope(user="bob")) as writer:
         assert writer.retry([job.id]) == 0

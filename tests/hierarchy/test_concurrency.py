@@ -86,11 +86,11 @@ def test_a_job_that_was_taken_over_does_not_count_twice(world: World):
 
     def another_worker() -> None:
         world.clock.advance(minutes=2)  # our lease has run out
-        assert world.promoter(LineExtractor()).run_all(ANN) == 1
+        assert world.runner(LineExtractor()).run_all(ANN) == 1
         memory.add("🍵\nfact: Ann drinks coffee.")
         memory.add("🍵 more")
 
-    assert world.promoter(Interrupted(another_worker)).run_all(ANN) == 0
+    assert world.runner(Interrupted(another_worker)).run_all(ANN) == 0
     assert memory.segments()[0].cube.behaviour.interactions == 2
     assert [job.state for job in memory.jobs()] == [JobState.DONE]
 
@@ -101,11 +101,11 @@ def test_a_lease_that_is_over_cannot_be_finished(world: World):
     memory.add("🍵")
     world.queue()
     with world.vault.write(ANN) as writer:
-        ours = writer.lease(until=world.clock() + timedelta(seconds=1))
+        [ours] = writer.lease(lasting=timedelta(seconds=1))
     world.clock.advance(seconds=2)
     with world.vault.write(ANN) as writer:
-        theirs = writer.lease(until=world.clock() + timedelta(seconds=1))
-    assert ours and theirs and ours.id == theirs.id
+        [theirs] = writer.lease(lasting=timedelta(seconds=1))
+    assert ours.id == theirs.id
     with pytest.raises(LeaseLost), world.vault.write(ANN) as writer:
         writer.finish(ours)
     with world.vault.write(ANN) as writer:
@@ -123,7 +123,10 @@ def test_words_corrected_while_they_are_read_are_not_learned(world: World):
         for text in corrections:
             memory.update(page, text)
 
-    world.promoter(Interrupted(correct_once)).run_all(ANN)
+    world.runner(Interrupted(correct_once)).run_all(ANN)
+    assert facts(world) == []
+    world.clock.advance(seconds=5)  # when it is tried again
+    world.runner(Interrupted(correct_once)).run_all(ANN)
     assert facts(world) == ["Ann lives in Oslo."]
 
 

@@ -65,7 +65,7 @@ def test_a_segment_that_awaits_extraction_stays(world: World):
     memory.add("🚲 bike")
     world.queue()
     with world.vault.write(ANN) as writer:  # a slow worker has it: ours must leave it alone
-        assert writer.lease(until=world.clock() + timedelta(hours=1))
+        assert writer.lease(lasting=timedelta(hours=1))
     memory.add("🌙 moon")
     memory.wait()
     assert archived(memory) == []

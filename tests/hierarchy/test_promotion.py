@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from memoryos import Kind, MemoryOS, Role, Tier, Turn
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Operation
+from memoryos.operation.jobs import MOST_TRIES
 
 from .world import ANN, LineExtractor, World
 
@@ -103,7 +105,7 @@ def test_only_new_pages_are_extracted(world: World):
     world.extract(Recorder())
     everything = next(view.page_ids for view in memory.segments() if len(view.page_ids) == 5)
     assert seen[0] == first
-    assert list(everything[3:]) in seen[1:]
+    assert set(everything[3:]) <= set(seen[1])
     assert sum(map(len, seen)) == 6  # and the first "end", once
 
 
@@ -143,7 +145,7 @@ def test_a_job_that_runs_again_changes_nothing(world: World):
             if again:
                 writer.update([Entry(again)], Operation.REFRESH)
             writer.enqueue(JobKind.EXTRACT, [segment.id])
-        assert world.promoter(LineExtractor()).run_all(ANN) == 1
+        assert world.runner(LineExtractor()).run_all(ANN) == 1
         assert learned(world) == before
 
 
@@ -174,7 +176,7 @@ def test_pages_that_join_while_a_job_runs_are_extracted_later(world: World):
 def test_a_dead_job_is_tried_again_on_demand_and_learns_what_it_would_have(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 3)
-    world.extract(Failing())
+    world.extract_until_dead(Failing())
     (dead,) = memory.jobs(JobState.DEAD)
     with pytest.raises(NotFound, match="no dead job 'other'"):
         memory.retry_jobs(dead.id, "other")
@@ -199,9 +201,10 @@ def test_a_failing_extractor_buries_the_job_and_loses_nothing(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 3)
     pages, segment = memory.pages(), memory.segments()[0].cube
-    assert world.extract(Failing()) == 0
+    assert world.extract_until_dead(Failing()) == 0
     (job,) = memory.jobs()
-    assert (job.state, job.attempts, job.error) == (JobState.DEAD, 3, "RuntimeError: the model is on fire")
+    # What an unknown error says may quote a user: no more than its name is kept.
+    assert (job.state, job.attempts, job.error) == (JobState.DEAD, MOST_TRIES, "RuntimeError")
     assert (memory.stats().jobs_dead, memory.stats().jobs_waiting) == (1, 0)
     assert (memory.pages(), memory.segments()[0].cube) == (pages, segment)
     assert learned(world) == []
@@ -221,7 +224,7 @@ def test_one_failing_segment_does_not_hold_up_the_next(world: World):
                 raise ValueError("poison")
             return super().extract(pages)
 
-    assert world.extract(Picky()) == 1
+    assert world.extract_until_dead(Picky()) == 1
     assert [text for _, text, _, _ in learned(world)] == ["rides"]
 
 
@@ -231,10 +234,10 @@ def test_an_abandoned_job_is_taken_over_when_its_lease_ends(world: World):
     memory.add("end")
     world.queue()
     with world.vault.write(ANN) as writer:
-        writer.lease(until=world.clock() + (world.clock() - world.clock().replace(minute=0, hour=11)))
-    assert world.promoter(LineExtractor()).run_all(ANN) == 0
+        writer.lease(lasting=timedelta(hours=1))
+    assert world.runner(LineExtractor()).run_all(ANN) == 0
     world.clock.advance(hours=2)
-    assert world.promoter(LineExtractor()).run_all(ANN) == 1
+    assert world.runner(LineExtractor()).run_all(ANN) == 1
     assert [text for _, text, _, _ in learned(world)] == ["likes tea"]
 
 
@@ -253,7 +256,7 @@ def test_a_segment_that_was_deleted_leaves_no_job_behind(world: World):
     fill(memory, "🍵", 2)
     world.queue()
     memory.delete(memory.segments()[0].cube.id)
-    assert world.promoter(LineExtractor()).run_all(ANN) == 0
+    assert world.runner(LineExtractor()).run_all(ANN) == 0
     assert memory.jobs() == []
 
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from memoryos import MemoryOS, Scope, load_settings
 from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
-from memoryos.infrastructure.vault.contract import Link, LinkKind
+from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.jobs import JobRunner
 from memoryos.operation.passages import page_vectors
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -121,6 +122,17 @@ class World:
     def promoter(self, extractor: Extractor) -> Promoter:
         return Promoter(self.vault, self.embedder, extractor, self.settings, self.clock)
 
+    def runner(self, extractor: Extractor) -> JobRunner:
+        return JobRunner(self.vault, {JobKind.EXTRACT: self.promoter(extractor)}, self.clock)
+
+    def extract_until_dead(self, extractor: Extractor, scope: Scope = ANN) -> int:
+        """Queue and run, as long as a job waits for its next try; returns how many succeeded."""
+        runner, done = self.runner(extractor), self.extract(extractor, scope)
+        while moment := runner.next_due(scope):
+            self.clock.now = moment
+            done += runner.run_all(scope)
+        return done
+
     def queue(self, scope: Scope = ANN) -> None:
         """Ask for the extraction of every segment with new pages, without running it."""
         with self.vault.write(scope) as writer:
@@ -133,7 +145,7 @@ class World:
     def extract(self, extractor: Extractor | None = None, scope: Scope = ANN) -> int:
         """Queue and run; returns how many jobs succeeded."""
         self.queue(scope)
-        return self.promoter(extractor or LineExtractor()).run_all(scope)
+        return self.runner(extractor or LineExtractor()).run_all(scope)
 
     def vectors(self, *ids: str) -> list[NDArray[np.float32]]:
         with self.vault.read(ANN) as reader:

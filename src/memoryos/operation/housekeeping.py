@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 
+from memoryos.config import Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Writer
+from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
-from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.index.residency import Residency
+from memoryos.operation.jobs import JobRunner
 from memoryos.operation.recall.visits import Counts, VisitLog
 from memoryos.scope import Scope
 
@@ -41,12 +43,14 @@ class _Left:
 class Housekeeping:
     """The work behind the calls of one memory."""
 
-    def __init__(self, promoter: Promoter, residency: Residency) -> None:
-        self._promoter = promoter
-        self._vault = promoter.vault
+    def __init__(self, runner: JobRunner, residency: Residency, settings: Settings) -> None:
+        self._runner = runner
+        self._vault = runner.vault
+        self._settings = settings
         self._residency = residency
         self._visits = VisitLog()
         self._background = Background("housekeeping", PATIENCE_SECONDS)
+        self._alarm = Alarm(self._schedule)
         self._lock = Lock()
         self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
         self._scheduled: set[Scope] = set()
@@ -106,6 +110,7 @@ class Housekeeping:
 
     def close(self) -> None:
         """Finish, and write the visits that wait."""
+        self._alarm.close()
         for owner in self._visits.owners():
             self._schedule(owner)
         self._background.close()
@@ -135,7 +140,13 @@ class Housekeeping:
             _log_delay(error)  # a count of visits is worth no error
             return
         if left.jobs:
-            self._promoter.run_all(owner, self._goes_on)
+            self._runner.run_all(owner, self._goes_on)
+            self._wake_for(owner)
+
+    def _wake_for(self, owner: Scope) -> None:
+        """Come back when the next job is due."""
+        if (moment := self._runner.next_due(owner)) is not None:
+            self._alarm.set(owner, (moment - self._runner.clock()).total_seconds())
 
     def _goes_on(self) -> bool:
         """Let callers go first; then, whether to go on."""
@@ -176,7 +187,7 @@ class Housekeeping:
 
     def _pager(self, writer: Writer, owner: Scope) -> Pager:
         resident = self._residency.following(owner, writer)
-        return Pager(writer, resident, self._promoter.settings, self._promoter.clock())
+        return Pager(writer, resident, self._settings, self._runner.clock())
 
 
 def _log_delay(error: StorageError) -> None:

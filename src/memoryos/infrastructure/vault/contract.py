@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from enum import IntFlag, StrEnum
 from typing import NamedTuple, Protocol
 
@@ -149,6 +149,7 @@ class Event:
     kind: Kind
     cube_id: str
     version: int
+    detail: str | None = None  #: what undoing it needs, as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,21 @@ class Job:
     attempts: int
     created_at: datetime
     error: str | None = None
+    priority: int = 0
+    not_before: datetime | None = None  #: it waits until then
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What calls of a model for one purpose took on one day (UTC)."""
+
+    day: date
+    purpose: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: int = 0  #: millionths of the currency that prices are in
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +245,20 @@ class Reader(Protocol):
         """The scope's jobs in these states (all when none is named), oldest first."""
         ...
 
+    def next_due(self) -> datetime | None:
+        """When the next job can be leased: now, when one can; None when there is none."""
+        ...
+
     def census(self) -> Census:
         """Counts by kind and tier."""
+        ...
+
+    def note(self, key: str) -> str | None:
+        """What was noted under that key."""
+        ...
+
+    def spending(self, *, since: date | None = None) -> list[Spending]:
+        """What model calls took from that day on, by day, purpose and model."""
         ...
 
 
@@ -241,8 +269,11 @@ class Writer(Reader, Protocol):
         """Store new cubes. An id that exists already in the tenant is a programming error."""
         ...
 
-    def update(self, entries: Sequence[Entry], operation: Operation) -> None:
-        """Store cubes in place of those with the same id. REVISE keeps the old version in the history."""
+    def update(self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None) -> None:
+        """Store cubes in place of those with the same id. REVISE keeps the old version in the history.
+
+        `detail` goes into the events: what undoing the operation needs, as JSON.
+        """
         ...
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -257,24 +288,43 @@ class Writer(Reader, Protocol):
         """Remove links; one that does not exist is ignored."""
         ...
 
-    def enqueue(self, kind: JobKind, cube_ids: Iterable[str]) -> None:
-        """Add a job for each cube, unless one of that kind already waits for it."""
+    def enqueue(
+        self, kind: JobKind, cube_ids: Iterable[str], *, priority: int = 0, not_before: datetime | None = None
+    ) -> None:
+        """Add a job for each cube; one of that kind that waits already is at most hastened and raised."""
         ...
 
-    def lease(self, *, until: datetime) -> Job | None:
-        """Take the oldest job that is queued, or whose lease has ended, until that moment."""
+    def lease(self, *, lasting: timedelta, limit: int = 1) -> list[Job]:
+        """Take the jobs that are due, or whose lease has ended, the highest priority and then the oldest first.
+
+        None while another worker holds a job of the scope: one after the other, in order. Never more than `limit`,
+        and one that failed before comes alone. A lease or a delay that ends later than any could is taken for the
+        work of a clock that ran ahead.
+        """
+        ...
+
+    def extend(self, job: Job, *, lasting: timedelta) -> None:
+        """Let a lease end later. Raises LeaseLost when another worker has taken the job over."""
         ...
 
     def finish(self, job: Job) -> None:
         """Mark a leased job as done. Raises LeaseLost when another worker has taken it over."""
         ...
 
-    def fail(self, job: Job, error: str, *, dead: bool) -> None:
-        """Give a leased job back to the queue, or bury it, with the cause. Raises LeaseLost like `finish`."""
+    def fail(self, job: Job, error: str, *, retry_at: datetime | None) -> None:
+        """Put a leased job off until that moment, or bury it (None), with the cause. Raises LeaseLost like `finish`."""
         ...
 
     def retry(self, job_ids: Sequence[str]) -> int:
         """Put dead jobs back into the queue, as if never tried; their cause stays until they end. Returns how many."""
+        ...
+
+    def write_note(self, key: str, value: str | None) -> None:
+        """Note a value in the place of the earlier one; None removes it."""
+        ...
+
+    def spend(self, spending: Spending) -> None:
+        """Add to what was spent that day for that purpose; negative numbers take back what was not needed."""
         ...
 
 
@@ -291,6 +341,10 @@ class Vault(Protocol):
 
     def owners(self, tenant: str) -> list[Scope]:
         """Every scope of the tenant that holds a cube."""
+        ...
+
+    def waiting(self) -> list[Scope]:
+        """The owners, of every tenant, with a job that is due or whose lease has ended."""
         ...
 
     def close(self) -> None:

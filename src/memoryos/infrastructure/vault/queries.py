@@ -110,7 +110,15 @@ PASSAGES = _TURNS.where(_owned(_cubes))
 PASSAGES_OF = _TURNS.where(_owned_by_key(), _among(_cubes.c.id))
 
 EVENTS = (
-    select(_events.c.sequence, _events.c.at, _events.c.operation, _events.c.kind, _events.c.cube_id, _events.c.version)
+    select(
+        _events.c.sequence,
+        _events.c.at,
+        _events.c.operation,
+        _events.c.kind,
+        _events.c.cube_id,
+        _events.c.version,
+        _events.c.detail,
+    )
     .where(_owned(_events), _events.c.sequence > bindparam("after"))
     .order_by(_events.c.sequence)
     .limit(bindparam("limit"))

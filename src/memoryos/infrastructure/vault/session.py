@@ -6,17 +6,16 @@ Every statement carries the four owner columns, taken from the scope that the se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
-from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
-from memoryos.errors import InvalidInput, LeaseLost, StorageError, StoreCorrupt
+from memoryos.errors import InvalidInput, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.contract import (
     Census,
@@ -28,9 +27,12 @@ from memoryos.infrastructure.vault.contract import (
     Link,
     LinkKind,
     Operation,
+    Spending,
     StoredPassage,
     Vector,
 )
+from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.statements import ask, ask_one, insert_rows, next_position, update_cubes
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
@@ -43,10 +45,13 @@ _A_FEW_AT_A_TIME = {"yield_per": 2_000}  # rows held at once while a scope's pas
 class SqlReader:
     """`contract.Reader` over a connection."""
 
-    def __init__(self, connection: Connection, scope: Scope) -> None:
+    def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
         self._connection = connection
+        self._clock = clock
         self._scope = scope.owner
         self._owner = owner_row(scope)
+        self._ledger = Ledger(connection, self._owner)
+        self._queue = Queue(connection, self._owner, clock)
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         return {cube_id: _cube(document) for cube_id, document in self._asked(queries.DOCUMENTS, ids)}
@@ -111,16 +116,15 @@ class SqlReader:
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = self._connection.execute(queries.EVENTS, {**self._owner, "after": after, "limit": limit})
         return [
-            Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version)
-            for sequence, at, operation, kind, cube_id, version in rows
+            Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version, detail)
+            for sequence, at, operation, kind, cube_id, version, detail in rows
         ]
 
     def jobs(self, *states: JobState) -> list[Job]:
-        query = select(tables.jobs).where(self._owned(tables.jobs))
-        if states:
-            query = query.where(tables.jobs.c.state.in_([state.value for state in states]))
-        ordered = query.order_by(tables.jobs.c.created_at, tables.jobs.c.id)
-        return [_job(row) for row in self._connection.execute(ordered)]
+        return self._queue.jobs(states)
+
+    def next_due(self) -> datetime | None:
+        return self._queue.next_due()
 
     def census(self) -> Census:
         cubes = tables.cubes
@@ -131,16 +135,18 @@ class SqlReader:
         )
         return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
 
+    def note(self, key: str) -> str | None:
+        return self._ledger.note(key)
+
+    def spending(self, *, since: date | None = None) -> list[Spending]:
+        return self._ledger.spending(since)
+
     def _owned(self, table: Table) -> ColumnElement[bool]:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
 
 
 class SqlWriter(SqlReader):
     """`contract.Writer` over a connection inside a transaction."""
-
-    def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
-        super().__init__(connection, scope)
-        self._clock = clock
 
     def insert(self, entries: Sequence[Entry]) -> None:
         if not entries:
@@ -152,7 +158,7 @@ class SqlWriter(SqlReader):
         self._index(entries)
         self._log((entry.cube for entry in entries), Operation.ADD)
 
-    def update(self, entries: Sequence[Entry], operation: Operation) -> None:
+    def update(self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None) -> None:
         if not entries:
             return
         self._check_scope(entries)
@@ -163,7 +169,7 @@ class SqlWriter(SqlReader):
             self._check_owned(entry.cube.id for entry in entries)
         self._unindex(entries)
         self._index(entries)
-        self._log((entry.cube for entry in entries), operation)
+        self._log((entry.cube for entry in entries), operation, detail)
 
     def delete(self, ids: Sequence[str]) -> None:
         doomed = list(self.get(ids).values())
@@ -188,67 +194,34 @@ class SqlWriter(SqlReader):
             doomed = [tuple(self._link_row(link).values()) for link in links[start : start + IDS_PER_STATEMENT]]
             self._connection.execute(delete(tables.links).where(key.in_(doomed)))
 
-    def enqueue(self, kind: JobKind, cube_ids: Iterable[str]) -> None:
-        wanted = list(dict.fromkeys(cube_ids))
-        if not wanted:
-            return
-        self._check_owned(wanted)
-        waiting = {job.cube_id for job in self.jobs(JobState.QUEUED, JobState.LEASED) if job.kind is kind}
-        rows = [
-            {
-                **self._owner,
-                "id": str(uuid7()),
-                "kind": kind.value,
-                "cube_id": cube_id,
-                "state": JobState.QUEUED.value,
-                "attempts": 0,
-                "created_at": micros(self._clock()),
-                "lease_until": None,
-                "error": None,
-            }
-            for cube_id in wanted
-            if cube_id not in waiting
-        ]
-        insert_rows(self._connection, tables.jobs, rows)
+    def enqueue(
+        self, kind: JobKind, cube_ids: Iterable[str], *, priority: int = 0, not_before: datetime | None = None
+    ) -> None:
+        wanted = list(cube_ids)
+        if wanted:
+            self._check_owned(wanted)
+            self._queue.enqueue(kind, wanted, priority, not_before)
 
-    def lease(self, *, until: datetime) -> Job | None:
-        jobs = tables.jobs
-        abandoned = and_(jobs.c.state == JobState.LEASED.value, jobs.c.lease_until < micros(self._clock()))
-        query = (
-            select(jobs)
-            .where(self._owned(jobs), or_(jobs.c.state == JobState.QUEUED.value, abandoned))
-            .order_by(jobs.c.created_at, jobs.c.id)
-            .limit(1)
-        )
-        row = self._connection.execute(query).one_or_none()
-        if row is None:
-            return None
-        values = {"state": JobState.LEASED.value, "attempts": row.attempts + 1, "lease_until": micros(until)}
-        self._set_job(row.id, values)
-        return _job(row, state=JobState.LEASED, attempts=row.attempts + 1)
+    def lease(self, *, lasting: timedelta, limit: int = 1) -> list[Job]:
+        return self._queue.lease(lasting=lasting, limit=limit)
+
+    def extend(self, job: Job, *, lasting: timedelta) -> None:
+        self._queue.extend(job, lasting=lasting)
 
     def finish(self, job: Job) -> None:
-        self._release(job, {"state": JobState.DONE.value, "lease_until": None, "error": None})
+        self._queue.finish(job)
 
-    def fail(self, job: Job, error: str, *, dead: bool) -> None:
-        state = JobState.DEAD if dead else JobState.QUEUED
-        self._release(job, {"state": state.value, "lease_until": None, "error": error})
+    def fail(self, job: Job, error: str, *, retry_at: datetime | None) -> None:
+        self._queue.fail(job, error, retry_at=retry_at)
 
     def retry(self, job_ids: Sequence[str]) -> int:
-        dead = tables.jobs.c.state == JobState.DEAD.value
-        again = {"state": JobState.QUEUED.value, "attempts": 0}
-        return sum(self._set_job(job_id, again, dead) for job_id in dict.fromkeys(job_ids))
+        return self._queue.retry(job_ids)
 
-    def _set_job(self, job_id: str, values: dict[str, Any], *conditions: ColumnElement[bool]) -> int:
-        mine = and_(self._owned(tables.jobs), tables.jobs.c.id == job_id, *conditions)
-        return self._connection.execute(update(tables.jobs).where(mine).values(values)).rowcount
+    def write_note(self, key: str, value: str | None) -> None:
+        self._ledger.write_note(key, value)
 
-    def _release(self, job: Job, values: dict[str, Any]) -> None:
-        """End our lease; after another worker took the job over, what we did must not count."""
-        jobs = tables.jobs
-        ours = (jobs.c.state == JobState.LEASED.value, jobs.c.attempts == job.attempts)
-        if not self._set_job(job.id, values, *ours):
-            raise LeaseLost(f"job {job.id} was taken over by another worker; nothing was written")
+    def spend(self, spending: Spending) -> None:
+        self._ledger.spend(spending)
 
     def _index(self, entries: Sequence[Entry]) -> None:
         vectors = [_vector_row(entry) for entry in entries if entry.vector is not None]
@@ -274,7 +247,7 @@ class SqlWriter(SqlReader):
         ]
         insert_rows(self._connection, tables.versions, rows)
 
-    def _log(self, changed: Iterable[MemCube], operation: Operation) -> None:
+    def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
         at = micros(self._clock())
         rows = [
             {
@@ -284,6 +257,7 @@ class SqlWriter(SqlReader):
                 "kind": cube.kind.value,
                 "cube_id": cube.id,
                 "version": cube.version.number,
+                "detail": detail,
             }
             for cube in changed
         ]
@@ -341,16 +315,3 @@ def _passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
             "words": " ".join(passage.words),
             "vector": np.asarray(passage.vector, dtype="<f2").tobytes(),
         }
-
-
-def _job(row: Any, **changes: Any) -> Job:
-    values = {
-        "id": row.id,
-        "kind": JobKind(row.kind),
-        "cube_id": row.cube_id,
-        "state": JobState(row.state),
-        "attempts": row.attempts,
-        "created_at": from_micros(row.created_at),
-        "error": row.error,
-    }
-    return Job(**(values | changes))

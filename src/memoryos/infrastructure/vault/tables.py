@@ -26,7 +26,7 @@ from sqlalchemy import (
 from memoryos.clock import micros
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault.contract import LinkKind, tags_text
-from memoryos.scope import Scope
+from memoryos.scope import Scope, namespace_from_path
 
 metadata = MetaData()
 
@@ -149,6 +149,7 @@ events = Table(
     Column("kind", Text, nullable=False),
     Column("cube_id", Text, nullable=False),
     Column("version", Integer, nullable=False),
+    Column("detail", Text),  # what undoing it needs, as JSON
     Index("events_by_owner", *OWNER, "sequence"),
     Index("events_by_cube", "tenant", "cube_id", "sequence"),
     sqlite_autoincrement=True,  # a sequence number is never used again, even after a deletion
@@ -166,9 +167,35 @@ jobs = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("lease_until", BigInteger),
     Column("error", Text),
+    Column("priority", Integer, nullable=False, server_default="0"),  # the highest goes first
+    Column("not_before", BigInteger),
     PrimaryKeyConstraint("tenant", "id"),
     *_to_cube("cube_id"),
     Index("jobs_by_owner", *OWNER, "state", "created_at"),
+    Index("jobs_by_state", "state", *OWNER),  # which owners have work, for workers
+)
+
+notes = Table(  # what is known of a scope and is no memory: counters, calibration, how far a rebuild got
+    "notes",
+    metadata,
+    *_owner(),
+    Column("key", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    PrimaryKeyConstraint(*OWNER, "key"),
+)
+
+usage = Table(  # what model calls took, by day and purpose
+    "usage",
+    metadata,
+    *_owner(),
+    Column("day", BigInteger, nullable=False),  # days since the epoch, UTC
+    Column("purpose", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("calls", BigInteger, nullable=False),
+    Column("prompt_tokens", BigInteger, nullable=False),
+    Column("completion_tokens", BigInteger, nullable=False),
+    Column("cost", BigInteger, nullable=False),  # millionths of the currency that prices are in
+    PrimaryKeyConstraint(*OWNER, "day", "purpose", "model"),
 )
 
 
@@ -176,6 +203,11 @@ def owner_row(scope: Scope) -> dict[str, str]:
     """The owner columns of a scope."""
     agent = EVERY_AGENT if scope.agent is None else scope.agent
     return {"tenant": scope.tenant, "user_id": scope.user, "agent_id": agent, "namespace": scope.path}
+
+
+def scope_of(tenant: str, user: str, agent: str, path: str) -> Scope:
+    """The scope of the owner columns."""
+    return Scope(tenant=tenant, user=user, agent=agent or None, namespace=namespace_from_path(path))
 
 
 def cube_row(cube: MemCube) -> dict[str, Any]:

@@ -1,30 +1,21 @@
-"""Promotion: what a hot segment's new pages say goes into LPM (MemoryOS paper, section 3.3).
-
-The effects and the end of the job are one transaction, so that a job which is run again after a
-crash changes nothing more.
-"""
+"""Promotion: what a hot segment's new pages say goes into LPM (MemoryOS paper, section 3.3)."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from memoryos.clock import Clock
 from memoryos.config import PersonaSharing, Settings
 from memoryos.cube import Fact, Kind, MemCube, Origin, Subject
-from memoryos.errors import LeaseLost, StorageError
+from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Entry, Job, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.hierarchy.long_term import Lesson, LongTerm
 from memoryos.scope import Scope
 
-LEASE = timedelta(minutes=1)
-MAX_ATTEMPTS = 3
-
-logger = logging.getLogger(__name__)
+SEGMENTS_AT_ONCE = 8  # extracted in one transaction
 
 
 def persona_scope(scope: Scope, settings: Settings) -> Scope:
@@ -34,42 +25,21 @@ def persona_scope(scope: Scope, settings: Settings) -> Scope:
 
 @dataclass(frozen=True)
 class Promoter:
-    """Runs the extraction jobs of one store."""
+    """Does the extraction jobs of one store."""
 
     vault: Vault
     embedder: Embedder
     extractor: Extractor
     settings: Settings
     clock: Clock
+    at_once: int = SEGMENTS_AT_ONCE
 
-    def run_all(self, scope: Scope, goes_on: Callable[[], bool] = lambda: True) -> int:
-        """Run the scope's jobs until none is left, or as long as it goes on; returns how many were finished."""
-        finished = 0
-        while goes_on() and (job := self._lease(scope)):
-            finished += self._attempt(scope, job)
-        return finished
-
-    def _lease(self, scope: Scope) -> Job | None:
-        with self.vault.write(scope) as writer:
-            return writer.lease(until=self.clock() + LEASE)
-
-    def _attempt(self, scope: Scope, job: Job) -> bool:
-        try:
-            self._run(scope, job)
-        except LeaseLost:
-            return False  # the worker that took it over finishes it
-        except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
-            cause = f"{type(error).__name__}: {error}"
-            logger.warning("job failed", extra={"action": "job_failed", "job": job.id, "error": type(error).__name__})
-            with self.vault.write(scope) as writer:
-                writer.fail(job, cause, dead=job.attempts >= MAX_ATTEMPTS)
-            return False
-        return True
-
-    def _run(self, scope: Scope, job: Job) -> None:
+    def run(self, scope: Scope, jobs: Sequence[Job]) -> None:
+        """Extract the new pages of the jobs' segments, learn what they say, and finish the jobs."""
         with self.vault.read(scope) as reader:
-            pages = new_pages(reader, job.cube_id)
-        lessons = self.lessons(self.extractor.extract(pages))
+            pages = {job.cube_id: new_pages(reader, job.cube_id) for job in jobs}
+        read = [page for found in pages.values() for page in found]
+        lessons = self.lessons(self.extractor.extract(read))
         home = persona_scope(scope, self.settings)
         about_user = [lesson for lesson in lessons if lesson.payload.subject is Subject.USER]
         about_agent = [lesson for lesson in lessons if lesson.payload.subject is Subject.AGENT]
@@ -77,11 +47,12 @@ class Promoter:
             with self.vault.write(home) as writer:
                 self.learn(writer, home, about_user)
         with self.vault.write(scope) as writer:
-            _check_unchanged(writer, pages)
+            _check_unchanged(writer, read)
             # What an agent learned of itself stays with this user: it may quote the user's words.
             self.learn(writer, scope, about_agent if home != scope.owner else lessons)
-            _mark_extracted(writer, job.cube_id, len(pages))
-            writer.finish(job)
+            for job in jobs:
+                _mark_extracted(writer, job.cube_id, len(pages[job.cube_id]))
+                writer.finish(job)
 
     def learn(self, writer: Writer, scope: Scope, lessons: Sequence[Lesson]) -> None:
         """Add lessons to the personas of the writer's scope."""

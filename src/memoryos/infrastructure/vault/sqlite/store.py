@@ -29,8 +29,10 @@ from memoryos.errors import (
     StoreReadOnly,
 )
 from memoryos.infrastructure.vault import migrations, tables
+from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.queue import due
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
-from memoryos.scope import Scope, namespace_from_path
+from memoryos.scope import Scope
 
 _WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
 
@@ -65,7 +67,7 @@ class SqliteVault:
     def read(self, scope: Scope) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner."""
         with self._reading() as connection:
-            yield SqlReader(connection, scope)
+            yield SqlReader(connection, scope, self._clock)
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
@@ -77,16 +79,21 @@ class SqliteVault:
         """Every scope of the tenant that holds a cube."""
         cubes = tables.cubes
         query = (
-            select(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
+            select(cubes.c.tenant, cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
             .where(cubes.c.tenant == tenant)
             .distinct()
             .order_by(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
         )
         with self._reading() as connection:
-            return [
-                Scope(tenant=tenant, user=user, agent=agent or None, namespace=namespace_from_path(path))
-                for user, agent, path in connection.execute(query)
-            ]
+            return [tables.scope_of(*row) for row in connection.execute(query)]
+
+    def waiting(self) -> list[Scope]:
+        """The owners, of every tenant, with a job that is due or whose lease has ended."""
+        columns = [tables.jobs.c[name] for name in tables.OWNER]
+        unfinished = tables.jobs.c.state.in_([JobState.QUEUED.value, JobState.LEASED.value])
+        query = select(*columns).where(unfinished, due(self._clock())).distinct().order_by(*columns)
+        with self._reading() as connection:
+            return [tables.scope_of(*row) for row in connection.execute(query)]
 
     def close(self) -> None:
         """Release the file. Calling it twice is harmless."""

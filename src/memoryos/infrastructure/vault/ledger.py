@@ -1,0 +1,69 @@
+"""The ledger: what is written down about an owner beside cubes: notes, and what model calls took."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Table, and_, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.contract import Spending
+from memoryos.infrastructure.vault.tables import OWNER
+
+_EPOCH = date(1970, 1, 1)
+_SUMMED = ("calls", "prompt_tokens", "completion_tokens", "cost")
+
+
+class Ledger:
+    """The notes and the spending of one owner."""
+
+    def __init__(self, connection: Connection, owner: dict[str, str]) -> None:
+        self._connection = connection
+        self._owner = owner
+
+    def note(self, key: str) -> str | None:
+        """What was noted."""
+        notes = tables.notes
+        query = select(notes.c.value).where(self._mine(notes), notes.c.key == key)
+        found: str | None = self._connection.execute(query).scalar()
+        return found
+
+    def write_note(self, key: str, value: str | None) -> None:
+        """Note it, or strike it out."""
+        notes = tables.notes
+        self._connection.execute(delete(notes).where(self._mine(notes), notes.c.key == key))
+        if value is not None:
+            self._connection.execute(notes.insert(), {**self._owner, "key": key, "value": value})
+
+    def spending(self, since: date | None) -> list[Spending]:
+        """What was spent from that day on."""
+        usage = tables.usage
+        columns = [usage.c[name] for name in ("day", "purpose", "model", *_SUMMED)]
+        query = select(*columns).where(self._mine(usage)).order_by(usage.c.day, usage.c.purpose, usage.c.model)
+        if since is not None:
+            query = query.where(usage.c.day >= _number(since))
+        rows = self._connection.execute(query)
+        return [Spending(_EPOCH + timedelta(days=day), *rest) for day, *rest in rows]
+
+    def spend(self, spending: Spending) -> None:
+        """Add to the row of that day, purpose and model."""
+        usage = tables.usage
+        dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite
+        insertion = dialect.insert(usage).values(**self._owner, **_row(spending))
+        summed = {name: usage.c[name] + insertion.excluded[name] for name in _SUMMED}
+        key = list(usage.primary_key)
+        self._connection.execute(insertion.on_conflict_do_update(index_elements=key, set_=summed))
+
+    def _mine(self, table: Table) -> Any:
+        return and_(*(table.c[name] == self._owner[name] for name in OWNER))
+
+
+def _row(spending: Spending) -> dict[str, Any]:
+    amounts = {name: getattr(spending, name) for name in _SUMMED}
+    return {"day": _number(spending.day), "purpose": spending.purpose, "model": spending.model, **amounts}
+
+
+def _number(day: date) -> int:
+    return (day - _EPOCH).days

@@ -1,0 +1,178 @@
+"""The queue: an owner's jobs in the table `jobs`, part of the transaction that causes or ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from uuid_utils.compat import uuid7
+
+from memoryos.clock import Clock, from_micros, micros
+from memoryos.errors import LeaseLost
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.contract import Job, JobKind, JobState
+from memoryos.infrastructure.vault.statements import insert_rows
+from memoryos.infrastructure.vault.tables import OWNER
+
+LONGEST_DELAY = timedelta(days=400)  # a job that would wait longer was put off by a clock that ran ahead
+LONGEST_LEASE = timedelta(hours=1)
+
+_jobs = tables.jobs
+_LATER = [JobState.QUEUED.value, JobState.LEASED.value]
+
+
+class Queue:
+    """The jobs of one owner, within one transaction."""
+
+    def __init__(self, connection: Connection, owner: dict[str, str], clock: Clock) -> None:
+        self._connection = connection
+        self._owner = owner
+        self._clock = clock
+
+    def jobs(self, states: Sequence[JobState]) -> list[Job]:
+        """The jobs in these states, oldest first."""
+        query = select(_jobs).where(self._mine()).order_by(_jobs.c.created_at, _jobs.c.id)
+        if states:
+            query = query.where(_jobs.c.state.in_([state.value for state in states]))
+        return [job_of(row) for row in self._connection.execute(query)]
+
+    def next_due(self) -> datetime | None:
+        """When there is something to lease."""
+        now = self._clock()
+        rows = self._unfinished()
+        held = [row.lease_until for row in rows if _is_held(row, now)]
+        moments = held or [max(_due_at(row, now), micros(now)) for row in rows]
+        return from_micros(min(moments)) if moments else None
+
+    def enqueue(self, kind: JobKind, cube_ids: Iterable[str], priority: int, not_before: datetime | None) -> None:
+        """Add a job for each cube; hasten or raise one that waits already."""
+        wanted = list(dict.fromkeys(cube_ids))
+        waiting = self._waiting(kind, wanted)
+        rows = [self._new(kind, cube_id, priority, not_before) for cube_id in wanted if cube_id not in waiting]
+        insert_rows(self._connection, _jobs, rows)
+        for job in waiting.values():
+            self._hasten(job, priority, not_before)
+
+    def lease(self, *, lasting: timedelta, limit: int) -> list[Job]:
+        """Take the jobs that are due; those that failed before come alone."""
+        now = self._clock()
+        rows = self._unfinished()
+        if any(_is_held(row, now) for row in rows):
+            return []
+        ready = sorted((row for row in rows if _due_at(row, now) <= micros(now)), key=_rank)
+        return [self._taken(row, micros(now + lasting)) for row in _together(ready)[:limit]]
+
+    def extend(self, job: Job, *, lasting: timedelta) -> None:
+        """Let our lease end later."""
+        self._release(job, {"lease_until": micros(self._clock() + lasting)})
+
+    def finish(self, job: Job) -> None:
+        """End our lease; the job is done."""
+        self._release(job, {"state": JobState.DONE.value, "lease_until": None, "error": None})
+
+    def fail(self, job: Job, error: str, *, retry_at: datetime | None) -> None:
+        """End our lease; the job waits, or is dead."""
+        state = JobState.QUEUED if retry_at else JobState.DEAD
+        later = micros(retry_at) if retry_at else None
+        self._release(job, {"state": state.value, "lease_until": None, "error": error, "not_before": later})
+
+    def retry(self, job_ids: Sequence[str]) -> int:
+        """Put dead jobs back."""
+        dead = _jobs.c.state == JobState.DEAD.value
+        again = {"state": JobState.QUEUED.value, "attempts": 0, "not_before": None}
+        return sum(self._set(job_id, again, dead) for job_id in dict.fromkeys(job_ids))
+
+    def _unfinished(self) -> Sequence[Any]:
+        return self._connection.execute(select(_jobs).where(self._mine(), _jobs.c.state.in_(_LATER))).all()
+
+    def _waiting(self, kind: JobKind, cube_ids: Sequence[str]) -> dict[str, Any]:
+        wanted = set(cube_ids)
+        return {row.cube_id: row for row in self._unfinished() if row.kind == kind.value and row.cube_id in wanted}
+
+    def _new(self, kind: JobKind, cube_id: str, priority: int, not_before: datetime | None) -> dict[str, Any]:
+        return {
+            **self._owner,
+            "id": str(uuid7()),
+            "kind": kind.value,
+            "cube_id": cube_id,
+            "state": JobState.QUEUED.value,
+            "attempts": 0,
+            "created_at": micros(self._clock()),
+            "lease_until": None,
+            "error": None,
+            "priority": priority,
+            "not_before": micros(not_before) if not_before else None,
+        }
+
+    def _hasten(self, job: Any, priority: int, not_before: datetime | None) -> None:
+        """One that failed keeps its delay: what it waits for has not become more urgent by new work."""
+        sooner = None if not_before is None or job.not_before is None else min(job.not_before, micros(not_before))
+        values = {"priority": max(job.priority, priority), "not_before": job.not_before if job.attempts else sooner}
+        if values != {"priority": job.priority, "not_before": job.not_before}:
+            self._set(job.id, values)
+
+    def _taken(self, row: Any, until: int) -> Job:
+        values = {"state": JobState.LEASED.value, "attempts": row.attempts + 1, "lease_until": until}
+        self._set(row.id, values)
+        return job_of(row, state=JobState.LEASED, attempts=row.attempts + 1)
+
+    def _release(self, job: Job, values: dict[str, Any]) -> None:
+        """Change a job that we hold; after another worker took it over, what we did must not count."""
+        ours = (_jobs.c.state == JobState.LEASED.value, _jobs.c.attempts == job.attempts)
+        if not self._set(job.id, values, *ours):
+            raise LeaseLost(f"job {job.id} was taken over by another worker; nothing was written")
+
+    def _set(self, job_id: str, values: dict[str, Any], *conditions: ColumnElement[bool]) -> int:
+        mine = and_(self._mine(), _jobs.c.id == job_id, *conditions)
+        return self._connection.execute(update(_jobs).where(mine).values(values)).rowcount
+
+    def _mine(self) -> ColumnElement[bool]:
+        return and_(*(_jobs.c[name] == self._owner[name] for name in OWNER))
+
+
+def job_of(row: Any, **changes: Any) -> Job:
+    """The job of a row."""
+    values = {
+        "id": row.id,
+        "kind": JobKind(row.kind),
+        "cube_id": row.cube_id,
+        "state": JobState(row.state),
+        "attempts": row.attempts,
+        "created_at": from_micros(row.created_at),
+        "error": row.error,
+        "priority": row.priority,
+        "not_before": from_micros(row.not_before) if row.not_before is not None else None,
+    }
+    return Job(**(values | changes))
+
+
+def due(now: datetime) -> ColumnElement[bool]:
+    """`is_due` as a condition."""
+    waits = and_(_jobs.c.not_before > micros(now), _jobs.c.not_before <= micros(now + LONGEST_DELAY))
+    queued = and_(_jobs.c.state == JobState.QUEUED.value, or_(_jobs.c.not_before.is_(None), ~waits))
+    held = and_(_jobs.c.lease_until >= micros(now), _jobs.c.lease_until <= micros(now + LONGEST_LEASE))
+    return or_(queued, and_(_jobs.c.state == JobState.LEASED.value, ~held))
+
+
+def _is_held(row: Any, now: datetime) -> bool:
+    """Whether a lease lasts; one that ends later than any does is none."""
+    return bool(row.state == JobState.LEASED.value and micros(now) <= row.lease_until <= micros(now + LONGEST_LEASE))
+
+
+def _due_at(row: Any, now: datetime) -> int:
+    """When a job that nobody holds can be taken, in microseconds since the epoch."""
+    waits = row.state == JobState.QUEUED.value and row.not_before is not None
+    return row.not_before if waits and row.not_before <= micros(now + LONGEST_DELAY) else 0
+
+
+def _together(ready: Sequence[Any]) -> Sequence[Any]:
+    """The jobs that may be done as one: of one kind, and none that failed before."""
+    if not ready or ready[0].attempts:
+        return ready[:1]
+    return [row for row in ready if not row.attempts and row.kind == ready[0].kind]
+
+
+def _rank(row: Any) -> tuple[int, int, str]:
+    return -row.priority, row.created_at, row.id

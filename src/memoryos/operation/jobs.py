@@ -1,0 +1,131 @@
+"""Jobs: the work that writes leave behind, leased, kept alive, tried again and in the end buried with its cause.
+
+A handler does the jobs it is given and ends them in the transaction of their effects, so that a job which is run
+again after a crash changes nothing more.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from threading import Event, Thread
+from typing import Protocol
+
+from memoryos.clock import Clock
+from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, StorageError
+from memoryos.infrastructure.vault.contract import Job, JobKind, Vault
+from memoryos.scope import Scope
+
+LEASE = timedelta(minutes=1)
+MOST_TRIES = 5
+MOST_TRIES_OUT = 60  # while a model cannot be reached: half a day
+FIRST_DELAY = timedelta(seconds=2)
+LONGEST_DELAY = timedelta(minutes=15)
+_GROWTH = 4.0  # of the delay with each try
+_JITTER = 0.25  # of the delay, either way: those that failed together do not come back together
+
+logger = logging.getLogger(__name__)
+
+
+class Handler(Protocol):
+    """Does jobs of one kind."""
+
+    @property
+    def at_once(self) -> int:
+        """How many jobs it takes together."""
+        ...
+
+    def run(self, scope: Scope, jobs: Sequence[Job]) -> None:
+        """Do them all and finish them, in the transaction of their effects. What it raises is their cause."""
+        ...
+
+
+@dataclass(frozen=True)
+class JobRunner:
+    """Runs the jobs of one store."""
+
+    vault: Vault
+    handlers: Mapping[JobKind, Handler]
+    clock: Clock
+
+    def run_all(self, scope: Scope, goes_on: Callable[[], bool] = lambda: True) -> int:
+        """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished."""
+        finished = 0
+        while goes_on() and (jobs := self._lease(scope)):
+            finished += self._attempt(scope, jobs)
+        return finished
+
+    def next_due(self, scope: Scope) -> datetime | None:
+        """When there will be something to run."""
+        with self.vault.read(scope) as reader:
+            return reader.next_due()
+
+    def _lease(self, scope: Scope) -> list[Job]:
+        limit = max(handler.at_once for handler in self.handlers.values())
+        with self.vault.write(scope) as writer:
+            return writer.lease(lasting=LEASE, limit=limit)
+
+    def _attempt(self, scope: Scope, jobs: Sequence[Job]) -> int:
+        try:
+            with self._kept_alive(scope, jobs):
+                self.handlers[jobs[0].kind].run(scope, jobs)
+        except LeaseLost:
+            return 0  # the worker that took them over finishes them
+        except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
+            self._put_back(scope, jobs, error)
+            return 0
+        return len(jobs)
+
+    def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception) -> None:
+        for job in jobs:
+            details = {"action": "job_failed", "job": job.id, "attempt": job.attempts, "error": type(error).__name__}
+            logger.warning("job failed", extra=details)
+        with self.vault.write(scope) as writer:
+            for job in jobs:
+                writer.fail(job, cause(error), retry_at=retry_at(job, error, self.clock()))
+
+    @contextmanager
+    def _kept_alive(self, scope: Scope, jobs: Sequence[Job]) -> Iterator[None]:
+        """Extend the leases again and again, for as long as the block takes."""
+        done = Event()
+        beat = Thread(target=self._extend, args=(scope, jobs, done), name="memoryos-heartbeat", daemon=True)
+        beat.start()
+        try:
+            yield
+        finally:
+            done.set()
+            beat.join()
+
+    def _extend(self, scope: Scope, jobs: Sequence[Job], done: Event) -> None:
+        while not done.wait(LEASE.total_seconds() / 3):
+            try:
+                with self.vault.write(scope) as writer:
+                    for job in jobs:
+                        writer.extend(job, lasting=LEASE)
+            except StorageError as error:  # lost: the end of the job will tell; busy: the next beat may come through
+                logger.warning("lease not extended", extra={"action": "heartbeat", "error": type(error).__name__})
+
+
+def cause(error: Exception) -> str:
+    """What is kept of an error: of one that is not ours no more than its name, for it may quote a user."""
+    return f"{type(error).__name__}: {error}" if isinstance(error, MemoryOSError) else type(error).__name__
+
+
+def retry_at(job: Job, error: Exception, now: datetime) -> datetime | None:
+    """When a failed job is tried again; None when it was tried often enough."""
+    if isinstance(error, BudgetSpent):
+        return error.until
+    most = MOST_TRIES_OUT if isinstance(error, ModelUnavailable) else MOST_TRIES
+    if job.attempts >= most:
+        return None
+    asked = timedelta(seconds=error.retry_after or 0) if isinstance(error, ModelUnavailable) else timedelta()
+    return now + max(asked, _delay(job.attempts))
+
+
+def _delay(attempts: int) -> timedelta:
+    delay = min(FIRST_DELAY * _GROWTH ** min(attempts - 1, 10), LONGEST_DELAY)
+    return delay * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - spreads load, guards nothing
