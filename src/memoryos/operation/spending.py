@@ -6,7 +6,7 @@ is never passed, whatever happens in between: a process that dies leaves too muc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
@@ -47,7 +47,7 @@ class Purse:
     def answer(self, chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Answer:
         """Call the model and write down what it took. Raises BudgetSpent before a call that could pass the budget."""
         with self.limits.call():
-            reserved = self.reserve(messages, scope, purpose)
+            reserved = self._reserve(messages, scope, purpose)
             try:
                 answer = chat.answer(messages)
             except ModelUnavailable:
@@ -56,7 +56,21 @@ class Purse:
         self._settle(scope, reserved, self._taken(reserved, answer))
         return answer
 
-    def reserve(self, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Spending:
+    def stream(self, chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Iterator[str]:
+        """The answer in pieces; its tokens are counted here, for a stream does not tell them."""
+        said: list[str] = []
+        with self.limits.call():
+            reserved = self._reserve(messages, scope, purpose)
+            try:
+                for piece in chat.stream(messages):
+                    said.append(piece)
+                    yield piece
+            finally:  # also when the caller stops listening: what was said was paid for
+                tokens = count_tokens("".join(said))
+                cost = self._cost(reserved.prompt_tokens, tokens)
+                self._settle(scope, reserved, replace(reserved, completion_tokens=tokens, cost=cost))
+
+    def _reserve(self, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Spending:
         """Write down the most that a call can take. Raises BudgetSpent when that is more than is left of the day."""
         prompt = prompt_tokens(messages)
         most = answer_tokens(self.settings) or ANSWER_TOKENS
@@ -67,12 +81,6 @@ class Purse:
             self._check(writer, reserved)
             writer.spend(reserved)
         return reserved
-
-    def settle(self, scope: Scope, reserved: Spending, completion_tokens: int) -> None:
-        """Correct the books for an answer of that length, as it was streamed."""
-        prompt = reserved.prompt_tokens
-        cost = self._cost(prompt, completion_tokens)
-        self._settle(scope, reserved, replace(reserved, completion_tokens=completion_tokens, cost=cost))
 
     def _settle(self, scope: Scope, reserved: Spending, taken: Spending) -> None:
         correction = replace(
