@@ -6,6 +6,7 @@ One instance serves many scopes and threads. `AsyncMemoryOS` (`async_memory.py`)
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import date, datetime
@@ -48,6 +49,7 @@ from memoryos.operation.recall.search import Search, Source, recall
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.spending import Purpose, Purse
 from memoryos.operation.stated import stated_fact, stated_field
+from memoryos.operation.worker import Worker
 from memoryos.scope import PRIVATE, Scope
 from memoryos.text import checked_text
 
@@ -382,6 +384,14 @@ class MemoryOS:
         """Do what waits in a scope, also what a process that ended left behind, and return when it is done."""
         self._housekeeping.queued(self._scope_of(scope))
         self.wait()
+
+    def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 0.5) -> int:
+        """Do the jobs of every scope of the store until `stop` is set, then finish those that run; returns how many.
+
+        Several processes may do so at once: each scope is worked on by one at a time. Without `poll_seconds` it ends
+        when nothing is due.
+        """
+        return Worker(self._vault, self._housekeeping).run(stop, threads=threads, poll_seconds=poll_seconds)
 
     def stats(self, *, scope: Scope | None = None) -> Stats:
         """How much there is in each tier, and what waits."""

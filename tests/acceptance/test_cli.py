@@ -285,7 +285,22 @@ def dead_job(run, tmp_path) -> str:
     """The id of a job that was given up, with its cause."""
     page = document(run("add", "I live in Porto.", "--json"))["id"]
     with closing(sqlite3.connect(tmp_path / "memoryos.db")) as connection:
-        values = ("default", "default", "default", "private", "job-1", "extract", page, "dead", 3, 0, None, "no model")
+        values = (
+            "default",
+            "default",
+            "default",
+            "private",
+            "job-1",
+            "extract",
+            page,
+            "dead",
+            3,
+            0,
+            None,
+            "no",
+            0,
+            None,
+        )
         connection.execute(f"INSERT INTO jobs VALUES ({', '.join('?' * len(values))})", values)
         connection.commit()
     return "job-1"
@@ -293,7 +308,7 @@ def dead_job(run, tmp_path) -> str:
 
 def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_job):
     (listed,) = document(run("jobs", "list", "--state", "dead", "--json"))["jobs"]
-    assert (listed["id"], listed["attempts"], listed["error"]) == (dead_job, 3, "no model")
+    assert (listed["id"], listed["attempts"], listed["error"]) == (dead_job, 3, "no")
     shown = run("jobs", "list").stdout
     assert "dead" in shown
     assert "no model" in shown

@@ -28,7 +28,7 @@ def server():
 def settings(model):
     return load_settings(
         embedder="hashing",
-        llm_model="scripted",
+        llm_model="some-model",
         llm_api_key=KEY,
         llm_base_url=model.url,
         llm_retries=1,

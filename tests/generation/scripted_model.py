@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,6 +43,7 @@ class ScriptedModel:
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     url: str = ""
+    otherwise: Callable[[dict[str, Any]], Reply] = lambda _: says("I have nothing more to say.")  # beyond the script
 
     def will(self, *replies: Reply) -> None:
         self.replies.extend(replies)
@@ -61,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.model.requests.append(request)
         self.model.keys.append(self.headers["Authorization"].removeprefix("Bearer "))
-        reply = self.model.replies.popleft() if self.model.replies else says("I have nothing more to say.")
+        reply = self.model.replies.popleft() if self.model.replies else self.model.otherwise(request)
         time.sleep(reply.delay_seconds)
         try:
             if reply.body is not None or reply.status != 200:

@@ -41,7 +41,7 @@ def test_an_outage_is_an_error_in_the_script_and_never_a_memory(tmp_path, model)
     model.will(*[Reply(status=500)] * 3, says("Hello again, Tom."))
     failed = run_script(tmp_path, model.url)
     assert failed.returncode != 0
-    assert "ModelError" in failed.stderr
+    assert "ModelUnavailable" in failed.stderr
     assert KEY not in failed.stderr + failed.stdout
     recovered = run_script(tmp_path, model.url)
     assert "Agent: Hello again, Tom." in recovered.stdout

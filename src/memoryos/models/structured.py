@@ -21,6 +21,7 @@ _BEGINNINGS = 100  # braces that are tried; each may cost a walk to the end
 _ERRORS_NAMED = 3
 _QUOTED_CHARS = 2_000  # of a wrong answer, when it is sent back
 
+_BEGINS = re.compile(r"[{\[]")
 _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -41,9 +42,9 @@ def read(text: str, shape: type[Shape]) -> Shape:
     if len(text) > ANSWER_CHARS:
         raise BadAnswer(f"the model sent {len(text):,} characters where a short JSON object was asked for")
     problems: list[str] = []
-    for value in _objects(text):
+    for value in _values(text):
         try:
-            return shape.model_validate(value)
+            return shape.model_validate(_framed(value, shape))
         except ValidationError as error:
             problems.append(_described(error))
     raise BadAnswer(f"the model sent no usable JSON object ({problems[0] if problems else 'none was found'})")
@@ -54,24 +55,30 @@ def _repair(text: str, error: BadAnswer) -> list[Message]:
     return [{"role": "assistant", "content": text[:_QUOTED_CHARS]}, {"role": "user", "content": wish}]
 
 
-def _objects(text: str) -> Iterator[Any]:
-    """The JSON objects of the text: in its fences, or anywhere, from the outermost on."""
+def _values(text: str) -> Iterator[Any]:
+    """The JSON objects of the text, and its lists of objects: in its fences, or anywhere, from the outermost on."""
     for part in (*_FENCED.findall(text), text):
         yield from _outermost(part)
 
 
 def _outermost(text: str) -> Iterator[Any]:
-    decoder, start = json.JSONDecoder(), text.find("{")
+    decoder, end = json.JSONDecoder(), 0
     for _ in range(_BEGINNINGS):
-        if start < 0:
+        begin = _BEGINS.search(text, end)
+        if begin is None:
             return
         try:
-            value, end = decoder.raw_decode(text, start)
+            value, end = decoder.raw_decode(text, begin.start())
         except (ValueError, RecursionError):
-            end = start + 1
+            end = begin.end()
         else:
-            yield value
-        start = text.find("{", end)
+            if isinstance(value, dict) or (value and all(isinstance(one, dict) for one in value)):
+                yield value
+
+
+def _framed(value: Any, shape: type[BaseModel]) -> Any:
+    """A bare list as the first field of the object that was asked for."""
+    return {next(iter(shape.model_fields)): value} if isinstance(value, list) else value
 
 
 def _described(error: ValidationError) -> str:

@@ -8,7 +8,7 @@ counted; and hot segments go to extraction. What waits is told by the store itse
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -98,6 +98,11 @@ class Housekeeping:
             return
         if left.jobs:
             self._schedule(owner)
+
+    def work(self, scope: Scope, goes_on: Callable[[], bool]) -> int:
+        """Move what waits and do the jobs that are due, here and now; returns how many were finished."""
+        self.catch_up(scope)
+        return self._runner.run_all(scope.owner, goes_on)
 
     def promote_all(self, scope: Scope) -> None:
         """Extract every segment with new pages, hot or not, and wait for it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event, Thread
@@ -21,6 +21,7 @@ from memoryos.infrastructure.vault.contract import Job, JobKind, Vault
 from memoryos.scope import Scope
 
 LEASE = timedelta(minutes=1)
+STOPPED = "the worker was stopped"
 MOST_TRIES = 5
 MOST_TRIES_OUT = 60  # while a model cannot be reached: half a day
 FIRST_DELAY = timedelta(seconds=2)
@@ -31,6 +32,9 @@ _JITTER = 0.25  # of the delay, either way: those that failed together do not co
 logger = logging.getLogger(__name__)
 
 
+GoesOn = Callable[[], bool]
+
+
 class Handler(Protocol):
     """Does jobs of one kind."""
 
@@ -39,8 +43,11 @@ class Handler(Protocol):
         """How many jobs it takes together."""
         ...
 
-    def run(self, scope: Scope, jobs: Sequence[Job]) -> None:
-        """Do them all and finish them, in the transaction of their effects. What it raises is their cause."""
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> None:
+        """Do the jobs and finish each in the transaction of its effects; stop between two when it no longer goes on.
+
+        What it raises is the cause that is kept with those that are not finished.
+        """
         ...
 
 
@@ -52,11 +59,11 @@ class JobRunner:
     handlers: Mapping[JobKind, Handler]
     clock: Clock
 
-    def run_all(self, scope: Scope, goes_on: Callable[[], bool] = lambda: True) -> int:
+    def run_all(self, scope: Scope, goes_on: GoesOn = lambda: True) -> int:
         """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished."""
         finished = 0
         while goes_on() and (jobs := self._lease(scope)):
-            finished += self._attempt(scope, jobs)
+            finished += self._attempt(scope, jobs, goes_on)
         return finished
 
     def next_due(self, scope: Scope) -> datetime | None:
@@ -69,24 +76,27 @@ class JobRunner:
         with self.vault.write(scope) as writer:
             return writer.lease(lasting=LEASE, limit=limit)
 
-    def _attempt(self, scope: Scope, jobs: Sequence[Job]) -> int:
+    def _attempt(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
         try:
             with self._kept_alive(scope, jobs):
-                self.handlers[jobs[0].kind].run(scope, jobs)
+                self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
         except LeaseLost:
             return 0  # the worker that took them over finishes them
         except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
-            self._put_back(scope, jobs, error)
-            return 0
-        return len(jobs)
+            logger.warning("job failed", extra={"action": "job_failed", "error": type(error).__name__})
+            return len(jobs) - self._put_back(scope, jobs, error)
+        return len(jobs) if goes_on() else len(jobs) - self._put_back(scope, jobs, None)
 
-    def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception) -> None:
-        for job in jobs:
-            details = {"action": "job_failed", "job": job.id, "attempt": job.attempts, "error": type(error).__name__}
-            logger.warning("job failed", extra=details)
+    def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception | None) -> int:
+        """Give back the jobs that are not finished, without an error for the next worker; returns how many."""
+        now, count = self.clock(), 0
         with self.vault.write(scope) as writer:
             for job in jobs:
-                writer.fail(job, cause(error), retry_at=retry_at(job, error, self.clock()))
+                with suppress(LeaseLost):  # it was finished before the error, or another worker has it
+                    when = retry_at(job, error, now) if error else now
+                    writer.fail(job, cause(error) if error else STOPPED, retry_at=when)
+                    count += 1
+        return count
 
     @contextmanager
     def _kept_alive(self, scope: Scope, jobs: Sequence[Job]) -> Iterator[None]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, ProfileField, Subject, Tier
 from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader
+from memoryos.operation.consolidation.promotion import rejections
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
 from memoryos.operation.recall.hit import Recall
@@ -72,7 +73,9 @@ class Stats:
     traits: int
     profile_fields: int
     jobs_waiting: int
+    jobs_planned: int  #: for some day: segments that were not hot so far
     jobs_dead: int
+    rejected: Mapping[str, int]  #: statements of models that were not believed, by what was wrong with them
     embedder: str
 
 
@@ -112,6 +115,7 @@ def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
     people = profile(owner, persona)
     jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
     dead = sum(job.state is JobState.DEAD for job in jobs)
+    planned = sum(job.is_planned for job in jobs)
     return Stats(
         stm_pages=census.of(Kind.PAGE, Tier.STM),
         mtm_segments=census.of(Kind.SEGMENT, Tier.MTM),
@@ -122,8 +126,10 @@ def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
         agent_facts=len(people.agent.facts),
         traits=len(people.user.traits) + len(people.agent.traits),
         profile_fields=len(people.user.profile) + len(people.agent.profile),
-        jobs_waiting=len(jobs) - dead,
+        jobs_waiting=len(jobs) - dead - planned,
+        jobs_planned=planned,
         jobs_dead=dead,
+        rejected=rejections(owner),
         embedder=embedder,
     )
 

@@ -166,6 +166,12 @@ class Job:
     priority: int = 0
     not_before: datetime | None = None  #: it waits until then
 
+    @property
+    def is_planned(self) -> bool:
+        """Whether it is only to be done some day, so that nobody waits for it yet."""
+        is_untouched = self.state is JobState.QUEUED and not self.attempts
+        return is_untouched and not self.priority and self.not_before is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Spending:
@@ -349,6 +355,10 @@ class Vault(Protocol):
 
     def waiting(self) -> list[Scope]:
         """The owners, of every tenant, with a job that is due or whose lease has ended."""
+        ...
+
+    def unsettled(self) -> list[Scope]:
+        """The owners, of every tenant, with pages that a process left in STM before it found their place."""
         ...
 
     def close(self) -> None:

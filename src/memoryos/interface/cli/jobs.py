@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,10 @@ from rich.table import Table
 from memoryos.infrastructure.vault.contract import Job, JobState
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.memory import MemoryOS
+from memoryos.operation.overview import Stats
+
+_LOOK_SECONDS = 0.5  # between two looks at jobs that cannot run yet
 
 app = typer.Typer(no_args_is_help=True, help="The work behind the writes: list it, try again what failed, wait for it.")
 
@@ -63,18 +68,31 @@ def wait(
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds after which it gives up.")] = 600.0,
     json: Json = False,
 ) -> None:
-    """Do what waits, and return when all is done; exit code 1 when jobs are dead."""
+    """Do what waits, and return when all is done; exit code 1 when jobs are dead or still wait.
+
+    What failed and is to be tried again, or is held by another worker, is waited for; what is planned for some day is
+    not.
+    """
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        memory.run_jobs()
-        left = memory.stats()
+        left = _waited(memory, time.monotonic() + timeout)
     if json:
         render.print_json({"waiting": left.jobs_waiting, "dead": left.jobs_dead})
     else:
         render.console().print(f"{left.jobs_waiting} waiting, {_dead(left.jobs_dead)}")
-    if left.jobs_dead:
+    if left.jobs_dead or left.jobs_waiting:
         raise typer.Exit(1)
+
+
+def _waited(memory: MemoryOS, deadline: float) -> Stats:
+    while True:
+        memory.run_jobs()
+        left = memory.stats()
+        if not left.jobs_waiting or time.monotonic() >= deadline:
+            return left
+        time.sleep(_LOOK_SECONDS)
 
 
 def _dead(count: int) -> str:

@@ -114,8 +114,7 @@ class Evidence:
     def _numbers(self) -> frozenset[str]:
         digits = {number for one in self.utterances for number in _NUMBER.findall(one.text)}
         spelled = {_NUMBER_WORDS[word] for one in self.utterances for word in _spelled(one.text)}
-        days = {str(part) for one in self.utterances for part in (one.at.year, one.at.month, one.at.day)}
-        return frozenset(digits | spelled | days)
+        return frozenset(digits | spelled)
 
     @cached_property
     def _characters(self) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoryos.clock import Clock
@@ -52,10 +52,10 @@ class Promoter:
     reader: ModelReader | None = None
     at_once: int = SEGMENTS_AT_ONCE
 
-    def run(self, scope: Scope, jobs: Sequence[Job]) -> None:
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: Callable[[], bool]) -> None:
         """Read the new pages of the jobs' segments, learn what they say, and finish the jobs."""
         waiting = list(jobs)
-        while waiting:
+        while waiting and goes_on():
             portions = self._portions(scope, waiting)
             self._promote(scope, portions)
             ended = {portion.job.id for portion in portions if portion.ends_job}

@@ -19,6 +19,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
+from memoryos.cube import Kind, State, Tier
 from memoryos.errors import (
     EmbedderMismatch,
     InvalidInput,
@@ -94,6 +95,15 @@ class SqliteVault:
         query = select(*columns).where(unfinished, due(self._clock())).distinct().order_by(*columns)
         with self._reading() as connection:
             return [tables.scope_of(*row) for row in connection.execute(query)]
+
+    def unsettled(self) -> list[Scope]:
+        """The owners, of every tenant, with pages that a process left in STM before it found their place."""
+        cubes = tables.cubes
+        fresh = {cubes.c.kind: Kind.PAGE, cubes.c.tier: Tier.STM, cubes.c.state: State.GENERATED}
+        query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
+        with self._reading() as connection:
+            rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
+            return [tables.scope_of(*row) for row in rows]
 
     def close(self) -> None:
         """Release the file. Calling it twice is harmless."""

@@ -1,0 +1,70 @@
+"""`memoryos usage`: what model calls took, by day and purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from memoryos.clock import system_clock
+from memoryos.infrastructure.vault.contract import Spending
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+
+_MICROS = 1_000_000
+_SUMMED = ("calls", "prompt_tokens", "completion_tokens")
+
+
+def usage(
+    days: Annotated[int, typer.Option(min=1, help="How many days, with today (UTC).")] = 30,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show what model calls for a user took: tokens by day, purpose and model, and their cost by your prices."""
+    since = system_clock().date() - timedelta(days=days - 1)
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        spent = memory.usage(since=since)
+    if json:
+        render.print_json({"usage": [_as_json(one) for one in spent], "total": _total(spent)})
+    elif spent:
+        render.console().print(_table(spent))
+    else:
+        render.console().print("No model was called.")
+
+
+def _total(spent: Sequence[Spending]) -> dict[str, Any]:
+    sums: dict[str, Any] = {name: sum(getattr(one, name) for one in spent) for name in _SUMMED}
+    return {**sums, "cost": sum(one.cost for one in spent) / _MICROS}
+
+
+def _as_json(one: Spending) -> dict[str, Any]:
+    amounts = {name: getattr(one, name) for name in _SUMMED}
+    return {
+        "day": one.day.isoformat(),
+        "purpose": one.purpose,
+        "model": one.model,
+        **amounts,
+        "cost": one.cost / _MICROS,
+    }
+
+
+def _table(spent: Sequence[Spending]) -> Table:
+    table = Table(title="Model calls", title_justify="left", show_footer=True)
+    total = _total(spent)
+    table.add_column("day", footer="total")
+    for column in ("purpose", "model"):
+        table.add_column(column)
+    for name in _SUMMED:
+        table.add_column(name.replace("_", " "), justify="right", footer=f"{total[name]:,}")
+    table.add_column("cost", justify="right", footer=f"{total['cost']:.4f}")
+    for one in spent:
+        amounts = [f"{getattr(one, name):,}" for name in _SUMMED]
+        table.add_row(one.day.isoformat(), one.purpose, escape(one.model), *amounts, f"{one.cost / _MICROS:.4f}")
+    return table
