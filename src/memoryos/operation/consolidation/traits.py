@@ -23,6 +23,10 @@ _AVERSE = re.compile(
 )
 
 
+# Nor does what other people do.
+_OF_OTHERS = re.compile(r"(?:and |but )?(?:he|she|they|his|her|their)\b|[他她]", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     dimension: Dimension
@@ -39,7 +43,7 @@ class TraitReader:
 
     def read(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
         """Each trait that shows in the `(page id, text)` pairs, with its pages, in the order of the schema."""
-        own_words = [(page, _without_aversion(text)) for page, text in texts]
+        own_words = [(page, _own_interest(text)) for page, text in texts]
         for reader in self._readers:
             pages: dict[str, None] = {}
             cues: Counter[str] = Counter()
@@ -60,9 +64,9 @@ def _pattern(dimension: Dimension) -> re.Pattern[str]:
     return re.compile("|".join(part for part in parts if part), re.IGNORECASE)
 
 
-def _without_aversion(text: str) -> str:
-    plain = text.replace("’", "'")
-    return "\n".join(sentence for sentence in split_sentences(plain) if not _AVERSE.search(sentence))
+def _own_interest(text: str) -> str:
+    sentences = split_sentences(text.replace("’", "'"))
+    return "\n".join(item for item in sentences if not _OF_OTHERS.match(item) and not _AVERSE.search(item))
 
 
 def _trait(dimension: str, cues: Counter[str], pages: int) -> Trait:
