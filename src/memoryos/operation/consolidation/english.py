@@ -18,7 +18,7 @@ from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SH
 
 _MONTHS = alternatives(MONTHS)
 _TIME = rf"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowadays|tonight|tomorrow
-    |last\ \w+|this\ (?:morning|week|month|year|summer|winter|spring|fall|weekend|afternoon)|next\ \w+
+    |last\ (?!time)\w+|this\ (?:morning|week|month|year|summer|winter|spring|fall|weekend|afternoon)|next\ \w+
     |(?:a|an|one|two|three|four|five|six|\w+teen|\d+|a\ few|a\ couple\ of)\ (?:day|week|month|year)s?\ ago
     |(?:every|each)\ \w+|(?:in|since)\ \d{{4}}
     |(?:in|on)\ (?:{_MONTHS}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)(?:\ \d+)?
@@ -96,7 +96,7 @@ _NO_MOOD = r"""(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good
 # What "I have a ..." must not go on with: a question is no possession.
 _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit|hunch|great|good|point|look
     |chance|few|ton
-    |couple|suggestion|favou?r|headache|fever|cold|cough|meeting|deadline|hangover|stomach|sore|doubt|clue|hard|tough
+    |couple|suggestion|favou?r|headache|fever|cold|cough|meeting\ (?:at|in|now|today)|hangover|stomach|sore|doubt|clue|hard|tough
     |rough|big|blast|choice|time|moment|way|busy|long|crush|wonderful|fun
     |amazing|soft\ spot)\b)"""
 # Objects that only point back at what was said before.

@@ -32,6 +32,7 @@ _QUESTION = re.compile(
     r"(?! (?:I|we|you|it|that|he|she|they) ?\?)[^,;:]*\?[?!]*$",
     re.IGNORECASE,
 )
+_DANGLING = re.compile(r"(?:[\s,;:–—-]+(?:and|but|so|because|or|as|of course)?)+$")
 _DOUBLE_QUOTES = re.compile(r'["“”]')
 
 
@@ -60,7 +61,8 @@ def unaddressed(clause: str) -> str:
     address = _ADDRESSED.search(clause)
     if address is None:
         return clause
-    return clause[: max((mark.start() for mark in _BREAK.finditer(clause, 0, address.start())), default=0)]
+    end = max((mark.start() for mark in _BREAK.finditer(clause, 0, address.start())), default=0)
+    return _DANGLING.sub("", clause[:end])
 
 
 def is_quote_balanced(plain: str) -> bool:

@@ -18,12 +18,11 @@ def _any_of(*alternatives: str) -> re.Pattern[str]:
     return re.compile("|".join(alternatives), re.IGNORECASE)
 
 
-_SAYS_I = r"(?:\bI(?:'|\s[a-z])|\bi(?:'m|'ve|\sam|\shave)\b|\b[Mm]y\s|我)"
-# Pieces that somebody else wrote or says; a title such as "My Neighbor Totoro" has to go on in small letters for that.
+_SAYS_I = re.compile(r"\bI(?:'|\s[a-z])|\bi(?:'m|'ve|\sam|\shave)\b|\b[Mm]y\s[a-z]|我")
+# Pieces that somebody else wrote or says; what is quoted is one only when it says "I", and no title.
 _OTHERS = re.compile(
-    rf"""```.*?(?:```|\Z) | `(?=[^`\n]*?{_SAYS_I})[^`\n]*` | <!--.*?(?:-->|\Z) | ^[ \t]*>[^\n]*
-    | "(?=[^"]*?{_SAYS_I})[^"]*" | “(?=[^”]*?{_SAYS_I})[^”]*(?:”|\Z) | 「(?=[^」]*?{_SAYS_I})[^」]*(?:」|\Z)
-    | «(?=[^»]*?{_SAYS_I})[^»]*» | (?<!\*)\*(?!\*)(?=[^*\n]*?{_SAYS_I})[^*\n]*\*
+    r"""```.*?(?:```|\Z) | <!--.*?(?:-->|\Z) | ^[ \t]*>[^\n]*
+    | (?P<quoted>"[^"]*" | “[^”]*(?:”|\Z) | 「[^」]*(?:」|\Z) | «[^»]*» | `[^`\n]*` | (?<!\*)\*(?!\*)[^*\n]*\*)
     | (?<!\bI\ )(?<!\byou\ )\b(?:says?|said|writes|wrote|goes|asks|asked|reads|claims|replied|answered|shouted|told)
       (?:\ to)?(?:\ (?:me|us|him|her|them))?\s*:[^\n]*
     | (?<!我)(?:说|写道|问道|回答|喊|唱)(?:道|过)?[：:][^\n]*""",
@@ -75,7 +74,8 @@ _PLAYS = Marked(
         r"\byou are (?:now )?(?:the|an?|my) [\w ]{2,30}?(?:,|;|\.| and) (?:and )?(?:I'm|I am|I play)\b",
         r"\bin (?:the )?first person|\b(?:in|from) the (?:voice|perspective|point of view) of\b",
         r"\bin my (?:novel|story|book|play|screenplay|game|dream)\b(?! (?:club|store|case))",
-        r"\bmy (?:\w+ )?(?:character|protagonist|narrator|persona)\b",
+        r"\bmy (?:main |game |player |rpg |d&d )?(?:character|protagonist|narrator|persona)"
+        r"(?:'s| is| was| lives| works)\b",
         r"(?<!\bI )\b(?:write|compose|draft|make up|invent|give) (?:me )?(?:an?|the|some) (?:[\w-]+ ){0,3}"
         rf"{_MADE_UP}\b",
         r"扮演|你[来是]?演|你来?当\w{1,6}[，,]我来?当|第一人称|我的?(?:小说|故事|剧本|游戏|梦)里|(?:小说|故事)的?(?:主角|主人公)",
@@ -89,7 +89,7 @@ _PLAYS = Marked(
 # What shows that the words mean their opposite.
 _IRONY = Marked(
     _any_of(
-        r"\boh,? (?:great|joy|fantastic|wonderful|lovely|goody)\b|\byeah,? (?:sure|right)\b|\blucky me\b",
+        r"\boh,? (?:great|joy|fantastic|wonderful|lovely|goody)\b|\byeah,? sure, (?=I\b|we\b|my\b)|\byeah,? right\b(?=[,.!])|\blucky me\b",
         r"(?:^|\s)/s(?=\s|$)",
         r"\bjust what I (?:needed|wanted)\b|\bsaid no one\b|\bdon't we all\b|\btruly my favou?rite\b|🙄",
         r"\b(?:love|adore|enjoy) (?:it when|sitting in|waiting|(?:being|getting) (?:stuck|ignored|late|yelled|told))\b",
@@ -136,6 +136,8 @@ def _pieces(text: str, plain: str) -> list[str]:
     pieces = []
     start = 0
     for match in _OTHERS.finditer(plain):
+        if match["quoted"] and not _SAYS_I.search(match["quoted"]):
+            continue
         pieces.append(text[start : match.start()])
         start = match.end()
     return [*pieces, text[start:]]

@@ -23,8 +23,10 @@ _AVERSE = re.compile(
 )
 
 
-# Nor does what other people do.
-_OF_OTHERS = re.compile(r"(?:and |but )?(?:he|she|they|his|her|their)\b|[他她]", re.IGNORECASE)
+# Nor does what another person does.
+_OF_OTHERS = re.compile(
+    r"(?:and |but )?(?:he|she|his|her)\b(?!.*\b(?:I|me|my|we|us|our)\b)|[他她](?!.*我)", re.IGNORECASE | re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
