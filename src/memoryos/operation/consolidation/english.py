@@ -96,8 +96,8 @@ _NO_MOOD = r"""(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good
 # What "I have a ..." must not go on with: a question is no possession.
 _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit|hunch|great|good|point|look
     |chance|few|ton
-    |couple|suggestion|favou?r|headache|fever|cold|cough|meeting\ (?:at|in|now|today)|hangover|stomach|sore|doubt|clue|hard|tough
-    |rough|big|blast|choice|time|moment|way|busy|long|crush|wonderful|fun
+    |couple|suggestion|favou?r|headache|fever|cold|cough|meeting\ (?:at|in|now|today)|hangover|stomach|sore
+    |doubt|clue|hard|tough|rough|big|blast|choice|time|moment|way|busy|long|crush|wonderful|fun
     |amazing|soft\ spot)\b)"""
 # Objects that only point back at what was said before.
 _NO_POINTER = r"""(?!'t\b|'|\ (?:it|them|this\ one|that\ (?:[Ii]|we|he|she|they|it|the|there|you|my|this|is|was|one)|so

@@ -89,10 +89,14 @@ _PLAYS = Marked(
 # What shows that the words mean their opposite.
 _IRONY = Marked(
     _any_of(
-        r"\boh,? (?:great|joy|fantastic|wonderful|lovely|goody)\b|\byeah,? sure, (?=I\b|we\b|my\b)|\byeah,? right\b(?=[,.!])|\blucky me\b",
+        r"\boh,? (?:great|joy|fantastic|wonderful|lovely)[,.!]? (?:another|yet another|more|just what)\b|\blucky me\b",
+        r"\byeah,? sure, (?=I\b|we\b|my\b)|\byeah,? right\b(?=[,.!])",
         r"(?:^|\s)/s(?=\s|$)",
         r"\bjust what I (?:needed|wanted)\b|\bsaid no one\b|\bdon't we all\b|\btruly my favou?rite\b|🙄",
-        r"\b(?:love|adore|enjoy) (?:it when|sitting in|waiting|(?:being|getting) (?:stuck|ignored|late|yelled|told))\b",
+        r"\b(?:love|adore|enjoy) (?:(?:sitting|being stuck) in (?:traffic|meetings|queues)"
+        r"|waiting (?:on hold|in line|in queues)"
+        r"|(?:being|getting) (?:ignored|yelled|told off))\b",
+        r"\b(?:just|absolutely|so|really) (?:love|adore|enjoy) it when\b",
         r"呵呵|我可真|人生赢家|真是?太?(?:幸福|棒|好|开心)了呢|才怪",
     ),
     marks(
