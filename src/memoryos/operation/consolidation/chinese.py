@@ -14,6 +14,7 @@ from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SH
 _LEAD = re.compile(
     r"(?:嗯+|对[呀啊的]?|是[的啊呀]|哈+|好[的吧呀]?|其实|另外|还有|对了|说实话|老实说|而且|不过|但是?|所以|因为|你好"
     r"|您好|嗨|大家好|谢谢[你您]?|没错|没有?|哦|啊|唉|哎|当然|确实|可惜|幸好|顺便说一下)[呀啊哦]?[，,、！!～~。 ]+"
+    r"|(?:请|麻烦)?(?:你|您)?(?:记住|记得|记一下)[：:，,]?(?=我)|[-*•·]\s*|\d{1,2}[.、)）]\s*"
 )
 _WEEKS = r"[上这下]个?(?:周|星期|礼拜)[一二三四五六日天末]?"
 _PAST = rf"(?:昨[天晚日]|前天|{_WEEKS}|上个?月|去年|前年)"
@@ -40,13 +41,17 @@ _NOT_DECLARATIVE = re.compile(
     r"[?？]|[吗么嘛呢](?:[。！!~～]|$)|如果|假如|要是|假设|万一|的话|好像|可能|也许|大概会|是不是|能不能|可不可以|帮我(?!们)"
 )
 _ADDRESSED = re.compile("[你您]")
-_ASKED_BACK = re.compile(r"[，,](?:那么?)?[你您]们?呢[?？]$")
+# 我住在长沙，你呢？ 我刚换了工作，该注意什么？
+_ASKED_BACK = re.compile(
+    r"[，,](?:那么?|所以)?(?:[你您](?:们?呢|觉得|说|看|有|知道|会|能|可以)|有(?:什么|没有|推荐|啥)|该|应该|怎么|哪|能不能|可不可以"
+    r"|可以|要不要|为什么|什么)[^，,。]*[?？]$"
+)
 _NOT_ASSERTED = re.compile(r"[?？]|吗[。！]?$|如果|要是|假如")
 _VAGUE = (
     r"(?!了?(?:它|这|那|什么|一下|一些?问题|个问题|点|想法|办法|兴趣|信心|时间|机会|感觉|意思|同感)"
     r"|[了过](?:解|去|头|来))"
 )
-_CONTENT = r"\w[\w《“]"  # at least two characters follow the verb
+_CONTENT = r"[\w《“][\w《“]"  # at least two characters follow the verb
 
 _PREFERENCES = [
     re.compile(
@@ -129,7 +134,7 @@ def is_chinese(sentence: str) -> bool:
 
 def without_question(sentence: str) -> str:
     """The statement before a question that is asked back: 我住在长沙 of 我住在长沙，你呢？."""
-    return _ASKED_BACK.sub("", sentence)
+    return _ASKED_BACK.sub("", sentence) if sentence.endswith(("?", "？")) else sentence
 
 
 def statement(sentence: str) -> Statement | None:

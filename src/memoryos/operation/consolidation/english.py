@@ -87,7 +87,8 @@ _STATES = r"""(?:allergic\ to|vegan|vegetarian|married|single|divorced|engaged|p
     |self-employed
     |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
     |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
-    |Hindu|an?\ atheist|agnostic|\d{1,2}(?=\ years\ old|[.,!]|$)|in\ (?:college|high\ school|grad\ school|a\ band)
+    |Hindu|an?\ atheist|agnostic
+    |\d{1,2}(?=\ years\ old|\ y/?o\b|[.,!]|$)|in\ (?:college|high\ school|grad\ school|a\ band)
     |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest|owner|founder|CEO|manager|captain|head|director|lead)\b
     |one\ of\ (?:two|three|four|five|\d))"""
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.

@@ -14,13 +14,15 @@ from memoryos.operation.consolidation.statement import SENTENCE_LIMIT
 # What may stand before a statement: interjections, names, bullets and numbers, "remember that".
 _LEAD = re.compile(
     rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
-    r"|[-*•·–]\s+|\(?\d{1,2}[.)]\s+|(?i:since you ask(?:ed)?|for the record|fyi|just so you know|about me)[:,] ?"
+    r"|[-*•·–]\s+|\(?\d{1,2}[.)]\s+|(?i:(?:since you ask(?:ed)?|for the record|fyi|just so you know|about me"
+    r"|to be clear)[:,] ?)"
     r"|(?i:(?:please )?(?:also )?(?:remember|note|keep in mind|be aware)(?: that|[:,]) )"
+    r"|(?i:you (?:should|must|might|may) (?:also )?know(?: that)? )"
 )
 _START = r"(?:I\b|i\b|Im\b|im\b|Ive\b|My\b|my\b|We\b|we\b|[A-Z][a-z]+\ and\ I\b)"
 # Where a statement may begin inside a sentence: after a comma, dash or "and".
 _INNER = re.compile(
-    rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus)?\s*(?={_START})|\ (?:and|but)\ (?=I\b)"
+    rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus)?\s*(?={_START})|\ (?:and|but)\ (?=[Ii]\b)"
 )
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
 _BREAK = re.compile(r" ?(?:[,;:–—]| -+ |\bso\b)")

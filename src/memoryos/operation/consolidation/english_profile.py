@@ -56,7 +56,7 @@ _BORN = re.compile(r"\bI was born (?:in|on)(?: [\w ]{2,25}?,?)?(?: in)? (?P<year
 _AGE = [
     re.compile(
         r"\b(?:I'm|I am)(?: only| already| now| currently)? (?P<age>\d{1,3})(?= years old| years of age"
-        r"| y/o|[.,!]|$| and I)"
+        r"| y/?o\b|[.,!]|$| and I)"
     ),
     re.compile(r"\b(?:I'm|I am) an? (?P<age>\d{1,3})[- ]year[- ]old\b"),
     re.compile(

@@ -59,10 +59,10 @@ class TraitReader:
 
 
 def _pattern(dimension: Dimension) -> re.Pattern[str]:
-    """Any cue; English ones as whole words, also among Chinese, with an optional plural; Chinese ones as they stand."""
+    """Any cue; English ones as whole words with an optional plural, Chinese ones as they stand."""
     english = "|".join(re.escape(cue) for cue in sorted(dimension.cues_en, key=len, reverse=True))
     chinese = "|".join(re.escape(cue) for cue in sorted(dimension.cues_zh, key=len, reverse=True))
-    parts = [rf"(?<![A-Za-z0-9_])(?:{english})s?(?![A-Za-z0-9_])" if english else "", chinese]
+    parts = [rf"\b(?:{english})s?\b" if english else "", chinese]
     return re.compile("|".join(part for part in parts if part), re.IGNORECASE)
 
 
