@@ -79,7 +79,7 @@ _PLAYS = Marked(
         r"(?<!\bI )\b(?:write|compose|draft|make up|invent|give) (?:me )?(?:an?|the|some) (?:[\w-]+ ){0,3}"
         rf"{_MADE_UP}\b",
         r"扮演|你[来是]?演|你来?当\w{1,6}[，,]我来?当|第一人称|我的?(?:小说|故事|剧本|游戏|梦)里|(?:小说|故事)的?(?:主角|主人公)",
-        rf"写(?:一[段篇首个封])?\w{{0,6}}?{_ZH_MADE_UP}",
+        rf"(?<!我)写一?[段篇首个封]\w{{0,6}}?{_ZH_MADE_UP}",
     ),
     marks(
         """play pretend you_are act_as first_person the_voice perspective point_of_view in_my character protagonist
@@ -132,7 +132,7 @@ def _end_of_own(plain: str) -> int:
     found = [match.start() for ending in (_MATERIAL, _SUPPOSES, _PLAYS) if (match := ending.search(plain, folded))]
     if not found:
         return len(plain)
-    return max((mark.end() for mark in _BREAK.finditer(plain, 0, min(found))), default=0)
+    return max((mark.end() for mark in _BREAK.finditer(plain, 0, min(found) + 1)), default=0)
 
 
 def _pieces(text: str, plain: str) -> list[str]:

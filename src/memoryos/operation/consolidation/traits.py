@@ -50,10 +50,9 @@ class TraitReader:
             pages: dict[str, None] = {}
             cues: Counter[str] = Counter()
             for page, text in own_words:
-                matched = {match.group().casefold() for match in reader.pattern.finditer(text)}
-                if matched:
+                if matched := reader.pattern.findall(text):
                     pages[page] = None
-                    cues.update(sorted(matched))
+                    cues.update(sorted({cue.casefold() for cue in matched}))
             if pages:
                 yield _trait(reader.dimension.name, cues, len(pages)), tuple(pages)
 
