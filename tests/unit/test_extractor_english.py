@@ -174,7 +174,7 @@ def test_a_pasted_document_is_not_read() -> None:
     [
         ("My name is Anna Lee.", {"name": "Anna Lee"}),
         ("Hi, I'm Tom.", {"name": "Tom"}),
-        ("I'm Tom, a baker.", {"name": "Tom"}),
+        ("I'm Tom, a baker.", {"name": "Tom", "occupation": "baker"}),
         ("You can call me Al.", {"name": "Al"}),
         ("I'm a woman.", {"gender": "woman"}),
         ("As a trans woman I feel safe there.", {"gender": "trans woman"}),

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from memoryos.language.marked import Marked, marks
+
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # put between letters to hide a word
 _EMPHASIS = str.maketrans("", "", "*_`~")
 
@@ -131,31 +133,38 @@ _FOREIGN_SIGNS = (
     r"^\W*(?:mensaje del )?sistema\s*:",
     r"^\W*(?:message )?système\s*:",
 )
-_COMMAND = re.compile("|".join((*_COMMANDS, *_FOREIGN_COMMANDS)), re.IGNORECASE)
-_SIGN = re.compile("|".join((*_SIGNS, *_FOREIGN_SIGNS)), re.IGNORECASE)
-_CHINESE_ORDER = re.compile("|".join(_CHINESE), re.IGNORECASE)
-# One of these is in every order that is not Chinese; the usual sentence has none, and is done with.
-_MARKS = tuple(
-    mark.replace("_", " ")
-    for mark in """
+_MARKS = marks(
+    """
     instruc prompt rules guideline directive command programming guardrail name occupation job profession location
     address gender _sex _age birth role profile memor everything anything _all_ user you_must you_shall you_have
     you_are from_now system developer admin inst] <|im <|end <|/ <<sys ignore disregard forget remember
     reglas órdenes normas nombre perfil oficio ocupación recuerdos sistema consigne règle métier souvenir mémoire
     système anweisung regeln vorgaben befehle beruf profil erinnerung gedächtnis ahora_eres _nom_
-    """.split()
+    """
+)
+_COMMAND = Marked(re.compile("|".join((*_COMMANDS, *_FOREIGN_COMMANDS)), re.IGNORECASE), _MARKS)
+_SIGN = Marked(re.compile("|".join((*_SIGNS, *_FOREIGN_SIGNS)), re.IGNORECASE), _MARKS)
+_CHINESE_ORDER = Marked(
+    re.compile("|".join(_CHINESE), re.IGNORECASE),
+    marks(
+        """
+        指令 指示 规则 提示 命令 设定 限制 约束 要求 名 昵称 称呼 职业 身份 地址 住址 所在地 性别 年龄 生日 资料 档案
+        记忆 用户 系统 管理员 开发者 从现在 你现在是 注意
+        """
+    ),
 )
 
 
 def gives_orders(sentence: str) -> bool:
     """Whether the sentence orders instructions to be dropped, or a profile or a memory to be changed."""
     plain = _plain(sentence)
-    if not plain.isascii() and _CHINESE_ORDER.search(plain):
-        return True
     folded = plain.lower()
-    if not any(mark in folded for mark in _MARKS):
+    if not folded.isascii() and _CHINESE_ORDER.search(plain, folded):
+        return True
+    if not _COMMAND.may_match(folded):
         return False
-    return _SIGN.search(plain) is not None or any(_is_imperative(match) for match in _COMMAND.finditer(plain))
+    commands = _COMMAND.pattern.finditer(plain)
+    return _SIGN.search(plain, folded) is not None or any(_is_imperative(match) for match in commands)
 
 
 def _plain(sentence: str) -> str:

@@ -14,6 +14,7 @@ from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SH
 _LEAD = re.compile(
     r"(?:嗯+|对[呀啊的]?|是[的啊呀]|哈+|好[的吧呀]?|其实|另外|还有|对了|说实话|老实说|而且|不过|但是?|所以|因为|你好"
     r"|您好|嗨|大家好|谢谢[你您]?|没错|没有?|哦|啊|唉|哎|当然|确实|可惜|幸好|顺便说一下)[呀啊哦]?[，,、！!～~。 ]+"
+    r"|(?:请|麻烦)?(?:你|您)?(?:记住|记得|记一下)[：:，,]?(?=我)|[-*•·]\s*|\d{1,2}[.、)）]\s*"
 )
 _WEEKS = r"[上这下]个?(?:周|星期|礼拜)[一二三四五六日天末]?"
 _PAST = rf"(?:昨[天晚日]|前天|{_WEEKS}|上个?月|去年|前年)"
@@ -23,7 +24,7 @@ _TIME = (
     r"|之前|从小|\d{4}年(?:\d{1,2}月)?|[一二两三四五六七八九十\d]+个?(?:天|周|星期|月|年)前|早上|晚上|下班后)[，,]?){0,3}"
 )
 _ADVERB = (
-    r"(?:也|还|都|就|现在|目前|最近|一直|经常|平时|通常|总是|常常|偶尔|真的|非常|特别|很|最|超级?|比较|从小|从来|刚刚?"
+    r"(?:也|还|都|就|现在|目前|最近|一直|经常|平时|通常|总是|常常|偶尔|真的|更|非常|特别|很|最|超级?|比较|从小|从来|刚刚?"
     r"|已经|曾经|正在?|终于|其实|本来|以前|之前|只|[和跟]\w{1,6})"
 )
 _I = rf"{_TIME}我(?!们){_TIME}{_ADVERB}{{0,3}}{_TIME}{_ADVERB}?"
@@ -37,14 +38,20 @@ _KIN_NAME = r"(?:[^\W\d_说的也都真想问让就很不觉以总在是住有�
 _START = re.compile(r"[，,；;：:]\s*(?:但是?|而且|所以|因为|不过|然后)?(?=我(?!们))")
 # Questions, suppositions, guesses, requests, and anything said to the listener.
 _NOT_DECLARATIVE = re.compile(
-    r"[?？]|[吗么嘛呢](?:[。！!~～]|$)|如果|假如|要是|假设|万一|的话|好像|可能|也许|大概会|是不是|能不能|可不可以|帮我|[你您]"
+    r"[?？]|[吗么嘛呢](?:[。！!~～]|$)|如果|假如|要是|假设|万一|的话|好像|可能|也许|大概会|是不是|能不能|可不可以|帮我(?!们)"
+)
+_ADDRESSED = re.compile("[你您]")
+# 我住在长沙，你呢？ 我刚换了工作，该注意什么？
+_ASKED_BACK = re.compile(
+    r"[，,](?:那么?|所以)?(?:[你您](?:们?呢|觉得|说|看|有|知道|会|能|可以)|有(?:什么|没有|推荐|啥)|该|应该|怎么|哪|能不能|可不可以"
+    r"|可以|要不要|为什么|什么)[^，,。]*[?？]$"
 )
 _NOT_ASSERTED = re.compile(r"[?？]|吗[。！]?$|如果|要是|假如")
 _VAGUE = (
     r"(?!了?(?:它|这|那|什么|一下|一些?问题|个问题|点|想法|办法|兴趣|信心|时间|机会|感觉|意思|同感)"
     r"|[了过](?:解|去|头|来))"
 )
-_CONTENT = r"\w[\w《“]"  # at least two characters follow the verb
+_CONTENT = r"[\w《“][\w《“]"  # at least two characters follow the verb
 
 _PREFERENCES = [
     re.compile(
@@ -57,9 +64,13 @@ _PREFERENCES = [
     re.compile(rf"{_TIME}我(?:的|平时的|最大的)*(?:爱好|兴趣)(?:是|就是|包括)\w"),
     re.compile(rf"{_TIME}我最(?:喜欢|爱|讨厌)的\w{{0,10}}?是(?![这那])[\w《]"),
 ]
+_CONDITION = (
+    r"(?:糖尿病|高血压|低血压|哮喘|鼻炎|胃病|胃炎|心脏病|抑郁症|焦虑症|偏头痛|关节炎|近视|色盲|贫血|湿疹|癫痫"
+    r"|过敏性\w{1,3}|颈椎病)"
+)
 _DEEDS = (
     r"(?:去|买|学|看|吃|参加|搬[到去]?|换|考|拿到|获得|加入|开始|完成|生|做|跑|爬|认识|报名|收养|领养|丢|失去|画|写|读|养"
-    r"|赢|输|捐|拜访|参观)"
+    r"|赢|输|捐|拜访|参观|当|教|开|演|管)"
 )
 _PLACE_VERBS = r"(?:工作|上班|上学|读书|读研|读博|念书|生活|长大|出生|实习|教书|任教|留学|创业|当\w{2}|学习)"
 _PROFESSION_END = (
@@ -75,6 +86,7 @@ _FACTS = [
     re.compile(rf"{_I}(?:快|马上)?要?\d{{1,3}}岁"),
     re.compile(rf"{_I}(?:来自|出生[于在]|毕业于|就职于|任职于|定居|住在?(?!院)|养了?|患有|得[过了]){_VAGUE}\w"),
     re.compile(rf"{_I}对\w{{1,10}}过敏"),
+    re.compile(rf"{_I}有(?:点|轻度|重度|先天性?|严重的?)?{_CONDITION}"),
     re.compile(rf"{_TIME}我叫\w{{2,8}}[，,](?:今年|住|是|来自|在|现在|目前)\w"),
     re.compile(rf"{_I}在(?!想|考虑|犹豫|等|找|吗)\w{{1,20}}?{_PLACE_VERBS}"),
     re.compile(rf"{_TIME}我{_TIME}{_ADVERB}{{0,4}}(?:在|从小就?)(?:学习?|练习?)(?!校|生|的)\w{{2}}"),
@@ -88,7 +100,7 @@ _FACTS = [
     re.compile(rf"(?:{_PAST}[，,]?我(?!们)|我{_PAST})\w{{0,8}}?(?:去|参加|搬|买|看|学|见|到|陪|带|跟|和){_CONTENT}"),
     re.compile(rf"{_TIME}我(?:打算|计划|准备|决定){_VAGUE}\w{{3}}"),
     re.compile(rf"我?(?:明[天早晚]|后天|下个?(?:周|星期|礼拜|月)\w?|明年)我?[要会将](?!怎|不会){_CONTENT}"),
-    re.compile(rf"(?:我{_EVERY}|{_EVERY}我)\w{{3}}"),
+    re.compile(rf"(?:我{_EVERY}|{_EVERY}\w{{0,6}}?我(?!们))\w{{3}}"),
     re.compile(
         rf"{_TIME}我(?:的|有个)?(?:{_KIN}{_KIN_NAME}|{_CIRCUMSTANCE})(?:叫|是(?!不是|谁|我|这|那|最|很|真)|住|在"
         r"|有(?!点|时|些|可能)|今年|刚|去了|生了|去世|养|\d|也?喜欢|最?爱吃|对\w+过敏|工作|学|得了|毕业|教|做\w+[师员]"
@@ -107,7 +119,7 @@ _SHAPES = (
     (_FACTS, SemanticType.FACT, PLAIN),
 )
 _AGENT = re.compile(
-    r"我(?:会|可以|想|强烈|也|之前|刚才?|曾)*(?:推荐|建议)[你您]?[了过]?(?!吗|什么)\w"
+    r"我(?:会|可以|想|强烈|也|之前|刚才?|曾)*(?:推荐|建议)[你您]?[了过]?(?!吗|什么)[\w《“]"
     r"|我只?是(?:一[个名位款种]|[个名位]|[你您]的)?\w{0,6}(?:AI|人工智能|助手|助理|语言模型|机器人|伙伴)"
     r"|我(?:会|将|答应|保证)(?:提醒|记住|记得)\w"
     r"|我(?:已经?|刚刚?)?[帮为替给]?[你您]?(?:预订|预定|安排|发送|创建|设置|更新|保存|推荐)好?了\w"
@@ -120,11 +132,19 @@ def is_chinese(sentence: str) -> bool:
     return "我" in sentence
 
 
+def without_question(sentence: str) -> str:
+    """The statement before a question that is asked back: 我住在长沙 of 我住在长沙，你呢？."""
+    return _ASKED_BACK.sub("", sentence) if sentence.endswith(("?", "？")) else sentence
+
+
 def statement(sentence: str) -> Statement | None:
     """Find the part of the sentence that states something durable about its speaker."""
+    sentence = without_question(sentence)
     if len(sentence) > SENTENCE_LIMIT or _NOT_DECLARATIVE.search(_without_greeting(sentence)):
         return None
     for start in _starts(sentence):
+        if _ADDRESSED.search(sentence, start):
+            continue
         for shapes, kind, confidence in _SHAPES:
             if any(shape.match(sentence, start) for shape in shapes):
                 return Statement(sentence[start:], kind, confidence)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import rjieba
 
+from memoryos.operation.consolidation.chinese import without_question
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
 
 _PLACE_LIMIT = 12  # characters in a place name
@@ -16,7 +17,7 @@ _END = r"(?=[，,。！!；; ]|$)"
 
 _REJECT = re.compile(r"[?？]|如果|要是|假如|不是|吗[。！]?$|[“「\"]我")
 # After an introduction the subject is left out: 我叫李明，今年28岁，住在上海. Not when others come into it.
-_INTRODUCES = re.compile(r"我(?:叫|是|的名字|今年|来自)")
+_INTRODUCES = re.compile(r"我(?:现在|目前)?(?:叫|是|的名字|今年|来自|住在|在\w{2,8}(?:生活|工作|上班|居住))")
 _RELATIVES = re.compile("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
 
 _LATIN_NAME = r"[A-Z][a-z]+(?: [A-Z][a-z]+)?"
@@ -26,6 +27,9 @@ _NAMES = [
     re.compile(rf"叫我(?P<value>{_HAN}{{2,4}}?|{_LATIN_NAME})(?=就|吧|[，,。！! ]|$)"),
 ]
 _NICKNAME = re.compile(rf"[小老阿大]{_HAN}{{1,2}}|({_HAN})\1")
+_LONG_SURNAME = re.compile(
+    rf"(?:欧阳|司马|上官|诸葛|司徒|东方|皇甫|尉迟|公孙|慕容|令狐|夏侯|端木|南宫|长孙){_HAN}{{1,2}}"
+)
 _NO_NAME_TAGS = ("r", "v", "p", "u", "d", "c", "m")  # pronouns, verbs, prepositions, particles, adverbs ...
 
 _WOMAN = "女"
@@ -44,8 +48,10 @@ _JOBS = (
     r"|警察|摄影师|建筑师|咨询师|分析师|药剂师|美容师|理发师|销售员|公务员|研究生|博士生|自由职业者|插画师|快递员|服务员"
     r"|农民|工人|编辑|教练)"
 )
+# Behind 一名 the ending of the word is enough, but for members and parents.
+_MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长)){_HAN}{{1,6}}[师员家手工长]"
 _OCCUPATION = re.compile(
-    rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说){_HAN}{{0,6}}?{_JOBS}){_END}"
+    rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说)(?:{_HAN}{{0,6}}?{_JOBS}|{_MADE_JOB})){_END}"
 )
 _LOCATION = re.compile(
     rf"{_SELF}(?:现在|目前|一直|[和跟]{_HAN}{{1,4}})?"
@@ -56,6 +62,7 @@ _LOCATION = re.compile(
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
     """List every profile field that the sentence states."""
+    sentence = without_question(sentence)
     if len(sentence) > SENTENCE_LIMIT or _REJECT.search(sentence):
         return []
     return [
@@ -84,8 +91,8 @@ def _names(sentence: str, _said_at: datetime) -> _Found:
 
 
 def _is_name(name: str) -> bool:
-    """Accept a Latin name, a nickname such as 小明, and what the segmenter tags as a person."""
-    if name.isascii() or _NICKNAME.fullmatch(name):
+    """Accept a Latin name, a nickname such as 小明, one with a surname such as 欧阳, and what the segmenter tags so."""
+    if name.isascii() or _NICKNAME.fullmatch(name) or _LONG_SURNAME.fullmatch(name):
         return True
     tags = [str(tag) for _, tag in rjieba.tag(name)]
     return tags[0].startswith("nr") and not any(tag.startswith(_NO_NAME_TAGS) for tag in tags)

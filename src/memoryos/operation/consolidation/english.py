@@ -11,34 +11,27 @@ import re
 
 from memoryos.cube import SemanticType
 from memoryos.language.calendar import MONTHS
+from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 
-_LEAD = re.compile(
-    rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
-)
 _MONTHS = alternatives(MONTHS)
 _TIME = rf"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowadays|tonight|tomorrow
-    |last\ \w+|this\ (?:morning|week|month|year|summer|winter|spring|fall|weekend|afternoon)|next\ \w+
+    |last\ (?!time)\w+|this\ (?:morning|week|month|year|summer|winter|spring|fall|weekend|afternoon)|next\ \w+
     |(?:a|an|one|two|three|four|five|six|\w+teen|\d+|a\ few|a\ couple\ of)\ (?:day|week|month|year)s?\ ago
     |(?:every|each)\ \w+|(?:in|since)\ \d{{4}}
     |(?:in|on)\ (?:{_MONTHS}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)(?:\ \d+)?
     |in\ (?:my\ (?:free|spare)\ time|college|high\ school|the\ (?:mornings?|evenings?))
     |(?:on|over)\ (?:the\ )?weekends?|when\ I\ was\ (?:a\ \w+|young|little|\d+|in\ \w+)|as\ a\ (?:kid|child|teenager)
     ),?\ )?"""
-_START = r"(?:I\b|i\b|Im\b|im\b|Ive\b|My\b|my\b|We\b|we\b|[A-Z][a-z]+\ and\ I\b)"
-# Where a statement may begin inside a sentence: after a comma, dash or "and".
-_INNER = re.compile(
-    rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus)?\s*(?={_START})|\ (?:and|but)\ (?=I\b)"
-)
 _HYPOTHETICAL = re.compile(
-    r"""^(?:if|unless|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|do|did|are|is|can|could
-    |would|when\ you)\b
-      | \b(?:if|whether|as\ if|as\ though|in\ case|pretend|imagine|would\ have|could\ have)\b""",
+    r"""^(?:if|unless|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|which|do|did|does|are|is|am|can
+    |could|would|should|shall|have|has|when\ you)\b
+      | \b(?:if|whether|as\ if|as\ though|pretend|imagine|would\ have|could\ have
+        |in\ case(?!\ (?:it|that|this|you|anyone)\ (?:matter|help|wonder|were|ask)))\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
 _HEAD_END = re.compile(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
 _POINTER = re.compile(
     r"""\b(?:something|anything|them|him|there\b(?!\s(?:is|are|was|were)\b)
@@ -46,8 +39,6 @@ _POINTER = re.compile(
     |at|in|on|again|too|now|every|when|back|as)\b)))""",
     re.VERBOSE,
 )
-_DOUBLE_QUOTES = re.compile(r'["“”]')
-
 _CONTENT_WORDS = 2  # a verb with content and one more word: "hiked" alone says nothing
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d+")
 
@@ -96,21 +87,24 @@ _STATES = r"""(?:allergic\ to|vegan|vegetarian|married|single|divorced|engaged|p
     |self-employed
     |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
     |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
-    |Hindu|an?\ atheist|agnostic|\d{1,2}(?=\ years\ old|[.,!]|$)|in\ (?:college|high\ school|grad\ school|a\ band)
+    |Hindu|an?\ atheist|agnostic
+    |\d{1,2}(?=\ years\ old|\ y/?o\b|[.,!]|$)|in\ (?:college|high\ school|grad\ school|a\ band)
     |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest|owner|founder|CEO|manager|captain|head|director|lead)\b
     |one\ of\ (?:two|three|four|five|\d))"""
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
-_NO_MOOD = r"(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good|nice|tough|big|huge|wonderful|fan)\b)"
+_NO_MOOD = r"""(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good|nice|tough|big|huge|wonderful|fan
+    |idiot|fool|moron|disaster|genius|failure|joke|loser)\b)"""
 # What "I have a ..." must not go on with: a question is no possession.
 _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit|hunch|great|good|point|look
     |chance|few|ton
-    |couple|suggestion|favou?r|doubt|clue|hard|tough|rough|big|blast|choice|time|moment|way|busy|long|crush
-    |wonderful|fun
+    |couple|suggestion|favou?r|headache|fever|cold|cough|meeting\ (?:at|in|now|today)|hangover|stomach|sore
+    |doubt|clue|hard|tough|rough|big|blast|choice|time|moment|way|busy|long|crush|wonderful|fun
     |amazing|soft\ spot)\b)"""
 # Objects that only point back at what was said before.
 _NO_POINTER = r"""(?!'t\b|'|\ (?:it|them|this\ one|that\ (?:[Ii]|we|he|she|they|it|the|there|you|my|this|is|was|one)|so
-    |up\ on|how|sure|out\ that|by\ (?:it|that)|something|(?:some\ )?(?:great|strong)
-    |to\ (?:realize|feel|think|see|understand|stay|be)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
+    |up\ on|how|the\ (?:problem|file|error|bug|issue|answer|solution|link)|sure|out\ that|by\ (?:it|that)|something
+    |(?:some\ )?(?:great|strong)|to\ (?:realize|feel|think|see|understand|stay|be)
+    |a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
     |my\ (?:best|time|part|true|mind)|the\ (?:time|chance|hang))\b)"""
 _NO_PROGRESS = r"""(?!\ (?:back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
     |pretty|ready|used|hard|with|how|that|a\ lot
@@ -120,11 +114,25 @@ _NOT_A_HABIT = (
     r"(?!\ (?:it|that|this|them|on\ it|for\ it|with\ it|a\ role|hard|ahead|out|through|into|by|back|for\ that)\b)"
 )
 _GOALS = r"""(?:be(?:come)?\ an?|open|start|move|adopt|retire|go\ back\ to\ school|learn|study|visit|buy)"""
+_BELONGINGS = r"(?:siblings|pets?|car|licen[cs]e|degree|job|allerg(?:y|ies)|passport|tattoos?|garden|smartphone|tv)"
+_CONDITIONS = r"""(?:(?:high|low)\ blood\ pressure|diabetes|asthma|epilepsy|migraines?|arthritis|insomnia|depression
+    |adhd|ADHD|autism|dyslexia|celiac|coeliac|eczema|anxiety|anemia|anaemia|cancer|tinnitus|psoriasis
+    |hay\ fever|allergies|hypertension|scoliosis|endometriosis|sleep\ apn)"""
+_NOT_REGULAR = (
+    r"(?:need|have|had|must|should|would|could|will|can|may|feel|think|wish|hope|want|was|am|try|learn|see|get)\b"
+)
+_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_DAY = rf"(?:day|morning|evening|night|week|weekend|month|year|spring|summer|autumn|winter|{_WEEKDAY})\b"
+_REGULARLY = rf"\b(?:(?:every|each)\ (?:single\ |other\ )?{_DAY}|on\ {_WEEKDAY}s|twice\ a\ {_DAY})"
 _FACTS = [
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?an?\ {_NO_MOOD}"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?={_STATES})"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:{_GERUNDS})\b{_NO_PROGRESS}"),
     _shape(rf"I\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
+    _shape(rf"I\ {_ADVERBS}(?:don't|do\ not|never)\ have\ (?:an?\ |any\ )?(?:\w+\ )?(?:{_RELATIONS}|{_BELONGINGS})\b"),
+    _shape(rf"I\ {_ADVERBS}(?:have|had|suffer\ from|live\ with)\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
+    _shape(rf"I\ {_ADVERBS}(?!{_NOT_REGULAR})[a-z]+\ [^,.;!]{{0,40}}?{_REGULARLY}"),
+    _shape(r"I(?:'m|\ am)\ [A-Z]\w+(?:\ [A-Z]\w+)?,\ an?\ "),
     _shape(rf"(?:I've|I\ have)\ got\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(rf"I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?:{_HABITS})\b{_NOT_A_HABIT}"),
     _shape(rf"I\ {_ADVERBS}can\ {_ADVERBS}{_SKILLS}\b{_NOT_A_HABIT}"),
@@ -174,6 +182,12 @@ _SHARED_FACTS = [
     _shape(rf"{_WE}\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(rf"(?:{_WE}\ have|[Ww]e've)\ been\ (?:married|together|living|working\ on)\b"),
 ]
+_FAMILY_FACTS.append(
+    _shape(
+        r"""[Mm]y\ (?:doctor|dentist|therapist|psychiatrist|physio|GP|vet)\ (?:has\ )?
+        (?:told\ me|said|says|diagnosed\ me)\b(?=.*\b(?:I\ (?:have|am|should|can't|must|need)|I'm|with)\b)"""
+    )
+)
 _PLAN = _shape(
     r"""(?:(?:I'm|I\ am|Im|We're|we're)\ (?:going\ (?:to|on)|gonna|flying|heading|leaving|meeting|seeing|having|hosting
     |performing|running|starting|visiting)\ (?!it|you)|(?:I'll|I\ will)\ be\ (?!there|sure|back|okay|fine))"""
@@ -199,53 +213,42 @@ _AGENT = re.compile(
 
 def statement(sentence: str) -> Statement | None:
     """Find the part of the sentence that states something durable about its speaker, if there is one."""
-    plain = _plain(sentence)
+    plain = clauses.without_question(clauses.plain(sentence))
     if not _is_declarative(plain):
         return None
-    for start in _starts(plain):
-        clause = plain[start:]
+    for start in clauses.starts(plain):
+        clause = clauses.unaddressed(plain[start:])
         found = _classified(clause)
-        if found is not None and not _ADDRESSED.search(clause):
-            return Statement(sentence[start:], *found)
+        if found is not None:
+            return Statement(sentence[start : start + len(clause)], *found)
     return None
 
 
 def agent_statement(sentence: str) -> Statement | None:
     """Find the part in which an assistant says what it is, recommended, did or promised."""
-    plain = _plain(sentence)
-    if not _is_declarative(plain):
+    plain = clauses.plain(sentence)
+    if not _is_stated(plain):
         return None
-    for start in _starts(plain):
+    for start in clauses.starts(plain):
         match = _AGENT.match(plain, start)
-        if match and _content_words(plain[match.end() :]):
+        if match and not _HYPOTHETICAL.search(plain, 0, match.end()) and _content_words(plain[match.end() :]):
             return Statement(sentence[start:], SemanticType.FACT, PLAIN)
     return None
 
 
-def _plain(sentence: str) -> str:
-    """Write straight apostrophes; the length stays the same, so that offsets stay valid."""
-    return sentence.replace("’", "'").replace("\u00a0", " ")
-
-
 def _is_declarative(plain: str) -> bool:
     """Neither a question, a supposition, half a quotation, nor a document."""
+    return _is_stated(plain) and not _HYPOTHETICAL.search(plain)
+
+
+def _is_stated(plain: str) -> bool:
     if len(plain) > SENTENCE_LIMIT or plain.rstrip().endswith(("?", "?!", "!?", ":")):
         return False
-    return not _HYPOTHETICAL.search(plain) and len(_DOUBLE_QUOTES.findall(plain)) % 2 == 0
-
-
-def _starts(plain: str) -> list[int]:
-    """Where a first-person clause may begin: behind the interjections, and behind commas outside quotations."""
-    first = 0
-    while match := _LEAD.match(plain, first):
-        first = match.end()
-    inner = [match.end() for match in _INNER.finditer(plain, first)]
-    outside = [start for start in inner if len(_DOUBLE_QUOTES.findall(plain[:start])) % 2 == 0]
-    return [first, *outside]
+    return clauses.is_quote_balanced(plain)
 
 
 def _classified(clause: str) -> tuple[SemanticType, float] | None:
-    clause = f"I{clause[1:]}" if re.match(r"i\b", clause) else clause
+    clause = f"I{clause[1:]}" if re.match(r"(?:i|im|ive)\b", clause) else clause
     if _points_back(clause):
         return None
     for shapes, kind, confidence in _SHAPES:

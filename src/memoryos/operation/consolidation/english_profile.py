@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from memoryos.language.calendar import MONTHS
+from memoryos.operation.consolidation.english_clauses import without_question
 from memoryos.operation.consolidation.english_words import NOT_NAMES, OCCUPATIONS, alternatives
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
 
 _BIRTH_YEARS = range(1900, 2100)
 
 _NAME = r"(?P<value>[A-Z][a-z]+(?:['-][A-Z]?[a-z]+)*(?: [A-Z](?:[a-z]+|\.))*)"
-_NAMED = re.compile(
-    rf"\b(?:[Mm]y (?:full |first |real )?name(?:'s| is)|(?:[Yy]ou can |[Pp]lease |[Jj]ust |[Ff]riends "
+_NAME_IS = re.compile(rf"\b[Mm]y (?:full |first |real )?name(?:'s| is) {_NAME}(?! and (?:I'll|then)\b)")
+_CALLED = re.compile(
+    rf"\b(?:(?:[Yy]ou can |[Pp]lease |[Jj]ust |[Ff]riends "
     rf"|[Pp]eople )?\b[Cc]all me"
     rf"|(?:everyone|everybody) calls me|I go by) {_NAME}(?! and (?:I'll|then)\b)"
 )
@@ -54,7 +56,7 @@ _BORN = re.compile(r"\bI was born (?:in|on)(?: [\w ]{2,25}?,?)?(?: in)? (?P<year
 _AGE = [
     re.compile(
         r"\b(?:I'm|I am)(?: only| already| now| currently)? (?P<age>\d{1,3})(?= years old| years of age"
-        r"| y/o|[.,!]|$| and I)"
+        r"| y/?o\b|[.,!]|$| and I)"
     ),
     re.compile(r"\b(?:I'm|I am) an? (?P<age>\d{1,3})[- ]year[- ]old\b"),
     re.compile(
@@ -74,10 +76,14 @@ _WORK_AS = re.compile(
 )
 _BEING = re.compile(
     rf"\b(?:I'm|I am)(?: currently| now"
-    rf"| still)? an? {_NOT_A_JOB}(?P<value>(?:[\w-]+ ){{0,2}}(?:{_JOBS}))(?=[.,!;]|$| (?:at|in|for|with|and"
+    rf"| still)? an? {_NOT_A_JOB}(?P<value>(?:[\w-]+ ){{0,2}}(?:{_JOBS}))(?=[.,!;]|$| (?:at|in|for|with|and|there|now"
     rf"|from|who|but|based|here|by)\b)"
 )
-_PLACE = r"(?P<value>[A-Z][\w'.-]*(?:,? (?:of |de |la )?[A-Z][\w'-]*)*)"
+_APPOSED = re.compile(
+    rf"\b(?:I'm|I am|[Tt]his is|[Mm]y name is) [A-Z]\w+(?: [A-Z]\w+)?, an? {_NOT_A_JOB}"
+    rf"(?P<value>(?:[\w-]+ ){{0,2}}(?:{_JOBS}))(?=[.,!;]|$| (?:at|in|for|with|and|from|who|but|based|here|by)\b)"
+)
+_PLACE = r"(?P<value>[A-Z][\w'.-]*(?:,? (?:of |de |la )?(?!(?:I|My|We|But|And|So|You|It)\b)[A-Z][\w'-]*)*)"
 _LOCATION = re.compile(
     rf"\b(?:I (?:currently |now |still |just |actually )?live in|I(?:'m| am)(?: currently| now)? (?:living"
     rf"|based) in|I (?:just|recently) (?:moved|relocated) to"
@@ -88,7 +94,7 @@ _NOT_A_PLACE = frozenset({"I", "My", "We", "A", "An"})
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
     """List every profile field that the sentence states."""
-    plain = sentence.replace("’", "'")
+    plain = without_question(sentence.replace("’", "'"))
     if len(plain) > SENTENCE_LIMIT or plain.endswith("?") or _is_supposed(plain):
         return []
     return [
@@ -100,7 +106,7 @@ def claims(sentence: str, said_at: datetime) -> list[Claim]:
 
 _Found = Iterator[tuple[str, int, int]]
 _SUPPOSED = re.compile(
-    r"\b(?:[Ii]f|[Ww]hether|pretend|imagine|like|as if|wish) (?:that )?(?:I|my|you)\b|^[\"“']|\bnot\b"
+    r"\b(?:[Ii]f|[Ww]hether|pretend|imagine|like|as if|wish) (?:that )?(?:I|my|you)\b|^[\"“']|(?<!, )\bnot\b"
 )
 
 
@@ -109,7 +115,7 @@ def _is_supposed(plain: str) -> bool:
 
 
 def _names(plain: str, _said_at: datetime) -> _Found:
-    for pattern in (_NAMED, _INTRODUCED):
+    for pattern in (_NAME_IS, _CALLED, _INTRODUCED):
         for match in pattern.finditer(plain):
             if not any(_is_no_name(word) for word in match["value"].split()):
                 yield match["value"].rstrip("."), *match.span()
@@ -150,7 +156,7 @@ def _birthdays(plain: str, _said_at: datetime) -> _Found:
 
 
 def _occupations(plain: str, _said_at: datetime) -> _Found:
-    for pattern in (_WORK_AS, _BEING):
+    for pattern in (_WORK_AS, _BEING, _APPOSED):
         for match in pattern.finditer(plain):
             yield match["value"], *match.span()
 

@@ -45,7 +45,8 @@ PAST_VERBS = _words(
     watched saw tried ordered booked registered enrolled submitted passed failed earned created designed developed
     coached mentored led founded saved planned scheduled decided gave brought picked stopped began rescued fostered
     proposed divorced separated relocated upgraded purchased found drew sewed knitted crafted carved composed presented
-    hit fell reached participated ended hurt sang danced swam biked cycled toured explored discovered turned"""
+    hit fell reached participated ended hurt sang danced swam biked cycled toured explored discovered turned came_back
+    got_back returned"""
 )
 PARTICIPLES = _words(
     """worked lived studied played taught run owned written painted drawn visited traveled travelled joined started

@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Protocol
 
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
-from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile, english_rewrite
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
+from memoryos.operation.consolidation.own_words import is_played, own_sentences
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.statement import Claim, Statement
 from memoryos.operation.consolidation.traits import TraitReader
@@ -58,6 +58,7 @@ class _Utterance:
     page: str
     turn: Turn
     at: datetime
+    sentences: tuple[str, ...]  #: what the speaker says of themselves and means
 
     @property
     def subject(self) -> Subject:
@@ -90,21 +91,24 @@ class RuleExtractor:
         moments = {item.page: item.at for item in own}
         return [
             Finding(trait, pages, max(moments[page] for page in pages), SemanticType.TRAIT)
-            for trait, pages in self._traits.read([(item.page, item.turn.text) for item in own])
+            for trait, pages in self._traits.read([(item.page, "\n".join(item.sentences)) for item in own])
         ]
 
 
 def _utterances(pages: Sequence[MemCube]) -> Iterator[_Utterance]:
     for cube in pages:
         if isinstance(cube.payload, Page):
+            asked = cube.payload.turn_of(Role.USER)
+            is_play = asked is not None and is_played(asked.text)
             for turn in cube.payload.turns:
-                if turn.role in (Role.USER, Role.ASSISTANT):
-                    yield _Utterance(cube.id, turn, turn.at or cube.descriptive.event_at)
+                if turn.role is Role.USER or (turn.role is Role.ASSISTANT and not is_play):
+                    at = turn.at or cube.descriptive.event_at
+                    yield _Utterance(cube.id, turn, at, tuple(own_sentences(turn.text)))
 
 
 def _read(utterance: _Utterance) -> Iterator[Finding]:
     """Read the facts and profile fields of one turn."""
-    for sentence in split_sentences(utterance.turn.text):
+    for sentence in utterance.sentences:
         is_chinese = chinese.is_chinese(sentence)
         claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
         yield from (_profile_finding(claim, utterance) for claim in claims)

@@ -23,6 +23,12 @@ _AVERSE = re.compile(
 )
 
 
+# Nor does what another person does.
+_OF_OTHERS = re.compile(
+    r"(?:and |but )?(?:he|she|his|her)\b(?!.*\b(?:I|me|my|we|us|our)\b)|[他她](?!.*我)", re.IGNORECASE | re.DOTALL
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     dimension: Dimension
@@ -39,15 +45,14 @@ class TraitReader:
 
     def read(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
         """Each trait that shows in the `(page id, text)` pairs, with its pages, in the order of the schema."""
-        own_words = [(page, _without_aversion(text)) for page, text in texts]
+        own_words = [(page, _own_interest(text)) for page, text in texts]
         for reader in self._readers:
             pages: dict[str, None] = {}
             cues: Counter[str] = Counter()
             for page, text in own_words:
-                matched = {match.group().casefold() for match in reader.pattern.finditer(text)}
-                if matched:
+                if matched := reader.pattern.findall(text):
                     pages[page] = None
-                    cues.update(sorted(matched))
+                    cues.update(sorted({cue.casefold() for cue in matched}))
             if pages:
                 yield _trait(reader.dimension.name, cues, len(pages)), tuple(pages)
 
@@ -60,9 +65,9 @@ def _pattern(dimension: Dimension) -> re.Pattern[str]:
     return re.compile("|".join(part for part in parts if part), re.IGNORECASE)
 
 
-def _without_aversion(text: str) -> str:
-    plain = text.replace("’", "'")
-    return "\n".join(sentence for sentence in split_sentences(plain) if not _AVERSE.search(sentence))
+def _own_interest(text: str) -> str:
+    sentences = split_sentences(text.replace("’", "'"))
+    return "\n".join(item for item in sentences if not _OF_OTHERS.match(item) and not _AVERSE.search(item))
 
 
 def _trait(dimension: str, cues: Counter[str], pages: int) -> Trait:

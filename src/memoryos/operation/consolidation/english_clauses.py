@@ -1,0 +1,72 @@
+"""Where in an English sentence a statement in the first person may begin, and where it ends.
+
+All of it works on `plain` text, which is as long as the sentence, so that a place in one is a place in the other.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.operation.consolidation import english_words as words
+from memoryos.operation.consolidation.english_words import alternatives
+from memoryos.operation.consolidation.statement import SENTENCE_LIMIT
+
+# What may stand before a statement: interjections, names, bullets and numbers, "remember that".
+_LEAD = re.compile(
+    rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
+    r"|[-*•·–]\s+|\(?\d{1,2}[.)]\s+|(?i:(?:since you ask(?:ed)?|for the record|fyi|just so you know|about me"
+    r"|to be clear)[:,] ?)"
+    r"|(?i:(?:please )?(?:also )?(?:remember|note|keep in mind|be aware)(?: that|[:,]) )"
+    r"|(?i:you (?:should|must|might|may) (?:also )?know(?: that)? )"
+)
+_START = r"(?:I\b|i\b|Im\b|im\b|Ive\b|My\b|my\b|We\b|we\b|[A-Z][a-z]+\ and\ I\b)"
+# Where a statement may begin inside a sentence: after a comma, dash or "and".
+_INNER = re.compile(
+    rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus)?\s*(?={_START})|\ (?:and|but)\ (?=[Ii]\b)"
+)
+_ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
+_BREAK = re.compile(r" ?(?:[,;:–—]| -+ |\bso\b)")
+# A question behind a statement: "I eat no meat, so where should we go?". "I came early, did I?" asks for all of it.
+_QUESTION = re.compile(
+    r"(?: ?[,;:–—]| -+| (?=so\b)) ?(?:so |and |but |or )?"
+    r"(?:where|what|how|which|who|when|why|can|could|do|does|did|is|are|should|will|would|any|got any|you|may"
+    r"|have you)\b"
+    r"(?! (?:I|we|you|it|that|he|she|they) ?\?)[^,;:]*\?[?!]*$",
+    re.IGNORECASE,
+)
+_DANGLING = re.compile(r"(?:[\s,;:–—-]+(?:and|but|so|because|or|as|of course)?)+$")
+_DOUBLE_QUOTES = re.compile(r'["“”]')
+
+
+def plain(sentence: str) -> str:
+    """Write straight apostrophes and common spaces."""
+    return sentence.replace("’", "'").replace("\u00a0", " ")
+
+
+def without_question(plain: str) -> str:
+    """The statement before a question: "I eat no meat" of "I eat no meat, so where should we go?"."""
+    asks = plain.endswith(("?", "?!")) and len(plain) <= SENTENCE_LIMIT
+    return _QUESTION.sub("", plain) if asks else plain
+
+
+def starts(plain: str) -> list[int]:
+    """Where a first-person clause may begin: behind the interjections, and behind commas outside quotations."""
+    first = 0
+    while match := _LEAD.match(plain, first):
+        first = match.end()
+    inner = [match.end() for match in _INNER.finditer(plain, first)]
+    return [first, *(start for start in inner if is_quote_balanced(plain[:start]))]
+
+
+def unaddressed(clause: str) -> str:
+    """The clause without the part that speaks to the listener; empty when that is not set off by a mark."""
+    address = _ADDRESSED.search(clause)
+    if address is None:
+        return clause
+    end = max((mark.start() for mark in _BREAK.finditer(clause, 0, address.start())), default=0)
+    return _DANGLING.sub("", clause[:end])
+
+
+def is_quote_balanced(plain: str) -> bool:
+    """Whether no quotation is open at the end."""
+    return len(_DOUBLE_QUOTES.findall(plain)) % 2 == 0

@@ -1,0 +1,147 @@
+"""Which words of a turn are a person's own, said of themselves and meant.
+
+Left out are quoted speech, code, hidden comments and mail that is answered; the material that a request brings along
+("translate: ...", "proofread this letter"); what is only supposed or played ("imagine ...", "you are the innkeeper");
+irony where it shows; and all of a turn that gives orders to the memory, since nobody can tell who wrote the rest.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.language.marked import Marked, marks
+from memoryos.language.orders import gives_orders
+from memoryos.language.sentences import split_sentences
+
+
+def _any_of(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.IGNORECASE)
+
+
+_SAYS_I = re.compile(r"\bI(?:'|\s[a-z])|\bi(?:'m|'ve|\sam|\shave)\b|\b[Mm]y\s[a-z]|我")
+# Pieces that somebody else wrote or says; what is quoted is one only when it says "I", and no title.
+_OTHERS = re.compile(
+    r"""```.*?(?:```|\Z) | <!--.*?(?:-->|\Z) | ^[ \t]*>[^\n]*
+    | (?P<quoted>"[^"]*" | “[^”]*(?:”|\Z) | 「[^」]*(?:」|\Z) | «[^»]*» | `[^`\n]*` | (?<!\*)\*(?!\*)[^*\n]*\*)
+    | (?<!\bI\ )(?<!\byou\ )\b(?:says?|said|writes|wrote|goes|asks|asked|reads|claims|replied|answered|shouted|told)
+      (?:\ to)?(?:\ (?:me|us|him|her|them))?\s*:[^\n]*
+    | (?<!我)(?:说|写道|问道|回答|喊|唱)(?:道|过)?[：:][^\n]*""",
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_HAS_OTHERS = re.compile(r"[`\"“「«>*:：]|<!--")
+
+_WORK_ON = (
+    r"(?:proof-?read|translate|summari[sz]e|shorten|rewrite|rephrase|reword|paraphrase|edit|correct|improve|polish"
+    r"|check|review|explain|classify|analy[sz]e|continue|complete|reply to|respond to|answer this)"
+)
+_TEXT = (
+    r"(?:text|letter|e-?mails?|mail|message|paragraph|essay|draft|story|poem|cv|resume|bio|readme|abstract|article|note"
+    r"|post|sentences?|quote|passage|chapter|script|speech|log|page|website|form|terms of service|contract|review)"
+)
+_ZH_WORK_ON = r"(?:翻译|润色|修改|改写|校对|总结|概括|缩写|续写|解释|分析|检查|改一?下|看一?下|回复)"
+_ZH_TEXT = r"(?:句话?|段话?|段文字|文章|邮件|信|作文|简历|稿子?|文字|内容|网页|短信|消息|文案)"
+# Behind these, to the end of the turn, comes something to work on.
+_MATERIAL = Marked(
+    _any_of(
+        rf"(?<!\bI )\b{_WORK_ON}\b[^.!?\n:]{{0,80}}?(?:\([^)\n]*\))?(?::|[^\n:]{{0,40}}\n)",
+        r"\b(?:here is|here's|here are|this is|from|below is) (?:the|my|a|an|our|his|her) (?:\w+ ){0,2}"
+        rf"{_TEXT}\b[^\n:]{{0,60}}?(?::|\n)",
+        rf"\b{_TEXT}\b[^.!?\n]{{0,30}} (?:say|mean|read)s?\b[^.!?\n]{{0,20}}[:?]\s*\n",
+        rf"{_ZH_WORK_ON}[^。！？\n：:]{{0,12}}{_ZH_TEXT}[^。！？\n：:]{{0,6}}[：:\n]",
+        rf"{_ZH_WORK_ON}[^。！？\n：:]{{0,6}}[：:]",
+    ),
+    (":", "：", "\n"),
+)
+# Behind these, to the end of the turn, all is supposed.
+_SUPPOSES = Marked(
+    _any_of(
+        r"(?:^|[.!?\n]\s*|,\s)(?:so |ok(?:ay)?,? |now |please |just |but )?(?:suppose|supposing|imagine|assume|assuming"
+        r"|let's (?:say|assume|suppose|imagine)|say (?=I'm|I (?:am|have|was|had))|hypothetically|pretend)\b",
+        r"假设|想象一下|假想|设想|比方说我|打个比方",
+    ),
+    marks("suppos imagin let's say_i assum hypothetical pretend 假设 想象 假想 设想 比方"),
+)
+_MADE_UP = (
+    r"(?:story|poem|diary|song|lyrics|monologue|dialogue|scene|haiku|limerick|speech|cover letter|bio|biography|persona"
+    r"|backstory)"
+)
+_ZH_MADE_UP = r"(?:独白|日记|故事|小说|诗|歌词|对话|演讲稿|求职信|剧本)"
+# A game of roles, or a text to be made up: neither side speaks for itself in that exchange.
+_PLAYS = Marked(
+    _any_of(
+        r"\brole-? ?play|\blet's play (?:a (?:role|game)|pretend|make-believe)|\bact as (?:an?|the|my|if)\b",
+        r"\bpretend (?:you|to be|that (?:you|I)|I)\b|\byou play (?:the|an?)\b",
+        r"\byou are (?:now )?(?:the|an?|my) [\w ]{2,30}?(?:,|;|\.| and) (?:and )?(?:I'm|I am|I play)\b",
+        r"\bin (?:the )?first person|\b(?:in|from) the (?:voice|perspective|point of view) of\b",
+        r"\bin my (?:novel|story|book|play|screenplay|game|dream)\b(?! (?:club|store|case))",
+        r"\bmy (?:main |game |player |rpg |d&d )?(?:character|protagonist|narrator|persona)"
+        r"(?:'s| is| was| lives| works)\b",
+        r"(?<!\bI )\b(?:write|compose|draft|make up|invent|give) (?:me )?(?:an?|the|some) (?:[\w-]+ ){0,3}"
+        rf"{_MADE_UP}\b",
+        r"扮演|你[来是]?演|你来?当\w{1,6}[，,]我来?当|第一人称|我的?(?:小说|故事|剧本|游戏|梦)里|(?:小说|故事)的?(?:主角|主人公)",
+        rf"(?<!我)写一?[段篇首个封]\w{{0,6}}?{_ZH_MADE_UP}",
+    ),
+    marks(
+        """play pretend you_are act_as first_person the_voice perspective point_of_view in_my character protagonist
+        narrator persona write compose draft make_up invent give 扮演 演 当 第一人称 里 主角 主人公 写"""
+    ),
+)
+# What shows that the words mean their opposite.
+_IRONY = Marked(
+    _any_of(
+        r"\boh,? (?:great|joy|fantastic|wonderful|lovely)[,.!]? (?:another|yet another|more|just what)\b|\blucky me\b",
+        r"\byeah,? sure, (?=I\b|we\b|my\b)|\byeah,? right\b(?=[,.!])",
+        r"(?:^|\s)/s(?=\s|$)",
+        r"\bjust what I (?:needed|wanted)\b|\bsaid no one\b|\bdon't we all\b|\btruly my favou?rite\b|🙄",
+        r"\b(?:love|adore|enjoy) (?:(?:sitting|being stuck) in (?:traffic|meetings|queues)"
+        r"|waiting (?:on hold|in line|in queues)"
+        r"|(?:being|getting) (?:ignored|yelled|told off))\b",
+        r"\b(?:just|absolutely|so|really) (?:love|adore|enjoy) it when\b",
+        r"呵呵|我可真|人生赢家|真是?太?(?:幸福|棒|好|开心)了呢|才怪",
+    ),
+    marks(
+        """oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
+        呵呵 可真 人生赢家 了呢 才怪"""
+    ),
+)
+_BLANK = re.compile(r"\[[A-Z][A-Z _]*\]|\{\{|<[A-Z_]{2,}>|_{3,}|某某|XX+|×{2}")  # of a form to be filled in
+_BREAK = re.compile(r"[.!?,;\n。！？，；]")
+
+
+def own_sentences(text: str) -> list[str]:
+    """The sentences of a turn that its speaker says of themselves and means; each is an exact part of the text."""
+    said = split_sentences(text)
+    plain = text.replace("’", "'")  # of the same length, so that places in it are places in the text
+    if any(map(gives_orders, said)) or _IRONY.search(plain, plain.lower()):
+        return []
+    end = _end_of_own(plain)
+    if end < len(text) or _HAS_OTHERS.search(text):
+        said = [sentence for piece in _pieces(text[:end], plain[:end]) for sentence in split_sentences(piece)]
+    return [sentence for sentence in said if not _BLANK.search(sentence)]
+
+
+def is_played(text: str) -> bool:
+    """Whether a turn asks for a game of roles or a made-up text, so that the answer speaks for nobody."""
+    plain = text.replace("’", "'")
+    return _PLAYS.search(plain, plain.lower()) is not None
+
+
+def _end_of_own(plain: str) -> int:
+    """Where the clause begins that brings something along, supposes or plays; the end, when there is none."""
+    folded = plain.lower()
+    found = [match.start() for ending in (_MATERIAL, _SUPPOSES, _PLAYS) if (match := ending.search(plain, folded))]
+    if not found:
+        return len(plain)
+    return max((mark.end() for mark in _BREAK.finditer(plain, 0, min(found) + 1)), default=0)
+
+
+def _pieces(text: str, plain: str) -> list[str]:
+    """The text without what others say in it."""
+    pieces = []
+    start = 0
+    for match in _OTHERS.finditer(plain):
+        if match["quoted"] and not _SAYS_I.search(match["quoted"]):
+            continue
+        pieces.append(text[start : match.start()])
+        start = match.end()
+    return [*pieces, text[start:]]
