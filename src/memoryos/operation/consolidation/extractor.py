@@ -12,18 +12,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
+from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait
 from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile, english_rewrite
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
-from memoryos.operation.consolidation.own_words import is_played, own_sentences
+from memoryos.operation.consolidation.own_words import is_played
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.statement import Claim, Statement
 from memoryos.operation.consolidation.traits import TraitReader
+from memoryos.operation.consolidation.utterance import Utterance, utterances
 
-# Display names that say what an assistant is, not who is talking.
-_GENERIC_SPEAKERS = frozenset(
-    ("assistant", "ai", "bot", "chatbot", "agent", "system", "model", "llm", "ai companion", "ai assistant", "chatgpt")
-) | frozenset(("gpt", "gpt-4", "claude", "gemini", "助手", "助理", "机器人", "智能助手", "人工智能", "系统"))
 _NAME_ALONE = re.compile(  # a sentence that says no more than the name: the profile holds that
     r"(?:\W*(?:hi|hello|hey|你好|您好|大家好|嗨)\W+)?"
     r"(?:i'm|i am|my name(?:'s| is)|this is|call me|我叫|我是|我的名字[是叫])\W*",
@@ -51,28 +48,6 @@ class Extractor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Utterance:
-    """One turn with what is needed to read it."""
-
-    page: str
-    turn: Turn
-    at: datetime
-    sentences: tuple[str, ...]  #: what the speaker says of themselves and means
-
-    @property
-    def subject(self) -> Subject:
-        return Subject.USER if self.turn.role is Role.USER else Subject.AGENT
-
-    @property
-    def is_person(self) -> bool:
-        """A user, or the second human of a two-person chat in the assistant's place."""
-        if self.turn.role is Role.USER:
-            return True
-        speaker = " ".join((self.turn.speaker or "").split())
-        return bool(speaker) and speaker.casefold() not in _GENERIC_SPEAKERS
-
-
 class RuleExtractor:
     """Extracts by rules, in English and Chinese; deterministic."""
 
@@ -82,33 +57,33 @@ class RuleExtractor:
 
     def extract(self, pages: Sequence[MemCube]) -> list[Finding]:
         """Facts and profile fields in the order they were said, then traits in the order of the schema."""
-        utterances = list(_utterances(pages))
-        said = (finding for utterance in utterances for finding in _read(utterance))
-        return [*_merged(said), *self._trait_findings(utterances)]
+        read = list(_own(pages))
+        said = (finding for utterance in read for finding in _read(utterance))
+        return [*_merged(said), *self._trait_findings(read)]
 
-    def _trait_findings(self, utterances: list[_Utterance]) -> list[Finding]:
-        own = [item for item in utterances if item.subject is Subject.USER]
+    def _trait_findings(self, read: list[Utterance]) -> list[Finding]:
+        own = [item for item in read if item.subject is Subject.USER]
         moments = {item.page: item.at for item in own}
         return [
             Finding(trait, pages, max(moments[page] for page in pages), SemanticType.TRAIT)
-            for trait, pages in self._traits.read([(item.page, "\n".join(item.sentences)) for item in own])
+            for trait, pages in self._traits.read([(item.page, "\n".join(item.own_sentences)) for item in own])
         ]
 
 
-def _utterances(pages: Sequence[MemCube]) -> Iterator[_Utterance]:
-    for cube in pages:
-        if isinstance(cube.payload, Page):
-            asked = cube.payload.turn_of(Role.USER)
-            is_play = asked is not None and is_played(asked.text)
-            for turn in cube.payload.turns:
-                if turn.role is Role.USER or (turn.role is Role.ASSISTANT and not is_play):
-                    at = turn.at or cube.descriptive.event_at
-                    yield _Utterance(cube.id, turn, at, tuple(own_sentences(turn.text)))
+def _own(pages: Sequence[MemCube]) -> Iterator[Utterance]:
+    """The turns that may tell of their speakers: not the reply to somebody who plays."""
+    played = {cube.id for cube in pages if isinstance(cube.payload, Page) and _is_played(cube.payload)}
+    return (one for one in utterances(pages) if one.subject is Subject.USER or one.page not in played)
 
 
-def _read(utterance: _Utterance) -> Iterator[Finding]:
+def _is_played(page: Page) -> bool:
+    asked = page.turn_of(Role.USER)
+    return asked is not None and is_played(asked.text)
+
+
+def _read(utterance: Utterance) -> Iterator[Finding]:
     """Read the facts and profile fields of one turn."""
-    for sentence in utterance.sentences:
+    for sentence in utterance.own_sentences:
         is_chinese = chinese.is_chinese(sentence)
         claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
         yield from (_profile_finding(claim, utterance) for claim in claims)
@@ -117,12 +92,12 @@ def _read(utterance: _Utterance) -> Iterator[Finding]:
             yield _fact_finding(statement, utterance, is_chinese)
 
 
-def _claims(sentence: str, utterance: _Utterance, is_chinese: bool) -> list[Claim]:
+def _claims(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Claim]:
     read = chinese_profile.claims if is_chinese else english_profile.claims
     return read(sentence, utterance.at)
 
 
-def _statement(sentence: str, utterance: _Utterance, is_chinese: bool) -> Statement | None:
+def _statement(sentence: str, utterance: Utterance, is_chinese: bool) -> Statement | None:
     if utterance.is_person:
         return chinese.statement(sentence) if is_chinese else english.statement(sentence)
     return chinese.agent_statement(sentence) if is_chinese else english.agent_statement(sentence)
@@ -134,12 +109,12 @@ def _only_names(statement: Statement, claims: list[Claim]) -> bool:
     return any(_NAME_ALONE.fullmatch(plain.replace(name, "")) for name in names)
 
 
-def _profile_finding(claim: Claim, utterance: _Utterance) -> Finding:
+def _profile_finding(claim: Claim, utterance: Utterance) -> Finding:
     payload = ProfileField(subject=utterance.subject, field=claim.field, value=claim.value, quote=claim.quote)
     return Finding(payload, (utterance.page,), utterance.at, SemanticType.PROFILE)
 
 
-def _fact_finding(statement: Statement, utterance: _Utterance, is_chinese: bool) -> Finding:
+def _fact_finding(statement: Statement, utterance: Utterance, is_chinese: bool) -> Finding:
     name = _display_name(utterance, is_chinese)
     write = _chinese_text if is_chinese else _english_text
     payload = Fact(
@@ -151,10 +126,9 @@ def _fact_finding(statement: Statement, utterance: _Utterance, is_chinese: bool)
     return Finding(payload, (utterance.page,), utterance.at, statement.semantic_type)
 
 
-def _display_name(utterance: _Utterance, is_chinese: bool) -> str:
-    speaker = " ".join((utterance.turn.speaker or "").split())
-    if speaker:
-        return speaker
+def _display_name(utterance: Utterance, is_chinese: bool) -> str:
+    if utterance.speaker:
+        return utterance.speaker
     if utterance.subject is Subject.USER:
         return "用户" if is_chinese else "User"
     return "助手" if is_chinese else "Assistant"

@@ -12,6 +12,7 @@ from functools import cached_property
 from memoryos.cube import MemCube, Page, Role, Subject, Turn
 from memoryos.language.orders import gives_orders
 from memoryos.language.sentences import split_sentences
+from memoryos.operation.consolidation.own_words import own_sentences
 
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")  # a Chinese character is one: words overlap there
 
@@ -45,6 +46,11 @@ class Utterance:
         if self.turn.role is Role.USER:
             return True
         return bool(self.speaker) and self.speaker.casefold() not in _GENERIC_SPEAKERS
+
+    @cached_property
+    def own_sentences(self) -> list[str]:
+        """What the speaker says of themselves and means."""
+        return own_sentences(self.turn.text)
 
     @cached_property
     def text(self) -> str:
