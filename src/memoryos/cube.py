@@ -415,6 +415,11 @@ class MemCube:
         end = self.governance.lifespan.expires_at
         return self.state is State.EXPIRED or (end is not None and end <= now)
 
+    def is_over(self, now: datetime) -> bool:
+        """Whether the end that was stated for it has come since; what was over when it was said is told of the past."""
+        end = self.descriptive.valid_to
+        return end is not None and not self.version.superseded_by and self.descriptive.event_at < end <= now
+
     def moved(self, tier: Tier) -> MemCube:
         """This cube in another tier."""
         state = State.ARCHIVED if tier is Tier.ARCHIVE else State.ACTIVATED

@@ -31,7 +31,7 @@ from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correct import Corrector
-from memoryos.operation.hierarchy.long_term import Lesson
+from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.housekeeping import Housekeeping
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memoryos.clock import Clock
@@ -12,7 +12,11 @@ from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Entry, Job, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor, Finding
-from memoryos.operation.hierarchy.long_term import Lesson, LongTerm
+from memoryos.operation.hierarchy.knowledge import doubts
+from memoryos.operation.hierarchy.lesson import Lesson
+from memoryos.operation.hierarchy.likeness import Judge, Verdicts, judged
+from memoryos.operation.hierarchy.long_term import LongTerm
+from memoryos.operation.hierarchy.tally import Tally
 from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 8  # extracted in one transaction
@@ -33,6 +37,7 @@ class Promoter:
     settings: Settings
     clock: Clock
     at_once: int = SEGMENTS_AT_ONCE
+    judge: Judge | None = None  #: compares facts where words cannot tell
 
     def run(self, scope: Scope, jobs: Sequence[Job]) -> None:
         """Extract the new pages of the jobs' segments, learn what they say, and finish the jobs."""
@@ -44,21 +49,45 @@ class Promoter:
         about_user = [lesson for lesson in lessons if lesson.payload.subject is Subject.USER]
         about_agent = [lesson for lesson in lessons if lesson.payload.subject is Subject.AGENT]
         if home != scope.owner:
+            verdicts = self.verdicts(home, about_user)
             with self.vault.write(home) as writer:
-                self.learn(writer, home, about_user)
+                self.learn(writer, home, about_user, verdicts=verdicts)
+        own = about_agent if home != scope.owner else lessons
+        verdicts = self.verdicts(scope, own)
         with self.vault.write(scope) as writer:
             _check_unchanged(writer, read)
             # What an agent learned of itself stays with this user: it may quote the user's words.
-            self.learn(writer, scope, about_agent if home != scope.owner else lessons)
+            self.learn(writer, scope, own, verdicts=verdicts)
             for job in jobs:
                 _mark_extracted(writer, job.cube_id, len(pages[job.cube_id]))
                 writer.finish(job)
 
-    def learn(self, writer: Writer, scope: Scope, lessons: Sequence[Lesson]) -> None:
-        """Add lessons to the personas of the writer's scope."""
-        long_term = LongTerm(writer, scope, self.settings, self.clock())
-        long_term.learn(lessons)
+    def learn(
+        self,
+        writer: Writer,
+        scope: Scope,
+        lessons: Sequence[Lesson],
+        *,
+        verdicts: Verdicts | None = None,
+        freed: Iterable[Sequence[MemCube]] = (),
+    ) -> Tally:
+        """Add lessons to the personas of the writer's scope.
+
+        `freed` are groups of facts that exclude each other, of which some were removed.
+        """
+        long_term = LongTerm(writer, scope, self.settings, self.clock(), verdicts)
+        long_term.resettle(freed)
+        tally = long_term.learn(lessons)
         long_term.flush()
+        return tally
+
+    def verdicts(self, scope: Scope, lessons: Sequence[Lesson]) -> Verdicts:
+        """What the judge says of the lessons that only it can tell; asked while no transaction waits."""
+        if self.judge is None:
+            return {}
+        with self.vault.read(scope) as reader:
+            pairs = doubts(reader, lessons)
+        return judged(self.judge, pairs)
 
     def lessons(self, findings: Sequence[Finding]) -> list[Lesson]:
         """Findings as lessons; facts get their vectors."""
@@ -74,6 +103,7 @@ class Promoter:
                 origin=Origin.INFERENCE,
                 derived_by=self.extractor.name,
                 vector=by_index.get(index),
+                moments=finding.moments,
             )
             for index, finding in enumerate(findings)
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import datetime, time
+from datetime import date, datetime, time
 from functools import lru_cache
 
 from memoryos.language.times import stated_bounds, told_periods
@@ -32,7 +32,7 @@ def filling(text: str) -> Filling | None:
     quoted = _QUOTED.fullmatch(text.strip())
     speaker, words = (quoted["speaker"], quoted["words"]) if quoted else ("", text)
     rules = chinese_slots if _HAN.search(words) else english_slots
-    found = rules.filling(" ".join(words.replace("’", "'").split()), speaker)
+    found: Filling | None = rules.filling(" ".join(words.replace("’", "'").split()), speaker)
     return found and replace(found, value=found.value.casefold())
 
 
@@ -56,5 +56,11 @@ def term(text: str, said: datetime) -> Term:
     return Term(said, start, end)
 
 
-def _day(day: object, said: datetime) -> datetime | None:
-    return datetime.combine(day, time.min, said.tzinfo) if day else None  # type: ignore[arg-type]
+def filled(text: str, said: datetime) -> Filling | None:
+    """The slot that a statement filled when it was said: none, if it was over by then."""
+    end = term(text, said).end
+    return None if end and end <= said else filling(text)
+
+
+def _day(day: date | None, said: datetime) -> datetime | None:
+    return datetime.combine(day, time.min, said.tzinfo) if day else None

@@ -81,7 +81,7 @@ def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime) -> Su
         for mention in mentions_of(cube)
     ]
     spells, asides = _spells(told)
-    places = [_places(spell, cubes) for spell in spells]
+    places = [_places(spell) for spell in spells]
     _give(cubes, [*places, asides])
     copied: list[tuple[str, str]] = []
     held = [[_held(key, place, cubes, copied, now) for key, place in found.items()] for found in places]
@@ -105,7 +105,7 @@ def _spells(told: Iterable[Told]) -> tuple[list[list[Told]], dict[Identity, _Pla
     return [list(spell) for _, spell in groupby(ordered, key=lambda one: one.value)], asides
 
 
-def _places(spell: Iterable[Told], cubes: Sequence[MemCube]) -> dict[Identity, _Place]:
+def _places(spell: Iterable[Told]) -> dict[Identity, _Place]:
     found: dict[Identity, _Place] = {}
     for one in spell:
         found.setdefault(one.key, _Place()).mentions.append(one.mention)
@@ -116,7 +116,9 @@ def _give(cubes: Sequence[MemCube], places: Sequence[dict[Identity, _Place]]) ->
     """Give each cube to the first spell that has one of its mentions."""
     for cube in cubes:
         key, mentions = identity(cube.payload), set(mentions_of(cube))
-        home = next((found[key] for found in places if key in found and mentions.intersection(found[key].mentions)), None)
+        home = next(
+            (found[key] for found in places if key in found and mentions.intersection(found[key].mentions)), None
+        )
         if home:
             home.cubes.append(cube)
 
@@ -151,7 +153,10 @@ def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> MemCub
     descriptive = replace(
         cube.descriptive,
         mentions=tuple(mentions),
-        provenance=(*(page for page in rests_on if page in sources), *(page for page in sources if page not in rests_on)),
+        provenance=(
+            *(page for page in rests_on if page in sources),
+            *(page for page in sources if page not in rests_on),
+        ),
         event_at=max(mention.said for mention in mentions),
         valid_from=min(starts),
         valid_to=ends[-1],
