@@ -32,6 +32,7 @@ from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.lesson import Lesson
+from memoryos.operation.hierarchy.tally import Tally, tally_of
 from memoryos.operation.housekeeping import Housekeeping
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
@@ -42,6 +43,7 @@ from memoryos.operation.recall.context import Context, pack, persona_text
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search, Source, recall
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.stated import stated_fact, stated_field
@@ -328,10 +330,13 @@ class MemoryOS:
         return self._corrector(scope).find(arguments.cube_id(cube_id))[0]
 
     def history(self, cube_id: str, *, scope: Scope | None = None) -> list[MemCube]:
-        """The versions of a memory, oldest first, the present one last. Raises NotFound."""
+        """The versions of a memory, oldest first, the present one last. Raises NotFound.
+
+        A fact begins with those whose place it took, one after the other.
+        """
         cube, home = self._corrector(scope).find(arguments.cube_id(cube_id))
         with self._vault.read(home) as reader:
-            return [*reader.history(cube_id), cube]
+            return [*predecessors(reader, cube), *reader.history(cube_id), cube]
 
     def profile(self, *, scope: Scope | None = None) -> Profile:
         """What LPM holds about the user and about the agent."""
@@ -380,7 +385,8 @@ class MemoryOS:
         """How much there is in each tier, and what waits."""
         home = persona_scope(self._scope_of(scope), self.settings)
         with self._settled(scope) as reader, self._vault.read(home) as persona:
-            return overview.stats(reader, persona, self._embedder.name)
+            readers = [reader] if home == self._scope_of(scope).owner else [reader, persona]
+            return overview.stats(reader, persona, self._embedder.name, sum(map(tally_of, readers), Tally()))
 
     def scopes(self, *, tenant: str = "default") -> list[Scope]:
         """Every scope of a tenant that holds a memory."""

@@ -16,6 +16,7 @@ from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.hierarchy.likeness import Judge
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.index.resident import Resident
@@ -119,8 +120,8 @@ class World:
         for memory in self._opened:
             memory.close()
 
-    def promoter(self, extractor: Extractor) -> Promoter:
-        return Promoter(self.vault, self.embedder, extractor, self.settings, self.clock)
+    def promoter(self, extractor: Extractor, judge: Judge | None = None) -> Promoter:
+        return Promoter(self.vault, self.embedder, extractor, self.settings, self.clock, judge=judge)
 
     def runner(self, extractor: Extractor) -> JobRunner:
         return JobRunner(self.vault, {JobKind.EXTRACT: self.promoter(extractor)}, self.clock)

@@ -11,6 +11,7 @@ from memoryos.cube import Kind, MemCube, ProfileField, Subject, Tier
 from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
+from memoryos.operation.hierarchy.tally import Tally
 from memoryos.operation.recall.hit import Recall
 
 
@@ -74,6 +75,7 @@ class Stats:
     jobs_waiting: int
     jobs_dead: int
     embedder: str
+    facts: Tally  #: what became of the facts that were found, since the beginning
 
 
 def profile(owner: Reader, persona: Reader) -> Profile:
@@ -106,7 +108,7 @@ def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool
     return sorted(views, key=lambda view: -view.heat)
 
 
-def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
+def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally) -> Stats:
     """Counts by tier."""
     census = owner.census()
     people = profile(owner, persona)
@@ -125,6 +127,7 @@ def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
         jobs_waiting=len(jobs) - dead,
         jobs_dead=dead,
         embedder=embedder,
+        facts=facts,
     )
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import takewhile
 
 from memoryos.cube import Kind, MemCube, Page, State, Subject, Tier
-from memoryos.infrastructure.vault.contract import Entry, Reader
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Reader
 
 
 def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:
@@ -64,6 +64,18 @@ def former(reader: Reader, subject: Subject) -> list[Entry]:
     cubes = reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.MERGED], subject=subject)
     vectors = reader.vectors(cube.id for cube in cubes)
     return [Entry(cube.moved(Tier.LPM), vectors.get(cube.id)) for cube in cubes]
+
+
+def predecessors(reader: Reader, cube: MemCube) -> list[MemCube]:
+    """The facts whose place this one took, oldest first."""
+    found: dict[str, MemCube] = {}
+    left = [cube.id]
+    while left:
+        ids = [link.target for link in reader.targets(left, LinkKind.SUPERSEDES) if link.target not in found]
+        reached = reader.get(ids)
+        found |= reached
+        left = list(reached)
+    return sorted(found.values(), key=lambda former: (former.descriptive.valid_from or first_said(former), former.id))
 
 
 def _holds(reader: Reader, cube: MemCube, moment: datetime) -> bool:
