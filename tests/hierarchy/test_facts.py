@@ -34,19 +34,19 @@ def lesson(text: str, page: str | None, at: datetime, *, origin: Origin = Origin
     return Lesson(fact, (page,) if page else (), at, SemanticType.FACT, origin, vector=vector)
 
 
-def teach(world: World, *lessons: Lesson, judge: Judge | None = None) -> Tally:
+def teach(world: World, *lessons: Lesson, judge: Judge | None = None, scope: Scope = ANN) -> Tally:
     promoter = world.promoter(LineExtractor(), judge)
-    verdicts = promoter.verdicts(ANN, lessons)
-    with world.vault.write(ANN) as writer:
-        return promoter.learn(writer, ANN, lessons, verdicts=verdicts)
+    verdicts = promoter.verdicts(scope, lessons)
+    with world.vault.write(scope) as writer:
+        return promoter.learn(writer, scope, lessons, verdicts=verdicts)
 
 
-def known(memory: MemoryOS, as_of: datetime | None = None) -> list[str]:
-    return sorted(hit.text for hit in memory.search("anything", as_of=as_of).user_facts)
+def known(memory: MemoryOS, as_of: datetime | None = None, scope: Scope = ANN) -> list[str]:
+    return sorted(hit.text for hit in memory.search("anything", as_of=as_of, scope=scope).user_facts)
 
 
-def everywhere(world: World) -> list[MemCube]:
-    return world.cubes(Kind.FACT, Tier.LPM, Tier.ARCHIVE)
+def everywhere(world: World, scope: Scope = ANN) -> list[MemCube]:
+    return world.cubes(Kind.FACT, Tier.LPM, Tier.ARCHIVE, scope=scope)
 
 
 # The same in other words
@@ -56,7 +56,7 @@ def everywhere(world: World) -> list[MemCube]:
     ("old", "new"),
     [
         ("Tom likes green tea.", "Tom really likes green tea"),
-        ("Tom likes green tea", "Tom likes green tea with honey"),
+        ("Tom baked rye bread", "Tom baked rye bread outdoors"),
         ("小明喜欢喝绿茶", "小明很喜欢喝绿茶。"),
     ],
 )
@@ -331,91 +331,92 @@ def sayings(draw: st.DrawFn) -> list[Said]:
     return [Said(text, page, at) for page, (text, at) in enumerate(said)]
 
 
-def lessons_of(said: Sequence[Said], pages: Sequence[str]) -> list[Lesson]:
-    return [lesson(one.text, pages[one.page], day(one.at)) for one in said]
+def lessons_of(said: Sequence[Said]) -> list[Lesson]:
+    return [lesson(one.text, PAGES[one.page], day(one.at)) for one in said]
 
 
-def picture(world: World) -> set[tuple[object, ...]]:
+def picture(world: World, scope: Scope) -> set[tuple[object, ...]]:
     """What is known, without ids and without when it became known."""
     return {
         (cube.text, cube.tier, cube.state is State.MERGED, cube.descriptive.valid_from, cube.descriptive.valid_to,
-         frozenset(cube.descriptive.provenance), cube.descriptive.event_at)
-        for cube in everywhere(world)
+         cube.descriptive.event_at, frozenset(cube.descriptive.provenance))
+        for cube in everywhere(world, scope)
     }  # fmt: skip
 
 
-LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-PAGES: list[str] = []  # of the memory opened last
-_runs = count()
+LAW = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_users = count()
+PAGES: list[str] = []  # that facts of any user may rest on
 
 
-def remembered(world: World, groups: Sequence[Sequence[Said]]) -> MemoryOS:
-    """A memory of seven pages that learned these, group by group."""
-    memory = world.open(f"law{next(_runs)}.db")
-    pages = [memory.add(f"page {number}") for number in range(7)]
-    PAGES[:] = pages
+@pytest.fixture
+def memory(world: World) -> MemoryOS:
+    """One memory for all examples of a law; each has a user of its own."""
+    opened = world.open(short_term_capacity=1, heat_threshold=1000)
+    PAGES[:] = [opened.add(f"page {number}") for number in range(7)]
+    return opened
+
+
+def learned(world: World, *groups: Sequence[Said]) -> Scope:
+    """A user of whom this was learned, group by group."""
+    scope = Scope(user=f"user {next(_users)}")
     for group in groups:
-        teach(world, *lessons_of(group, pages))
-    return memory
+        teach(world, *lessons_of(group), scope=scope)
+    return scope
 
 
-def numbered(found: set[tuple[object, ...]]) -> set[tuple[object, ...]]:
-    number = {page: index for index, page in enumerate(PAGES)}
-    return {
-        tuple(frozenset(number[page] for page in part) if isinstance(part, frozenset) else part for part in row)
-        for row in found
-    }
+def singly(said: Sequence[Said]) -> list[list[Said]]:
+    """One after the other, but without those of which the order may choose the words."""
+    return [[one] for one in said if "a lot" not in one.text]
 
 
 @LAW
 @given(data=st.data(), said=sayings())
-def test_the_order_of_processing_changes_nothing(world: World, data: st.DataObject, said: list[Said]) -> None:
-    plain = [one for one in said if "a lot" not in one.text]  # of two wordings of one value the order may choose
-    shuffled = data.draw(st.permutations(plain))
-    with remembered(world, [plain]):
-        first = numbered(picture(world))
-    with remembered(world, [[one] for one in shuffled]):
-        assert numbered(picture(world)) == first
+def test_the_order_of_processing_changes_nothing(
+    world: World, memory: MemoryOS, data: st.DataObject, said: list[Said]
+) -> None:
+    together = [one for group in singly(said) for one in group]
+    one_by_one = data.draw(st.permutations(singly(said)))
+    assert picture(world, learned(world, together)) == picture(world, learned(world, *one_by_one))
 
 
 @LAW
 @given(said=sayings())
-def test_learning_it_again_changes_nothing(world: World, said: list[Said]) -> None:
-    with remembered(world, [said]) as memory:
-        before, events = picture(world), len(memory.events(limit=10_000))
-        assert teach(world, *lessons_of(said, PAGES)).kept == 0
-        assert picture(world) == before
-        assert len(memory.events(limit=10_000)) == events
+def test_learning_it_again_changes_nothing(world: World, memory: MemoryOS, said: list[Said]) -> None:
+    scope = learned(world, said)
+    before, events = picture(world, scope), memory.events(scope=scope)
+    teach(world, *lessons_of(said), scope=scope)
+    assert picture(world, scope) == before
+    assert memory.events(scope=scope) == events
 
 
 @LAW
 @given(said=sayings(), moment=st.integers(0, 7))
-def test_at_any_moment_a_slot_has_one_value(world: World, said: list[Said], moment: int) -> None:
-    with remembered(world, [[one] for one in said]) as memory:
-        for as_of in (day(moment), None):
-            held = [found for text in known(memory, as_of) if (found := filling(text)) and not found.is_denied]
-            values = {(found.slot, found.value) for found in held}
-            assert len({slot for slot, _ in values}) == len(values)
-        open_cubes = [cube for cube in world.cubes(Kind.FACT, Tier.LPM) if cube.version.superseded_by]
-        assert open_cubes == []
+def test_at_any_moment_a_slot_has_one_value(world: World, memory: MemoryOS, said: list[Said], moment: int) -> None:
+    scope = learned(world, *([one] for one in said))
+    for as_of in (day(moment), None):
+        held = [found for text in known(memory, as_of, scope) if (found := filling(text)) and not found.is_denied]
+        values = {(found.slot, found.value) for found in held}
+        assert len({slot for slot, _ in values}) == len(values)
+    assert not any(cube.version.superseded_by for cube in world.cubes(Kind.FACT, Tier.LPM, scope=scope))
 
 
-@LAW
+@settings(LAW, max_examples=25)
 @given(data=st.data(), said=sayings())
-def test_a_deleted_page_leaves_what_the_others_say(world: World, data: st.DataObject, said: list[Said]) -> None:
-    plain = [one for one in said if "a lot" not in one.text]
-    if not plain:
-        return
-    gone = data.draw(st.sampled_from(plain))
-    memory = world.open(f"law{next(_runs)}.db", short_term_capacity=1, heat_threshold=1000)
-    pages = [memory.add(f"🍵\nfact: {one.text}", at=day(one.at)) for one in plain]
-    memory.add("🚲 end")
-    world.extract()
-    Corrector(world.promoter(LineExtractor()), ANN).delete(pages[plain.index(gone)])
-    found = {row[:5] for row in picture(world)}
-    memory.close()
-    with remembered(world, [[one for one in plain if one is not gone]]):
-        assert found == {row[:5] for row in picture(world)}
+def test_a_deleted_page_leaves_what_the_others_say(
+    world: World, memory: MemoryOS, data: st.DataObject, said: list[Said]
+) -> None:
+    plain = [one for group in singly(said) for one in group]
+    scope = Scope(user=f"user {next(_users)}")
+    pages = {memory.add(f"🍵\nfact: {one.text}", at=day(one.at), scope=scope): one for one in plain}
+    memory.add("🚲 end", scope=scope)
+    world.extract(scope=scope)
+    gone = data.draw(st.sampled_from(sorted(pages))) if pages else None
+    if gone:
+        Corrector(world.promoter(LineExtractor()), scope).delete(gone)
+    left = [one for page, one in pages.items() if page != gone]
+    after = {row[:-1] for row in picture(world, scope)}
+    assert after == {row[:-1] for row in picture(world, learned(world, left))}
 
 
 # Counts

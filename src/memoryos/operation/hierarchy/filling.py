@@ -26,6 +26,11 @@ class Filling:
     is_denied: bool = False  #: says that this is not, or no longer, the value
     is_change: bool = False  #: tells of the change ("moved to") rather than of the state ("lives in")
 
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether there is one value of many, rather than yes or no."""
+        return self.value not in (YES, NO)
+
 
 @dataclass(frozen=True, slots=True)
 class Term:

@@ -80,6 +80,7 @@ class Knowledge:
 
     def learn(self, lesson: Lesson) -> None:
         """Take in a fact."""
+        lesson = self._dated(lesson)
         payload = _fact(lesson)
         found = filled(payload.text, lesson.event_at)
         known = self._open.get(self._ids.get(identity(payload), ""))
@@ -91,10 +92,12 @@ class Knowledge:
                 lesson, _candidate(lesson, payload, self._scope, self._now), self._chain_of([known.id]), None
             )
             return
+        words = payload
         if known:
             known = self._reworded(known, lesson)
+            words = _fact(known)
+            found = filled(words.text, lesson.event_at)
         if found:
-            words = _fact(known) if known else payload
             candidate = _candidate(lesson, words, self._scope, self._now)
             self._take_place(lesson, candidate, self._chain(payload.subject, found.slot), found.slot)
         elif known:
@@ -147,6 +150,14 @@ class Knowledge:
             self._relink(chain)
         self._writer.delete(self._gone)
 
+    def _dated(self, lesson: Lesson) -> Lesson:
+        """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
+        if lesson.moments or len(lesson.pages) < 2:
+            return lesson
+        pages = self._writer.get(lesson.pages)
+        said = (pages[page].descriptive.event_at if page in pages else lesson.event_at for page in lesson.pages)
+        return replace(lesson, moments=tuple(said))
+
     # The same in other words
 
     def _like(self, lesson: Lesson, found: Filling | None) -> tuple[MemCube | None, Verdict]:
@@ -157,8 +168,8 @@ class Knowledge:
         for cube, cosine in present:
             if cosine >= NEAR and says_the_same(cube.text, payload.text) and _same_slot(cube, found):
                 return cube, Verdict.SAME
-        if not present or found:
-            return None, Verdict.DIFFERENT
+        if not present or (found and (found.is_exclusive or self._chain(payload.subject, found.slot))):
+            return None, Verdict.DIFFERENT  # what rules know needs no opinion
         closest = present[0][0]
         if lesson.is_published and differs_in_detail(closest.text, payload.text):
             return closest, Verdict.UPDATES
@@ -406,7 +417,7 @@ def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:
         payload = lesson.payload
         if not isinstance(payload, Fact) or lesson.vector is None or identity(payload) in known:
             continue
-        if filled(payload.text, lesson.event_at):
+        if (found := filled(payload.text, lesson.event_at)) and found.is_exclusive:
             continue
         mine = {cube_id: vector for cube_id, vector in vectors.items() if facts[cube_id].subject is payload.subject}
         close = [(facts[cube_id], cosine) for cube_id, cosine in Nearest(mine).to(lesson.vector)]
