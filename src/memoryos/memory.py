@@ -39,6 +39,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.jobs import JobRunner
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.passages import page_entries
+from memoryos.operation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.recall.context import Context, pack, persona_text
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
@@ -85,7 +86,7 @@ class MemoryOS:
             self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent)
         )
         self._turns = Background("turns")
-        schema = PersonaSchema.load(Path(self.settings.persona_schema) if self.settings.persona_schema else None)
+        schema = PersonaSchema.named(self.settings.persona_schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock)
         runner = JobRunner(vault, {JobKind.EXTRACT: self._promoter}, clock)
         self._housekeeping = Housekeeping(runner, self._residency, self.settings)
@@ -220,6 +221,43 @@ class MemoryOS:
         about = arguments.one_of("subject", subject, Subject)
         lesson = stated_field(field, value, subject=about, at=self._clock(), origin=origin)
         self._learn(self._scope_of(scope), lesson)
+
+    def publish(
+        self, facts: Sequence[str], *, source: str, subject: Subject = Subject.USER, scope: Scope | None = None
+    ) -> list[Proposal]:
+        """Let a trusted source say what holds: what is new is learned, what contradicts is proposed.
+
+        Returns the changes that wait for an answer; nothing that is known changes before `accept`.
+        """
+        owner, about = self._scope_of(scope), arguments.one_of("subject", subject, Subject)
+        limit = self.settings.max_text_chars
+        texts = [checked_text("facts", text, limit=limit) for text in arguments.sequence("facts", facts, str)]
+        lessons = published(self._promoter, texts, checked_text("source", source, limit=256), about)
+        home = self._home(owner, about)
+        verdicts = self._promoter.verdicts(home, lessons)
+        with self._vault.write(home) as writer:
+            self._promoter.learn(writer, home, lessons, verdicts=verdicts)
+            return proposals(writer)
+
+    def proposals(self, *, scope: Scope | None = None) -> list[Proposal]:
+        """The changes that wait for an answer, oldest first."""
+        found: list[Proposal] = []
+        for home in self._homes(self._scope_of(scope)):
+            with self._vault.read(home) as reader:
+                found += proposals(reader)
+        return found
+
+    def accept(self, proposal_id: str, *, scope: Scope | None = None) -> MemCube:
+        """Make a change that was proposed; what gives way stays readable. Raises NotFound."""
+        _, home = self._corrector(scope).find(arguments.cube_id(proposal_id))
+        with self._vault.write(home) as writer:
+            return accept(writer, home, self._promoter, proposal_id)
+
+    def reject(self, proposal_id: str, *, scope: Scope | None = None) -> MemCube:
+        """Keep what is known; the same is not proposed again. Raises NotFound."""
+        _, home = self._corrector(scope).find(arguments.cube_id(proposal_id))
+        with self._vault.write(home) as writer:
+            return reject(writer, proposal_id)
 
     def consolidate(self, *, scope: Scope | None = None) -> None:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
@@ -424,10 +462,16 @@ class MemoryOS:
         return arguments.scope(scope or self._scope)
 
     def _learn(self, owner: Scope, lesson: Lesson) -> None:
-        is_user = lesson.payload.subject is Subject.USER
-        home = persona_scope(owner, self.settings) if is_user else owner.owner
+        home = self._home(owner, lesson.payload.subject)
         with self._vault.write(home) as writer:
             self._promoter.learn(writer, home, [lesson])
+
+    def _home(self, owner: Scope, subject: Subject) -> Scope:
+        """Where the persona of that subject lives."""
+        return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
+
+    def _homes(self, owner: Scope) -> list[Scope]:
+        return list(dict.fromkeys(self._home(owner, subject) for subject in Subject))
 
     def _corrector(self, scope: Scope | None) -> Corrector:
         owner = self._scope_of(scope)

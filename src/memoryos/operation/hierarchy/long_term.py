@@ -55,7 +55,8 @@ class LongTerm:
             if isinstance(lesson.payload, Fact):
                 self._knowledge.learn(lesson)
             elif (known := self._known.get(identity(lesson.payload))) is None:
-                self._add(lesson)
+                if not lesson.only_contradicts:
+                    self._add(lesson)
             else:
                 self._support(known, lesson)
         for subject in Subject:
@@ -142,7 +143,7 @@ def _later(known: MemCube, lesson: Lesson, support: Sequence[str]) -> Learned:
         counter = (*old.counter, *(page for page in new.counter if page not in old.counter))
         level, confidence = graded(len(support) - len(counter), len(counter))
         changed_at = lesson.event_at if level is not old.level else old.changed_at
-        reason = old.reason if set(new.counter).issuperset(lesson.pages) and lesson.pages else new.reason
+        reason = old.reason if lesson.only_contradicts else new.reason
         return replace(old, level=level, confidence=confidence, reason=reason, counter=counter, changed_at=changed_at)
     is_earlier = lesson.event_at < known.descriptive.event_at
     return old if isinstance(old, ProfileField) and is_earlier else new
