@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,8 @@ class LineExtractor:
                     known = found.get((subject, line))
                     pages_of = (*(known.pages if known else ()), page.id)
                     if finding := self._read(line, subject, pages_of, page.descriptive.event_at):
-                        found[subject, line] = finding
+                        moments = (*(known.moments if known else ()), page.descriptive.event_at)
+                        found[subject, line] = replace(finding, moments=moments)
         return list(found.values())
 
     def _read(self, line: str, subject: Subject, pages: tuple[str, ...], at: datetime) -> Finding | None:

@@ -159,14 +159,17 @@ class Corrector:
         for cube in derived:
             lesson = by_identity.get(identity(cube.payload))
             if lesson and lesson.payload == cube.payload and cube.version.number == 1:
-                self._rest_on(writer, cube, lesson.pages)
+                self._rest_on(writer, cube, lesson)
                 kept.add(cube.id)
         return kept
 
-    def _rest_on(self, writer: Writer, cube: MemCube, pages: Sequence[str]) -> None:
+    def _rest_on(self, writer: Writer, cube: MemCube, lesson: Lesson) -> None:
+        pages = lesson.pages
         lost = set(cube.descriptive.provenance).difference(pages)
         mentions = tuple(one for one in cube.descriptive.mentions if one.source not in lost)
         descriptive = replace(cube.descriptive, provenance=tuple(pages), mentions=mentions)
+        if cube.kind is Kind.FACT and not mentions and descriptive.origin is Origin.INFERENCE:
+            descriptive = replace(descriptive, event_at=lesson.event_at, valid_from=lesson.first_at)
         writer.update([Entry(replace(cube, descriptive=descriptive))], Operation.REFRESH)
         stale = [link for link in writer.targets([cube.id], LinkKind.DERIVED_FROM) if link.target not in pages]
         writer.unlink(stale)

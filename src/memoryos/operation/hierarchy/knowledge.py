@@ -85,14 +85,16 @@ class Knowledge:
         found = filled(payload.text, lesson.event_at)
         known = self._open.get(self._ids.get(identity(payload), ""))
         verdict = Verdict.SAME
-        if known is None:
-            known, verdict = self._like(lesson, found)
+        chain = self._chain(payload.subject, found.slot) if found else {}
+        former = next((cube for cube in chain.values() if identity(payload) in identities(cube.payload)), None)
+        if known is None and former is None:
+            known, verdict = self._like(lesson, found, chain)
         if known and verdict is Verdict.UPDATES:
             self._take_place(
                 lesson, _candidate(lesson, payload, self._scope, self._now), self._chain_of([known.id]), None
             )
             return
-        words = payload
+        words = _fact(former) if former else payload
         if known:
             known = self._reworded(known, lesson)
             words = _fact(known)
@@ -160,7 +162,9 @@ class Knowledge:
 
     # The same in other words
 
-    def _like(self, lesson: Lesson, found: Filling | None) -> tuple[MemCube | None, Verdict]:
+    def _like(
+        self, lesson: Lesson, found: Filling | None, chain: Mapping[str, MemCube]
+    ) -> tuple[MemCube | None, Verdict]:
         """The known fact that is closest, and what the lesson is to it."""
         payload = _fact(lesson)
         close = self._nearest(payload.subject).to(lesson.vector) if lesson.vector is not None else []
@@ -168,7 +172,7 @@ class Knowledge:
         for cube, cosine in present:
             if cosine >= NEAR and says_the_same(cube.text, payload.text) and _same_slot(cube, found):
                 return cube, Verdict.SAME
-        if not present or (found and (found.is_exclusive or self._chain(payload.subject, found.slot))):
+        if not present or chain or (found and found.is_exclusive):
             return None, Verdict.DIFFERENT  # what rules know needs no opinion
         closest = present[0][0]
         if lesson.is_published and differs_in_detail(closest.text, payload.text):
@@ -229,6 +233,7 @@ class Knowledge:
             origin=origin,
             updated_at=self._now,
             event_at=max(known.descriptive.event_at, lesson.event_at),
+            valid_from=min(known.descriptive.valid_from or known.descriptive.event_at, lesson.first_at),
         )
         cube = replace(known, descriptive=descriptive)
         self._open[cube.id] = cube
@@ -449,7 +454,7 @@ def _candidate(lesson: Lesson, words: Fact, scope: Scope, now: datetime, *, keep
             semantic_type=lesson.semantic_type,
             provenance=lesson.pages,
             derived_by=lesson.derived_by,
-            valid_from=stated.start or lesson.event_at,
+            valid_from=stated.start or lesson.first_at,
             valid_to=stated.end,
             mentions=mentions if keep_mentions or stated.start else (),
         ),

@@ -28,6 +28,11 @@ class Lesson:
     is_published: bool = False  #: by a trusted source: what contradicts it is not changed, but a change proposed
 
     @property
+    def first_at(self) -> datetime:
+        """When it was first said."""
+        return min(self.moments, default=self.event_at)
+
+    @property
     def only_contradicts(self) -> bool:
         """Whether all it says is that a trait does not show: that makes no trait, but weakens one that is known."""
         return isinstance(self.payload, Trait) and bool(self.pages) and set(self.pages) <= set(self.payload.counter)

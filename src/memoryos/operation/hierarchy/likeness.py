@@ -95,8 +95,10 @@ def more_specific(old: str, new: str) -> str:
 
 
 def differs_in_detail(old: str, new: str) -> bool:
-    """Whether two close texts differ in a number or a negation: the marks of an update."""
+    """Whether two texts speak of the same and differ in a number or a negation: the marks of an update."""
     mine, yours = _read(old), _read(new)
+    if len(set(mine.content) & set(yours.content)) < _SHARED * max(len(mine.content), len(yours.content), 1):
+        return False
     return mine.numbers != yours.numbers or mine.negations != yours.negations
 
 
