@@ -63,7 +63,9 @@ class Settings(BaseSettings):
 
     # Persona.
     persona_sharing: PersonaSharing = PersonaSharing.PAIR
-    persona_schema: str | None = Field(None, description="path of a persona schema; None is the built-in one")
+    persona_schema: str | None = Field(
+        None, description="children_tutor, support_desk, or the path of a persona schema; None is the paper's"
+    )
 
     # Consolidation.
     extractor: ExtractorKind = Field(

@@ -59,10 +59,10 @@ class State(StrEnum):
 
     GENERATED = "generated"
     ACTIVATED = "activated"
-    MERGED = "merged"
+    MERGED = "merged"  # another took its place; `as_of` still finds it
     ARCHIVED = "archived"
     EXPIRED = "expired"
-    FROZEN = "frozen"
+    FROZEN = "frozen"  # a proposal that waits for an answer
 
 
 class Origin(StrEnum):
@@ -215,6 +215,7 @@ class Fact:
     text: str
     quote: str = ""
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+    wordings: tuple[str, ...] = ()  #: other words in which the same was said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
@@ -227,6 +228,8 @@ class Trait:
     level: Level
     reason: str
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+    counter: tuple[str, ...] = ()  #: those of its pages that speak against it
+    changed_at: AwareDatetime | None = None  #: when the level last became another; None is never
 
     @property
     def text(self) -> str:
@@ -290,6 +293,15 @@ Payload = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
+class Mention:
+    """One time that a fact was said."""
+
+    said: AwareDatetime
+    source: str  #: the page; of what was stated outright, an id of its own
+    at: AwareDatetime  #: the moment that it speaks of: 2019 in "I moved here in 2019"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Descriptive:
     """What it is, when it happened and where it came from."""
 
@@ -304,6 +316,7 @@ class Descriptive:
     derived_by: str | None = None  #: rule set or model that derived it
     valid_from: AwareDatetime | None = None  #: a fact holds from here ...
     valid_to: AwareDatetime | None = None  #: ... until here; None is open
+    mentions: tuple[Mention, ...] = ()  #: of a fact that excludes others, in order: what tells which of them holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
@@ -352,7 +365,7 @@ class Version:
     number: Annotated[int, Field(ge=1)] = 1
     supersedes: str | None = None  #: id of the cube this one replaced
     superseded_by: str | None = None
-    superseded_at: AwareDatetime | None = None
+    superseded_at: AwareDatetime | None = None  #: when this store learned that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
@@ -401,6 +414,11 @@ class MemCube:
         """Whether its life is over: by its state, or because its lifespan ended."""
         end = self.governance.lifespan.expires_at
         return self.state is State.EXPIRED or (end is not None and end <= now)
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether the end that was stated for it has come since; what was over when it was said is told of the past."""
+        end = self.descriptive.valid_to
+        return end is not None and not self.version.superseded_by and self.descriptive.event_at < end <= now
 
     def moved(self, tier: Tier) -> MemCube:
         """This cube in another tier."""

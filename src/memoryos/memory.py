@@ -34,17 +34,20 @@ from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.consolidation.reader import ModelReader
 from memoryos.operation.correct import Corrector
-from memoryos.operation.hierarchy.long_term import Lesson
+from memoryos.operation.hierarchy.lesson import Lesson
+from memoryos.operation.hierarchy.tally import Tally, tally_of
 from memoryos.operation.housekeeping import Housekeeping
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.jobs import JobRunner
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.passages import page_entries
+from memoryos.operation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.recall.context import Context, pack, persona_text
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search, Source, recall
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.spending import Purpose, Purse
@@ -89,7 +92,7 @@ class MemoryOS:
             self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent)
         )
         self._turns = Background("turns")
-        schema = PersonaSchema.load(Path(self.settings.persona_schema) if self.settings.persona_schema else None)
+        schema = PersonaSchema.named(self.settings.persona_schema)
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self._purse = Purse(vault, self.settings, clock, limits)
         reader = self._model_reader(schema)
@@ -228,6 +231,43 @@ class MemoryOS:
         lesson = stated_field(field, value, subject=about, at=self._clock(), origin=origin)
         self._learn(self._scope_of(scope), lesson)
 
+    def publish(
+        self, facts: Sequence[str], *, source: str, subject: Subject = Subject.USER, scope: Scope | None = None
+    ) -> list[Proposal]:
+        """Let a trusted source say what holds: what is new is learned, what contradicts is proposed.
+
+        Returns the changes that wait for an answer; nothing that is known changes before `accept`.
+        """
+        owner, about = self._scope_of(scope), arguments.one_of("subject", subject, Subject)
+        limit = self.settings.max_text_chars
+        texts = [checked_text("facts", text, limit=limit) for text in arguments.sequence("facts", facts, str)]
+        lessons = published(self._promoter, texts, checked_text("source", source, limit=256), about)
+        home = self._home(owner, about)
+        verdicts = self._promoter.verdicts(home, lessons)
+        with self._vault.write(home) as writer:
+            self._promoter.learn(writer, home, lessons, verdicts=verdicts)
+            return proposals(writer)
+
+    def proposals(self, *, scope: Scope | None = None) -> list[Proposal]:
+        """The changes that wait for an answer, oldest first."""
+        found: list[Proposal] = []
+        for home in self._homes(self._scope_of(scope)):
+            with self._vault.read(home) as reader:
+                found += proposals(reader)
+        return found
+
+    def accept(self, proposal_id: str, *, scope: Scope | None = None) -> MemCube:
+        """Make a change that was proposed; what gives way stays readable. Raises NotFound."""
+        _, home = self._corrector(scope).find(arguments.cube_id(proposal_id))
+        with self._vault.write(home) as writer:
+            return accept(writer, home, self._promoter, proposal_id)
+
+    def reject(self, proposal_id: str, *, scope: Scope | None = None) -> MemCube:
+        """Keep what is known; the same is not proposed again. Raises NotFound."""
+        _, home = self._corrector(scope).find(arguments.cube_id(proposal_id))
+        with self._vault.write(home) as writer:
+            return reject(writer, proposal_id)
+
     def consolidate(self, *, scope: Scope | None = None) -> None:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
         self._turns.wait()
@@ -337,10 +377,13 @@ class MemoryOS:
         return self._corrector(scope).find(arguments.cube_id(cube_id))[0]
 
     def history(self, cube_id: str, *, scope: Scope | None = None) -> list[MemCube]:
-        """The versions of a memory, oldest first, the present one last. Raises NotFound."""
+        """The versions of a memory, oldest first, the present one last. Raises NotFound.
+
+        A fact begins with those whose place it took, one after the other.
+        """
         cube, home = self._corrector(scope).find(arguments.cube_id(cube_id))
         with self._vault.read(home) as reader:
-            return [*reader.history(cube_id), cube]
+            return [*predecessors(reader, cube), *reader.history(cube_id), cube]
 
     def profile(self, *, scope: Scope | None = None) -> Profile:
         """What LPM holds about the user and about the agent."""
@@ -397,7 +440,8 @@ class MemoryOS:
         """How much there is in each tier, and what waits."""
         home = persona_scope(self._scope_of(scope), self.settings)
         with self._settled(scope) as reader, self._vault.read(home) as persona:
-            return overview.stats(reader, persona, self._embedder.name)
+            readers = [reader] if home == self._scope_of(scope).owner else [reader, persona]
+            return overview.stats(reader, persona, self._embedder.name, sum(map(tally_of, readers), Tally()))
 
     def usage(self, *, since: date | None = None, scope: Scope | None = None) -> list[Spending]:
         """What model calls for this scope took, by day (UTC), purpose and model."""
@@ -440,10 +484,16 @@ class MemoryOS:
         return arguments.scope(scope or self._scope)
 
     def _learn(self, owner: Scope, lesson: Lesson) -> None:
-        is_user = lesson.payload.subject is Subject.USER
-        home = persona_scope(owner, self.settings) if is_user else owner.owner
+        home = self._home(owner, lesson.payload.subject)
         with self._vault.write(home) as writer:
             self._promoter.learn(writer, home, [lesson])
+
+    def _home(self, owner: Scope, subject: Subject) -> Scope:
+        """Where the persona of that subject lives."""
+        return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
+
+    def _homes(self, owner: Scope) -> list[Scope]:
+        return list(dict.fromkeys(self._home(owner, subject) for subject in Subject))
 
     def _corrector(self, scope: Scope | None) -> Corrector:
         owner = self._scope_of(scope)

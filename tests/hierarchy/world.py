@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.hierarchy.likeness import Judge
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.index.resident import Resident
@@ -71,7 +73,8 @@ class LineExtractor:
                     known = found.get((subject, line))
                     pages_of = (*(known.pages if known else ()), page.id)
                     if finding := self._read(line, subject, pages_of, page.descriptive.event_at):
-                        found[subject, line] = finding
+                        moments = (*(known.moments if known else ()), page.descriptive.event_at)
+                        found[subject, line] = replace(finding, moments=moments)
         return list(found.values())
 
     def _read(self, line: str, subject: Subject, pages: tuple[str, ...], at: datetime) -> Finding | None:
@@ -119,8 +122,8 @@ class World:
         for memory in self._opened:
             memory.close()
 
-    def promoter(self, extractor: Extractor) -> Promoter:
-        return Promoter(self.vault, self.embedder, extractor, self.settings, self.clock)
+    def promoter(self, extractor: Extractor, judge: Judge | None = None) -> Promoter:
+        return Promoter(self.vault, self.embedder, extractor, self.settings, self.clock, judge=judge)
 
     def runner(self, extractor: Extractor) -> JobRunner:
         return JobRunner(self.vault, {JobKind.EXTRACT: self.promoter(extractor)}, self.clock)

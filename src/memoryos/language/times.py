@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from memoryos.language.chinese_times import CHINESE
 from memoryos.language.english_times import ENGLISH
@@ -68,6 +68,32 @@ def asked_periods(text: str, asked_at: datetime) -> list[Period]:
     return list(dict.fromkeys(_meant(text, found, today)))
 
 
+def told_periods(text: str, said_at: datetime) -> list[Period]:
+    """The periods that a statement dates itself to: those it names, but not as a beginning or an end."""
+    found = _times(text, said_at.date())
+    return [mention.period for mention in found if not _opens(text, mention)]
+
+
+def stated_bounds(text: str, said_at: datetime) -> tuple[date | None, date | None]:
+    """The day from which a statement says that it holds, and the first on which it no longer does.
+
+    "Since 2019" and 从2019年起 begin, "until last May" ends (in June), "from 2019 to 2021" does both.
+    """
+    first: date | None = None
+    last: date | None = None
+    found = _times(text, said_at.date())
+    for index, mention in enumerate(found):
+        if index + 1 < len(found) and _is_range(text, mention, found[index + 1]):
+            first, last = mention.period.first, found[index + 1].period.last
+            break
+        tail = text[mention.end : mention.end + _NEAR]
+        if _UNTIL.search(_head(text, mention)) or _UNTIL_HAN.match(tail):
+            last = mention.period.last
+        elif _SINCE.search(_head(text, mention)) or _SINCE_HAN.match(tail):
+            first = mention.period.first
+    return first, last + timedelta(days=1) if last and last < date.max else last
+
+
 def untimed(text: str, asked_at: datetime) -> str:
     """The text without the expressions that name a period."""
     for mention in reversed(_times(text, asked_at.date())):
@@ -77,6 +103,14 @@ def untimed(text: str, asked_at: datetime) -> str:
 
 def _times(text: str, today: date) -> list[Mention]:
     return sorted([*english_times(text, today), *chinese_times(text, today)], key=lambda mention: mention.start)
+
+
+def _opens(text: str, mention: Mention) -> bool:
+    """Whether the expression is where something begins or ends, rather than when it is."""
+    head, tail = _head(text, mention), text[mention.end : mention.end + _NEAR]
+    before_it = (_SINCE, _UNTIL, _BEFORE, _AFTER, _FROM)
+    behind_it = (_SINCE_HAN, _UNTIL_HAN, _BEFORE_HAN, _AFTER_HAN)
+    return any(pattern.search(head) for pattern in before_it) or any(pattern.match(tail) for pattern in behind_it)
 
 
 def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[Mention]:

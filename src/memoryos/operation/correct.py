@@ -16,7 +16,8 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
-from memoryos.operation.hierarchy.long_term import Learned, Lesson, identity
+from memoryos.operation.hierarchy.knowledge import relatives
+from memoryos.operation.hierarchy.lesson import Learned, Lesson, identities, identity
 from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
 from memoryos.operation.passages import page_entries, topic_words
 from memoryos.scope import Scope
@@ -42,8 +43,10 @@ class Corrector:
                 self._derive_again(writer, self._persona, self._of_all_agents, pages, gone=pages)
         with self._vault.write(home) as writer:
             pages = _pages_of(writer, cube)
+            freed = [relatives(writer, cube)] if cube.kind is Kind.FACT else []
             self._derive_again(writer, home, writer.get, pages, gone=pages)
             self._remove(writer, [cube_id, *pages], pages)
+            self.promoter.learn(writer, home, [], freed=freed)
 
     def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
         """Give a memory new words; the old ones stay in its history. Raises NotFound.
@@ -127,14 +130,16 @@ class Corrector:
         support = {page for cube in derived for page in cube.descriptive.provenance}
         evidence = read(support.union(read_before).difference(gone))
         lessons = self._lessons(home, in_order(evidence))
-        wanted = {identity(cube.payload) for cube in derived}
+        wanted = {name for cube in derived for name in identities(cube.payload)}
         true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
+        freed = [relatives(writer, cube) for cube in derived if cube.kind is Kind.FACT]
         kept = self._keep(writer, derived, true)
         lost = [cube for cube in derived if cube.id not in kept]
         stated = [lesson for cube in lost for lesson in self._stated(writer, cube)]
         writer.delete([cube.id for cube in lost])
         settled = {identity(cube.payload) for cube in derived if cube.id in kept}
-        self.promoter.learn(writer, home, [*stated, *(one for one in true if identity(one.payload) not in settled)])
+        again = [*stated, *(one for one in true if identity(one.payload) not in settled)]
+        self.promoter.learn(writer, home, again, freed=freed)
 
     def _lessons(self, home: Scope, pages: Sequence[MemCube]) -> list[Lesson]:
         """What the pages say that belongs into `home`."""
@@ -154,12 +159,17 @@ class Corrector:
         for cube in derived:
             lesson = by_identity.get(identity(cube.payload))
             if lesson and lesson.payload == cube.payload and cube.version.number == 1:
-                self._rest_on(writer, cube, lesson.pages)
+                self._rest_on(writer, cube, lesson)
                 kept.add(cube.id)
         return kept
 
-    def _rest_on(self, writer: Writer, cube: MemCube, pages: Sequence[str]) -> None:
-        descriptive = replace(cube.descriptive, provenance=tuple(pages))
+    def _rest_on(self, writer: Writer, cube: MemCube, lesson: Lesson) -> None:
+        pages = lesson.pages
+        lost = set(cube.descriptive.provenance).difference(pages)
+        mentions = tuple(one for one in cube.descriptive.mentions if one.source not in lost)
+        descriptive = replace(cube.descriptive, provenance=tuple(pages), mentions=mentions)
+        if cube.kind is Kind.FACT and not mentions and descriptive.origin is Origin.INFERENCE:
+            descriptive = replace(descriptive, event_at=lesson.event_at, valid_from=lesson.first_at)
         writer.update([Entry(replace(cube, descriptive=descriptive))], Operation.REFRESH)
         stale = [link for link in writer.targets([cube.id], LinkKind.DERIVED_FROM) if link.target not in pages]
         writer.unlink(stale)
@@ -172,7 +182,7 @@ class Corrector:
                 yield Lesson(
                     payload=version.payload,
                     pages=(),
-                    event_at=version.descriptive.event_at,
+                    event_at=_last_stated(version),
                     semantic_type=version.descriptive.semantic_type,
                     origin=version.descriptive.origin,
                     vector=self.promoter.embedder.embed([version.text])[0] if is_fact else None,
@@ -195,6 +205,13 @@ def _pages_of(reader: Reader, cube: MemCube) -> list[str]:
     if cube.kind is Kind.SEGMENT:
         return [link.source for link in reader.sources([cube.id], LinkKind.MEMBER_OF)]
     return [cube.id] if cube.kind is Kind.PAGE else []
+
+
+def _last_stated(cube: MemCube) -> datetime:
+    """When it was last said outright, and not in a page."""
+    pages = set(cube.descriptive.provenance)
+    stated = [mention.said for mention in cube.descriptive.mentions if mention.source not in pages]
+    return max(stated, default=cube.descriptive.event_at)
 
 
 def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:

@@ -12,6 +12,7 @@ from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader
 from memoryos.operation.consolidation.promotion import rejections
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
+from memoryos.operation.hierarchy.tally import Tally
 from memoryos.operation.recall.hit import Recall
 
 
@@ -77,6 +78,7 @@ class Stats:
     jobs_dead: int
     rejected: Mapping[str, int]  #: statements of models that were not believed, by what was wrong with them
     embedder: str
+    facts: Tally  #: what became of the facts that were found, since the beginning
 
 
 def profile(owner: Reader, persona: Reader) -> Profile:
@@ -109,7 +111,7 @@ def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool
     return sorted(views, key=lambda view: -view.heat)
 
 
-def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
+def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally) -> Stats:
     """Counts by tier."""
     census = owner.census()
     people = profile(owner, persona)
@@ -131,6 +133,7 @@ def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
         jobs_dead=dead,
         rejected=rejections(owner),
         embedder=embedder,
+        facts=facts,
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from memoryos.cube import Fact, Origin, ProfileField, SemanticType, Subject
 from memoryos.infrastructure.vault.contract import Vector
-from memoryos.operation.hierarchy.long_term import Lesson
+from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.text import checked_text
 
 FIELD_CHARS = 256

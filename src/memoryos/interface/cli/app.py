@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
-from memoryos.interface.cli import bench, importing, jobs, memory, render, usage, worker
+from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, usage, worker
 from memoryos.interface.cli.demo import demo
 
 _EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
@@ -33,6 +33,7 @@ app.command()(memory.stats)
 app.command()(worker.worker)
 app.command()(usage.usage)
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(proposals.app, name="proposals")
 app.add_typer(importing.app, name="import")
 app.add_typer(bench.app, name="bench")
 

@@ -144,7 +144,8 @@ def stats(
     table = Table(title=f"Memory of {user} with {agent}", title_justify="left")
     table.add_column("what")
     table.add_column("how many", justify="right")
-    for name, value in counts.items():
+    learned = counts.pop("facts")
+    for name, value in [*counts.items(), *((f"facts {name}", value) for name, value in learned.items())]:
         table.add_row(name.replace("_", " "), str(value))
     console = render.console()
     console.print(table)

@@ -36,6 +36,7 @@ class Finding:
     pages: tuple[str, ...]  #: ids of the pages that support it
     event_at: datetime  #: when it was last said
     semantic_type: SemanticType
+    moments: tuple[datetime, ...] = ()  #: when each of the pages said it; `event_at` for all when left out
 
 
 class Extractor(Protocol):
@@ -160,9 +161,17 @@ def _merged(findings: Iterable[Finding]) -> list[Finding]:
         if first is None:
             merged[key] = finding
         else:
-            pages = tuple(dict.fromkeys((*first.pages, *finding.pages)))
-            merged[key] = replace(first, pages=pages, event_at=max(first.event_at, finding.event_at))
+            merged[key] = _with(first, finding)
     return list(merged.values())
+
+
+def _with(first: Finding, again: Finding) -> Finding:
+    """The finding with the pages and moments at which it was said again."""
+    moments = dict(zip(first.pages, first.moments or (first.event_at,) * len(first.pages), strict=True))
+    for page in again.pages:
+        moments.setdefault(page, again.event_at)
+    event_at = max(first.event_at, again.event_at)
+    return replace(first, pages=tuple(moments), event_at=event_at, moments=tuple(moments.values()))
 
 
 def _identity(payload: Fact | Trait | ProfileField) -> tuple[str, ...]:

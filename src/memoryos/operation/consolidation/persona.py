@@ -18,6 +18,7 @@ from memoryos.errors import InvalidInput
 
 _PACKAGE = "memoryos.operation.consolidation"
 _BUILT_IN = "persona_dimensions.json"
+BUILT_IN = ("children_tutor", "support_desk")  # schemas for a purpose, by name
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
@@ -56,6 +57,17 @@ class PersonaSchema:
     def dimensions(self) -> tuple[Dimension, ...]:
         """The dimensions of all groups, in order."""
         return tuple(dimension for group in self.groups for dimension in group.dimensions)
+
+    @classmethod
+    def named(cls, name: str | None) -> PersonaSchema:
+        """The built-in schema of that name, or the one in the file of that path; None is the one of the paper.
+
+        Built-in are children_tutor and support_desk. Raises InvalidInput when the file is not a schema.
+        """
+        if name in BUILT_IN:
+            with resources.as_file(resources.files(_PACKAGE).joinpath(f"persona_{name}.json")) as path:
+                return cls.load(path)
+        return cls.load(Path(name) if name else None)
 
     @classmethod
     def load(cls, path: Path | None = None) -> PersonaSchema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoryos.clock import Clock
@@ -16,7 +16,11 @@ from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.reader import ModelReader, Reading, Topic
 from memoryos.operation.hierarchy.heat import extracted_by
-from memoryos.operation.hierarchy.long_term import Lesson, LongTerm
+from memoryos.operation.hierarchy.knowledge import doubts
+from memoryos.operation.hierarchy.lesson import Lesson
+from memoryos.operation.hierarchy.likeness import Judge, Verdicts, judged
+from memoryos.operation.hierarchy.long_term import LongTerm
+from memoryos.operation.hierarchy.tally import Tally
 from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
@@ -51,6 +55,7 @@ class Promoter:
     clock: Clock
     reader: ModelReader | None = None
     at_once: int = SEGMENTS_AT_ONCE
+    judge: Judge | None = None  #: compares facts where words cannot tell
 
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: Callable[[], bool]) -> None:
         """Read the new pages of the jobs' segments, learn what they say, and finish the jobs."""
@@ -81,13 +86,16 @@ class Promoter:
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
         home = persona_scope(scope, self.settings)
         if home != scope.owner:
+            about_user = [one for one in lessons if one.payload.subject is Subject.USER]
+            verdicts = self.verdicts(home, about_user)
             with self.vault.write(home) as writer:
-                self.learn(writer, home, [one for one in lessons if one.payload.subject is Subject.USER])
+                self.learn(writer, home, about_user, verdicts=verdicts)
             # What an agent learned of itself stays with this user: it may quote the user's words.
             lessons = [one for one in lessons if one.payload.subject is Subject.AGENT]
+        verdicts = self.verdicts(scope, lessons)
         with self.vault.write(scope) as writer:
             _check_unchanged(writer, pages)
-            self.learn(writer, scope, lessons)
+            self.learn(writer, scope, lessons, verdicts=verdicts)
             self._end(writer, portions, reading)
 
     def _read(self, scope: Scope, portions: Sequence[Portion]) -> Reading:
@@ -105,11 +113,32 @@ class Promoter:
                 if left and (latest := extracted_by(self.settings, self.clock())):  # pages joined meanwhile
                     writer.enqueue(JobKind.EXTRACT, [portion.job.cube_id], not_before=latest)
 
-    def learn(self, writer: Writer, scope: Scope, lessons: Sequence[Lesson]) -> None:
-        """Add lessons to the personas of the writer's scope."""
-        long_term = LongTerm(writer, scope, self.settings, self.clock())
-        long_term.learn(lessons)
+    def learn(
+        self,
+        writer: Writer,
+        scope: Scope,
+        lessons: Sequence[Lesson],
+        *,
+        verdicts: Verdicts | None = None,
+        freed: Iterable[Sequence[MemCube]] = (),
+    ) -> Tally:
+        """Add lessons to the personas of the writer's scope.
+
+        `freed` are groups of facts that exclude each other, of which some were removed.
+        """
+        long_term = LongTerm(writer, scope, self.settings, self.clock(), verdicts)
+        long_term.resettle(freed)
+        tally = long_term.learn(lessons)
         long_term.flush()
+        return tally
+
+    def verdicts(self, scope: Scope, lessons: Sequence[Lesson]) -> Verdicts:
+        """What the judge says of the lessons that only it can tell; asked while no transaction waits."""
+        if self.judge is None:
+            return {}
+        with self.vault.read(scope) as reader:
+            pairs = doubts(reader, lessons)
+        return judged(self.judge, pairs)
 
     def lessons(self, findings: Sequence[Finding], derived_by: str | None = None) -> list[Lesson]:
         """Findings, by rules unless told otherwise, as lessons; facts get their vectors."""
@@ -125,6 +154,7 @@ class Promoter:
                 origin=Origin.INFERENCE,
                 derived_by=derived_by or self.extractor.name,
                 vector=by_index.get(index),
+                moments=finding.moments,
             )
             for index, finding in enumerate(findings)
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memoryos.cube import Subject, Trait
@@ -45,16 +45,17 @@ class TraitReader:
 
     def read(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
         """Each trait that shows in the `(page id, text)` pairs, with its pages, in the order of the schema."""
-        own_words = [(page, _own_interest(text)) for page, text in texts]
+        own_words = [(page, *_parted(text)) for page, text in texts]
         for reader in self._readers:
-            pages: dict[str, None] = {}
+            pages: dict[str, bool] = {}  # whether it speaks for the trait
             cues: Counter[str] = Counter()
-            for page, text in own_words:
-                if matched := reader.pattern.findall(text):
-                    pages[page] = None
-                    cues.update(sorted({cue.casefold() for cue in matched}))
+            for page, said, averse in own_words:
+                matched = {cue.casefold() for cue in reader.pattern.findall(said)}
+                cues.update(sorted(matched))
+                if matched or reader.pattern.search(averse):
+                    pages[page] = pages.get(page, False) or bool(matched)
             if pages:
-                yield _trait(reader.dimension.name, cues, len(pages)), tuple(pages)
+                yield _trait(reader.dimension.name, cues, pages), tuple(pages)
 
 
 def _pattern(dimension: Dimension) -> re.Pattern[str]:
@@ -65,14 +66,26 @@ def _pattern(dimension: Dimension) -> re.Pattern[str]:
     return re.compile("|".join(part for part in parts if part), re.IGNORECASE)
 
 
-def _own_interest(text: str) -> str:
-    sentences = split_sentences(text.replace("’", "'"))
-    return "\n".join(item for item in sentences if not _OF_OTHERS.match(item) and not _AVERSE.search(item))
+def _parted(text: str) -> tuple[str, str]:
+    """What is said of oneself without aversion, and with it."""
+    sentences = [one for one in split_sentences(text.replace("’", "'")) if not _OF_OTHERS.match(one)]
+    averse = [bool(_AVERSE.search(sentence)) for sentence in sentences]
+    liked, disliked = (
+        "\n".join(sentence for sentence, is_averse in zip(sentences, averse, strict=True) if is_averse is wanted)
+        for wanted in (False, True)
+    )
+    return liked, disliked
 
 
-def _trait(dimension: str, cues: Counter[str], pages: int) -> Trait:
-    level, confidence = graded(pages)
+def _trait(dimension: str, cues: Counter[str], pages: Mapping[str, bool]) -> Trait:
+    counter = tuple(page for page, speaks_for in pages.items() if not speaks_for)
+    level, confidence = graded(len(pages) - len(counter), len(counter))
     named = ", ".join(cue for cue, _ in cues.most_common(_REASON_CUES))
     return Trait(
-        subject=Subject.USER, dimension=dimension, level=level, reason=f"mentioned {named}", confidence=confidence
+        subject=Subject.USER,
+        dimension=dimension,
+        level=level,
+        reason=f"mentioned {named}" if named else "spoke against it",
+        confidence=confidence,
+        counter=counter,
     )

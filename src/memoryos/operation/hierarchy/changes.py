@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import IntEnum
 
 from memoryos.cube import MemCube, Tier
-from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Link, LinkKind, Operation, Writer
+from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Link, LinkKind, Operation, Vector, Writer
 
 
 class Urgency(IntEnum):
@@ -81,6 +81,13 @@ class Changes:
         known = (self._pending(cube_id) or stored.get(cube_id) for cube_id in wanted)
         return [cube for cube in known if cube]
 
+    def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
+        """The vectors of these cubes, as they will be."""
+        wanted = list(ids)
+        pending = {cube_id: entry.vector for cube_id in wanted if (entry := self._entry(cube_id))}
+        stored = self.writer.vectors(cube_id for cube_id in wanted if pending.get(cube_id) is None)
+        return stored | {cube_id: vector for cube_id, vector in pending.items() if vector is not None}
+
     def present(self, cube: MemCube) -> MemCube:
         """A stored cube as it will be."""
         return self._pending(cube.id) or cube
@@ -92,8 +99,11 @@ class Changes:
         return self.get([*stored, *pending])
 
     def _pending(self, cube_id: str) -> MemCube | None:
-        entry = self._new.get(cube_id) or self._changed.get(cube_id, (None,))[0]
+        entry = self._entry(cube_id)
         return entry.cube if entry else None
+
+    def _entry(self, cube_id: str) -> Entry | None:
+        return self._new.get(cube_id) or self._changed.get(cube_id, (None,))[0]
 
     def move(self, cubes: Iterable[MemCube], tier: Tier) -> None:
         """Put cubes into another tier."""

@@ -8,77 +8,77 @@ a field becomes a new version, and a fact that no longer fits goes to the archiv
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
-from memoryos.cube import (
-    Behaviour,
-    Descriptive,
-    Fact,
-    Kind,
-    MemCube,
-    Origin,
-    ProfileField,
-    SemanticType,
-    Subject,
-    Tier,
-    Trait,
-)
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Vector, Writer
+from memoryos.cube import Behaviour, Descriptive, Fact, Kind, MemCube, ProfileField, Subject, Tier, Trait
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.knowledge import Knowledge
+from memoryos.operation.hierarchy.lesson import Learned, Lesson, identity
+from memoryos.operation.hierarchy.likeness import Verdicts
+from memoryos.operation.hierarchy.tally import Tally, count
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.scope import Scope
-
-Learned = Fact | Trait | ProfileField
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """Something learned from pages, with its vector when it is a fact."""
-
-    payload: Learned
-    pages: tuple[str, ...]
-    event_at: datetime
-    semantic_type: SemanticType
-    origin: Origin
-    derived_by: str | None = None
-    vector: Vector | None = None
 
 
 class LongTerm:
     """The personas of one owner, within one write transaction."""
 
-    def __init__(self, writer: Writer, scope: Scope, settings: Settings, now: datetime) -> None:
+    def __init__(
+        self, writer: Writer, scope: Scope, settings: Settings, now: datetime, verdicts: Verdicts | None = None
+    ) -> None:
+        self._writer = writer
         self._scope = scope.owner
         self._settings = settings
         self._now = now
         self._changes = Changes(writer)
+        facts = writer.cubes(Kind.FACT, tiers=[Tier.LPM])
+        self._knowledge = Knowledge(writer, self._changes, self._scope, now, facts, verdicts)
         self._known = {
             identity(cube.payload): cube
-            for kind in (Kind.FACT, Kind.TRAIT, Kind.PROFILE)
+            for kind in (Kind.TRAIT, Kind.PROFILE)
             for cube in writer.cubes(kind, tiers=[Tier.LPM])
-            if isinstance(cube.payload, Learned)
         }
         self._heard = {cube.id: frozenset(cube.descriptive.provenance) for cube in self._known.values()}
 
-    def learn(self, lessons: Iterable[Lesson]) -> None:
-        """Take in what was learned."""
+    def learn(self, lessons: Iterable[Lesson]) -> Tally:
+        """Take in what was learned; returns what became of the facts. An empty answer teaches nothing."""
+        before = self._knowledge.tally
         for lesson in lessons:
-            known = self._known.get(identity(lesson.payload))
-            if known is None:
-                self._add(lesson)
+            if lesson.is_blank:
+                continue
+            if isinstance(lesson.payload, Fact):
+                self._knowledge.learn(lesson)
+            elif (known := self._known.get(identity(lesson.payload))) is None:
+                if not lesson.only_contradicts:
+                    self._add(lesson)
             else:
                 self._support(known, lesson)
         for subject in Subject:
-            self._archive_overflow(subject)
+            self._knowledge.overflow(subject, self._settings.knowledge_capacity)
+        return self._knowledge.tally - before
+
+    def resettle(self, groups: Iterable[Sequence[MemCube]]) -> None:
+        """Put facts that exclude each other into order again, after some of them were removed."""
+        for group in groups:
+            self._knowledge.resettle(group)
+
+    def accept(self, proposal: MemCube) -> None:
+        """Make a change that was proposed."""
+        self._knowledge.accept(proposal)
+        for subject in Subject:
+            self._knowledge.overflow(subject, self._settings.knowledge_capacity)
 
     def flush(self) -> None:
-        """Write it."""
+        """Write it, with the counts."""
+        self._knowledge.flush()
         self._changes.flush()
+        count(self._writer, self._knowledge.tally)
 
     def _add(self, lesson: Lesson) -> None:
         cube = MemCube(
@@ -99,7 +99,7 @@ class LongTerm:
             behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(lesson.payload.text)),
         )
         self._known[identity(lesson.payload)] = cube
-        self._changes.add(Entry(cube, lesson.vector))
+        self._changes.add(Entry(cube))
         self._link(cube, lesson.pages)
 
     def _support(self, known: MemCube, lesson: Lesson) -> None:
@@ -108,7 +108,7 @@ class LongTerm:
             return  # these pages were read before: the job runs again after a crash
         fresh = [page for page in lesson.pages if page not in known.descriptive.provenance]
         provenance = (*known.descriptive.provenance, *fresh)
-        payload = _later(known, lesson, len(provenance))
+        payload = _later(known, lesson, provenance)
         revised = payload.text != known.text
         # What is stated outright stays when the pages go that say it too.
         origin = lesson.origin if revised or not lesson.pages else known.descriptive.origin
@@ -128,38 +128,22 @@ class LongTerm:
         )
         self._known[identity(payload)] = cube
         operation = Operation.REVISE if revised else Operation.REFRESH
-        self._changes.change(Entry(cube, lesson.vector), operation)
+        self._changes.change(Entry(cube), operation)
         self._link(cube, fresh)
-
-    def _archive_overflow(self, subject: Subject) -> None:
-        facts = [cube for cube in self._known.values() if cube.kind is Kind.FACT and cube.subject is subject]
-        overflow = facts[: max(0, len(facts) - self._settings.knowledge_capacity)]
-        for cube in overflow:
-            del self._known[identity(cube.payload)]
-        self._changes.move(overflow, Tier.ARCHIVE)
 
     def _link(self, cube: MemCube, pages: Sequence[str]) -> None:
         for page in pages:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
 
 
-def identity(payload: object) -> tuple[str, ...]:
-    """What makes two learned things the same memory: equal facts, the same dimension, the same field."""
-    if isinstance(payload, Fact):
-        return (payload.type, payload.subject, " ".join(payload.text.casefold().split()))
-    if isinstance(payload, Trait):
-        return (payload.type, payload.subject, payload.dimension)
-    if isinstance(payload, ProfileField):
-        return (payload.type, payload.subject, payload.field)
-    raise TypeError(f"{type(payload).__name__} is no part of a persona")
-
-
-def _later(known: MemCube, lesson: Lesson, support: int) -> Learned:
-    """The payload after the lesson: facts stay, traits grow with their support, the later field value wins."""
-    new = lesson.payload
-    if isinstance(new, Trait):
-        level, confidence = graded(support)
-        return replace(new, level=level, confidence=confidence)
+def _later(known: MemCube, lesson: Lesson, support: Sequence[str]) -> Learned:
+    """The payload after the lesson: traits grow and shrink with their support, the later field value wins."""
+    old, new = known.payload, lesson.payload
+    if isinstance(new, Trait) and isinstance(old, Trait):
+        counter = (*old.counter, *(page for page in new.counter if page not in old.counter))
+        level, confidence = graded(len(support) - len(counter), len(counter))
+        changed_at = lesson.event_at if level is not old.level else old.changed_at
+        reason = old.reason if lesson.only_contradicts else new.reason
+        return replace(old, level=level, confidence=confidence, reason=reason, counter=counter, changed_at=changed_at)
     is_earlier = lesson.event_at < known.descriptive.event_at
-    old = known.payload
-    return old if isinstance(old, Fact) or (isinstance(old, ProfileField) and is_earlier) else new
+    return old if isinstance(old, ProfileField) and is_earlier else new

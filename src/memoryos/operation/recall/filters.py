@@ -65,7 +65,15 @@ class Filters:
         return self.tags.issubset(cube.descriptive.tags) and self.session in (None, cube.scope.session)
 
     def _allows(self, cube: MemCube) -> bool:
-        return cube.kind in self.kinds and cube.tier in self.tiers and not cube.has_expired(self.now)
+        return (
+            cube.kind in self.kinds
+            and cube.tier in self.tiers
+            and not cube.has_expired(self.now)
+            and not self._is_over(cube)
+        )
+
+    def _is_over(self, cube: MemCube) -> bool:
+        return cube.kind is Kind.FACT and cube.is_over(self.as_of or self.now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
 
-from memoryos.cube import MemCube, Page
-from memoryos.infrastructure.vault.contract import Entry, Reader
+from memoryos.cube import Kind, MemCube, Page, State, Subject, Tier
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Reader
 
 
 def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:
@@ -36,7 +36,7 @@ def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
     """The memory as it was at the moment; None when it was not there yet, or no more."""
     if isinstance(cube.payload, Page):
         return _page_at(cube, cube.payload, moment)
-    if not _holds(cube, moment):
+    if not _holds(reader, cube, moment):
         return None
     if cube.descriptive.event_at <= moment or cube.version.number == 1:
         return cube
@@ -59,8 +59,42 @@ def _page_at(cube: MemCube, page: Page, moment: datetime) -> MemCube | None:
     )
 
 
-def _holds(cube: MemCube, moment: datetime) -> bool:
-    """Whether it was true then: from the first time it was said until it ended or gave way to another."""
-    known, version = cube.descriptive, cube.version
-    ends = [end for end in (known.valid_to, version.superseded_at) if end]
-    return (known.valid_from or known.event_at) <= moment and all(moment < end for end in ends)
+def former(reader: Reader, subject: Subject) -> list[Entry]:
+    """The facts that gave way to others, as the part of LPM that they were."""
+    cubes = reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.MERGED], subject=subject)
+    vectors = reader.vectors(cube.id for cube in cubes)
+    return [Entry(cube.moved(Tier.LPM), vectors.get(cube.id)) for cube in cubes]
+
+
+def predecessors(reader: Reader, cube: MemCube) -> list[MemCube]:
+    """The facts whose place this one took, oldest first."""
+    found: dict[str, MemCube] = {}
+    left = [cube.id]
+    while left:
+        ids = [link.target for link in reader.targets(left, LinkKind.SUPERSEDES) if link.target not in found]
+        reached = reader.get(ids)
+        found |= reached
+        left = list(reached)
+    return sorted(found.values(), key=lambda former: (former.descriptive.valid_from or first_said(former), former.id))
+
+
+def _holds(reader: Reader, cube: MemCube, moment: datetime) -> bool:
+    """Whether it was known and true then: from the first time it was said until it ended or gave way to another."""
+    return first_said(cube) <= moment and not cube.is_over(moment) and not _gave_way(reader, cube, moment)
+
+
+def _gave_way(reader: Reader, cube: MemCube, moment: datetime) -> bool:
+    """Whether one that came to be in its place had been said by then."""
+    while heir := reader.get([heir_id]).get(heir_id) if (heir_id := cube.version.superseded_by) else None:
+        if first_said(heir) <= moment:
+            return True
+        cube = heir
+    return False
+
+
+def first_said(cube: MemCube) -> datetime:
+    """When it was first said."""
+    known = cube.descriptive
+    if known.mentions:
+        return min(mention.said for mention in known.mentions)
+    return known.valid_from or known.event_at

@@ -19,7 +19,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import NO_PARTS, Hit, Recall, Strategy, TurnHit
-from memoryos.operation.recall.moment import cubes_at, entries_at
+from memoryos.operation.recall.moment import cubes_at, entries_at, former
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.topics import Home, fits, homes
 from memoryos.operation.recall.two_stage import cosine, two_stage
@@ -61,7 +61,8 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
 
     def about(kind: Kind, subject: Subject) -> list[Entry]:
         source = persona if subject is Subject.USER else owner
-        return held(source, source.resident.entries(kind, subject))
+        then = former(source.reader, subject) if kind is Kind.FACT and search.filters.as_of else []
+        return held(source, [*source.resident.entries(kind, subject), *then])
 
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))

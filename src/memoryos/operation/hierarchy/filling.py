@@ -1,0 +1,41 @@
+"""What a statement fills a slot with, and when it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+YES, NO = "yes", "no"  # the values of a slot that asks whether
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Something of which only one value can hold at a time."""
+
+    holder: str  #: whose it is, lower case; empty is whom the persona describes
+    relation: str  #: "residence", "favourite", "like" ...
+    of: str = ""  #: what kind of object: the color of a favourite color
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A slot with the value that a statement gives it."""
+
+    slot: Slot
+    value: str
+    is_denied: bool = False  #: says that this is not, or no longer, the value
+    is_change: bool = False  #: tells of the change ("moved to") rather than of the state ("lives in")
+
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether there is one value of many, rather than yes or no."""
+        return self.value not in (YES, NO)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """When a statement holds."""
+
+    at: datetime  #: the moment that it speaks of
+    start: datetime | None = None  #: stated: "since 2019"
+    end: datetime | None = None  #: stated: "until last May"; the first moment that no longer belongs

@@ -1,0 +1,522 @@
+"""The knowledge base of LPM: facts, each once, and of those that exclude each other the one that holds.
+
+A fact said again adds its pages to the support, also in other words. A fact that contradicts another by what it says
+(`slot`), or by a judge's verdict, takes its place in their succession; what gave way leaves LPM, and only its time
+finds it. What is protected is not changed, but a change proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from uuid_utils.compat import uuid7
+
+from memoryos.cube import (
+    Access,
+    AccessMode,
+    Behaviour,
+    Descriptive,
+    Fact,
+    Governance,
+    Kind,
+    MemCube,
+    Mention,
+    Origin,
+    State,
+    Subject,
+    Tier,
+)
+from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vector, Writer
+from memoryos.language.words import keywords
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.filling import Filling, Slot
+from memoryos.operation.hierarchy.lesson import Identity, Lesson, identities, identity
+from memoryos.operation.hierarchy.likeness import (
+    NEAR,
+    Nearest,
+    Pair,
+    Verdict,
+    Verdicts,
+    differs_in_detail,
+    more_specific,
+    says_the_same,
+)
+from memoryos.operation.hierarchy.slot import filled, term
+from memoryos.operation.hierarchy.succession import Succession, is_former, is_superseded, mentions_of, succession
+from memoryos.operation.hierarchy.tally import Tally
+from memoryos.scope import Scope
+
+_SUREST = 0.99  # the confidence that repeats in other words lead to, at most
+
+
+class Knowledge:
+    """The facts of one owner, within one write transaction."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        changes: Changes,
+        scope: Scope,
+        now: datetime,
+        facts: Iterable[MemCube],
+        verdicts: Verdicts | None = None,
+    ) -> None:
+        self._writer = writer
+        self._changes = changes
+        self._scope = scope
+        self._now = now
+        self._verdicts = verdicts or {}
+        self._open: dict[str, MemCube] = {}  # in LPM, in the order of their insertion
+        self._ids: dict[Identity, str] = {}
+        self._chains: list[dict[str, MemCube]] = []  # facts that exclude each other, as they will be
+        self._gone: list[str] = []
+        self._near: dict[Subject, Nearest] = {}
+        self._known_proposals: dict[str, MemCube] | None = None
+        self.tally = Tally()
+        for cube in facts:
+            self._hold(cube)
+
+    def learn(self, lesson: Lesson) -> None:
+        """Take in a fact."""
+        lesson = self._dated(lesson)
+        payload = _fact(lesson)
+        found = filled(payload.text, lesson.event_at)
+        known = self._open.get(self._ids.get(identity(payload), ""))
+        verdict = Verdict.SAME
+        chain = self._chain(payload.subject, found.slot) if found else {}
+        former = next((cube for cube in chain.values() if identity(payload) in identities(cube.payload)), None)
+        if known is None and former is None:
+            known, verdict = self._like(lesson, found, chain)
+        if known and verdict is Verdict.UPDATES:
+            self._take_place(
+                lesson, _candidate(lesson, payload, self._scope, self._now), self._chain_of([known.id]), None
+            )
+            return
+        words = _fact(former) if former else payload
+        if known:
+            known = self._reworded(known, lesson)
+            words = _fact(known)
+            found = filled(words.text, lesson.event_at)
+        if found:
+            candidate = _candidate(lesson, words, self._scope, self._now)
+            self._take_place(lesson, candidate, self._chain(payload.subject, found.slot), found.slot)
+        elif known:
+            self._support(known, lesson)
+        else:
+            self._add(_candidate(lesson, payload, self._scope, self._now, keep_mentions=False), lesson.vector)
+
+    def overflow(self, subject: Subject, capacity: int) -> None:
+        """First in, first out."""
+        facts = [cube for cube in self._open.values() if cube.subject is subject]
+        overflow = facts[: max(0, len(facts) - capacity)]
+        for cube in overflow:
+            self._release(cube)
+        self._changes.move(overflow, Tier.ARCHIVE)
+
+    def accept(self, proposal: MemCube) -> None:
+        """Make the change that was proposed: it is said now that it holds."""
+        agreed = Mention(said=self._now, source=str(uuid7()), at=self._now)
+        descriptive = replace(
+            proposal.descriptive,
+            origin=Origin.USER_INPUT,
+            mentions=(*mentions_of(proposal), agreed),
+            updated_at=self._now,
+        )
+        cube = replace(proposal, tier=Tier.LPM, state=State.ACTIVATED, descriptive=descriptive)
+        targets = [link.target for link in self._writer.targets([proposal.id], LinkKind.SUPERSEDES)]
+        found = filled(cube.text, self._now)
+        chain = self._chain_of([target for target in targets if target in self._open])
+        if found and cube.subject:
+            chain |= self._chain(cube.subject, found.slot)
+        slot = found.slot if found else None
+        after = succession([*_in_order(chain), cube], slot, self._now)
+        self._apply({**chain, proposal.id: proposal}, after, None, None)
+
+    def resettle(self, cubes: Sequence[MemCube]) -> None:
+        """Put facts into their order again, of which some were removed."""
+        present = {cube.id: cube for cube in self._changes.get(cube.id for cube in cubes)}
+        if not present:
+            return
+        found = next(filter(None, (filled(cube.text, cube.descriptive.event_at) for cube in present.values())), None)
+        slot = found.slot if found else None
+        subject = next(iter(present.values())).subject
+        if slot and subject:
+            present |= self._chain(subject, slot)
+        self._apply(present, succession(_in_order(present), slot, self._now), None, None)
+
+    def flush(self) -> None:
+        """Write the links of the facts that exclude each other; to be called before the changes are written."""
+        for chain in self._chains:
+            self._relink(chain)
+        self._writer.delete(self._gone)
+
+    def _dated(self, lesson: Lesson) -> Lesson:
+        """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
+        if lesson.moments or len(lesson.pages) < 2:
+            return lesson
+        pages = self._writer.get(lesson.pages)
+        said = (pages[page].descriptive.event_at if page in pages else lesson.event_at for page in lesson.pages)
+        return replace(lesson, moments=tuple(said))
+
+    # The same in other words
+
+    def _like(
+        self, lesson: Lesson, found: Filling | None, chain: Mapping[str, MemCube]
+    ) -> tuple[MemCube | None, Verdict]:
+        """The known fact that is closest, and what the lesson is to it."""
+        payload = _fact(lesson)
+        close = self._nearest(payload.subject).to(lesson.vector) if lesson.vector is not None else []
+        present = [(self._open[cube_id], cosine) for cube_id, cosine in close if cube_id in self._open]
+        for cube, cosine in present:
+            if cosine >= NEAR and says_the_same(cube.text, payload.text) and _same_slot(cube, found):
+                return cube, Verdict.SAME
+        if not present or chain or (found and found.is_exclusive):
+            return None, Verdict.DIFFERENT  # what rules know needs no opinion
+        closest = present[0][0]
+        if lesson.is_published and differs_in_detail(closest.text, payload.text):
+            return closest, Verdict.UPDATES
+        self.tally += Tally(unsure=1)
+        verdict = self._verdicts.get((closest.text, payload.text), Verdict.DIFFERENT)
+        return (None if verdict is Verdict.DIFFERENT else closest), verdict
+
+    def _nearest(self, subject: Subject) -> Nearest:
+        if subject not in self._near:
+            ids = [cube.id for cube in self._open.values() if cube.subject is subject]
+            self._near[subject] = Nearest(self._changes.vectors(ids))
+        return self._near[subject]
+
+    def _reworded(self, known: MemCube, lesson: Lesson) -> MemCube:
+        """The known fact with the lesson's words as another wording; what says more is its text."""
+        old, new = _fact(known), _fact(lesson)
+        if identity(new) in identities(old):
+            return known
+        text = more_specific(old.text, new.text)
+        revised = text != old.text
+        payload = replace(
+            old,
+            text=text,
+            quote=new.quote if revised else old.quote,
+            wordings=(*old.wordings, old.text if revised else new.text),
+            confidence=_surer(old.confidence, new.confidence),
+        )
+        cube = replace(
+            known,
+            payload=payload,
+            descriptive=replace(known.descriptive, updated_at=self._now),
+            behaviour=replace(known.behaviour, fingerprint=keywords(text)),
+            version=replace(known.version, number=known.version.number + revised),
+        )
+        self._release(known)
+        self._hold(cube)
+        for chain in self._chains:
+            if cube.id in chain:
+                chain[cube.id] = cube
+        vector = lesson.vector if revised else None
+        self._changes.change(Entry(cube, vector), Operation.REVISE if revised else Operation.REFRESH)
+        if vector is not None:
+            self._nearest(new.subject).put(cube.id, vector)
+        self.tally += Tally(merged=1)
+        return cube
+
+    def _support(self, known: MemCube, lesson: Lesson) -> None:
+        """Add the lesson's pages to what supports a fact that excludes no other."""
+        fresh = [page for page in lesson.pages if page not in known.descriptive.provenance]
+        # What is stated outright stays when the pages go that say it too.
+        origin = known.descriptive.origin if lesson.pages else lesson.origin
+        if not fresh and origin is known.descriptive.origin:
+            return
+        descriptive = replace(
+            known.descriptive,
+            provenance=(*known.descriptive.provenance, *fresh),
+            origin=origin,
+            updated_at=self._now,
+            event_at=max(known.descriptive.event_at, lesson.event_at),
+            valid_from=min(known.descriptive.valid_from or known.descriptive.event_at, lesson.first_at),
+        )
+        cube = replace(known, descriptive=descriptive)
+        self._open[cube.id] = cube
+        self._changes.change(Entry(cube), Operation.REFRESH)
+        self._derive(cube, fresh)
+
+    # Facts that exclude each other
+
+    def _chain(self, subject: Subject, slot: Slot) -> dict[str, MemCube]:
+        """The facts that fill a slot, those that gave way among them."""
+        return self._chain_of(
+            [
+                cube.id
+                for cube in self._open.values()
+                if cube.subject is subject and (found := _filled(cube)) and found.slot == slot
+            ]
+        )
+
+    def _chain_of(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        """These facts with all that exclude them, as they will be."""
+        chain: dict[str, MemCube] = {}
+        left = list(ids)
+        while left:
+            for known in self._chains:
+                if not known.keys().isdisjoint(left):
+                    chain |= known
+            reached = {cube.id: cube for cube in self._changes.get(one for one in left if one not in chain)}
+            chain |= {cube_id: cube for cube_id, cube in reached.items() if is_former(cube)}
+            left = [one for one in neighbours(self._writer, chain) if one not in chain]
+            left = [cube.id for cube in self._changes.get(left) if is_former(cube)]
+        return chain
+
+    def _take_place(self, lesson: Lesson, candidate: MemCube, chain: dict[str, MemCube], slot: Slot | None) -> None:
+        """Put a fact into its place among those that it excludes, or propose that."""
+        fresh = _fresh(candidate, lesson, chain.values())
+        if not fresh:
+            return
+        candidate = replace(candidate, descriptive=replace(candidate.descriptive, mentions=fresh))
+        after = succession([*_in_order(chain), candidate], slot, self._now)
+        victims = [
+            chain[cube.id]
+            for cube in after.cubes
+            if cube.id in chain and is_superseded(cube) and not is_superseded(chain[cube.id])
+        ]
+        guarded = [cube for cube in victims if _is_guarded(cube, lesson)]
+        if guarded:
+            self._propose(lesson, candidate, guarded)
+        else:
+            self._apply(chain, after, candidate, lesson.vector)
+
+    def _apply(
+        self, chain: Mapping[str, MemCube], after: Succession, candidate: MemCube | None, vector: Vector | None
+    ) -> None:
+        models = dict(after.copied)
+        for cube in after.cubes:
+            before = chain.get(cube.id)
+            if before is None:
+                model = models.get(cube.id)
+                known = vector if model is None or (candidate and model == candidate.id) else self._vector(model)
+                self._add(cube, known, is_linked=False)
+            elif cube != before:
+                moved = cube.tier is not before.tier
+                self._changes.change(Entry(cube), Operation.MOVE if moved else Operation.REFRESH)
+                self._place(cube)
+            if is_superseded(cube) and not (before and is_superseded(before)):
+                self.tally += Tally(superseded=1)
+        for cube_id in after.gone:
+            if cube_id in chain:
+                self._release(chain[cube_id])
+                self._gone.append(cube_id)
+        self._chains = [known for known in self._chains if known.keys().isdisjoint(chain)]
+        self._chains.append({cube.id: cube for cube in after.cubes})
+
+    def _vector(self, cube_id: str) -> Vector | None:
+        return self._changes.vectors([cube_id]).get(cube_id)
+
+    def _place(self, cube: MemCube) -> None:
+        """Keep a fact among those of LPM, or no more."""
+        if cube.id in self._open:
+            self._release(self._open[cube.id]) if cube.tier is not Tier.LPM else self._open.update({cube.id: cube})
+        elif cube.tier is Tier.LPM:
+            self._hold(cube)
+
+    def _relink(self, chain: Mapping[str, MemCube]) -> None:
+        """Let the links say what the facts say: what supersedes what, and what rests on which page."""
+        for kind, wanted in (
+            (LinkKind.SUPERSEDES, _heirs(chain)),
+            (LinkKind.DERIVED_FROM, _support_of(chain)),
+        ):
+            stored = set(self._writer.targets(chain, kind))
+            self._writer.unlink([link for link in stored if link not in wanted])
+            for link in wanted:
+                if link not in stored:
+                    self._changes.link(link.source, link.kind, link.target)
+
+    # Proposals
+
+    def _propose(self, lesson: Lesson, candidate: MemCube, victims: Sequence[MemCube]) -> None:
+        """Keep the change for somebody to decide on, unless it was proposed before."""
+        if self._was_proposed(candidate):
+            return
+        proposal = replace(
+            candidate,
+            tier=Tier.ARCHIVE,
+            state=State.FROZEN,
+            version=replace(candidate.version, supersedes=victims[0].id),
+        )
+        self._changes.add(Entry(proposal, lesson.vector))
+        self._derive(proposal, lesson.pages)
+        for cube in victims:
+            self._changes.link(proposal.id, LinkKind.SUPERSEDES, cube.id)
+        self._proposals[proposal.id] = proposal
+        self.tally += Tally(proposed=1)
+
+    def _was_proposed(self, candidate: MemCube) -> bool:
+        """Whether the same waits, or was rejected: also in other words, when rules know what they say."""
+        found = _filled(candidate)
+        return any(
+            identity(known.payload) == identity(candidate.payload)
+            or (found is not None and known.subject is candidate.subject and _same(_filled(known), found))
+            for known in self._proposals.values()
+        )
+
+    @property
+    def _proposals(self) -> dict[str, MemCube]:
+        if self._known_proposals is None:
+            self._known_proposals = {
+                cube.id: cube
+                for cube in self._writer.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.FROZEN, State.EXPIRED])
+            }
+        return self._known_proposals
+
+    # Parts of the above
+
+    def _add(self, cube: MemCube, vector: Vector | None, *, is_linked: bool = True) -> None:
+        self._changes.add(Entry(cube, vector))
+        if is_linked:
+            self._derive(cube, cube.descriptive.provenance)
+        if cube.tier is Tier.LPM:
+            self._hold(cube)
+            if vector is not None and cube.subject:
+                self._nearest(cube.subject).put(cube.id, vector)
+        self.tally += Tally(kept=1)
+
+    def _hold(self, cube: MemCube) -> None:
+        self._open[cube.id] = cube
+        for name in identities(cube.payload):
+            self._ids.setdefault(name, cube.id)
+
+    def _release(self, cube: MemCube) -> None:
+        self._open.pop(cube.id, None)
+        for name in identities(cube.payload):
+            if self._ids.get(name) == cube.id:
+                del self._ids[name]
+
+    def _derive(self, cube: MemCube, pages: Sequence[str]) -> None:
+        for page in pages:
+            self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
+
+
+def neighbours(reader: Reader, ids: Iterable[str]) -> list[str]:
+    """The facts that these superseded or gave way to."""
+    known = list(ids)
+    links = [*reader.targets(known, LinkKind.SUPERSEDES), *reader.sources(known, LinkKind.SUPERSEDES)]
+    return list(dict.fromkeys(end for link in links for end in (link.source, link.target)))
+
+
+def relatives(reader: Reader, cube: MemCube) -> list[MemCube]:
+    """The facts that exclude this one and each other, this one among them."""
+    found = {cube.id: cube}
+    while left := [one for one in neighbours(reader, found) if one not in found]:
+        reached = {one.id: one for one in reader.get(left).values() if is_former(one)}
+        if not reached:
+            break
+        found |= reached
+    return list(found.values())
+
+
+def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:
+    """The pairs of a known fact and a lesson that only a judge can tell; to be asked before the transaction."""
+    facts = {cube.id: cube for cube in reader.cubes(Kind.FACT, tiers=[Tier.LPM])}
+    known = {name for cube in facts.values() for name in identities(cube.payload)}
+    vectors = reader.vectors(facts)
+    pairs = []
+    for lesson in lessons:
+        payload = lesson.payload
+        if not isinstance(payload, Fact) or lesson.vector is None or identity(payload) in known:
+            continue
+        if (found := filled(payload.text, lesson.event_at)) and found.is_exclusive:
+            continue
+        mine = {cube_id: vector for cube_id, vector in vectors.items() if facts[cube_id].subject is payload.subject}
+        close = [(facts[cube_id], cosine) for cube_id, cosine in Nearest(mine).to(lesson.vector)]
+        if close and not any(cosine >= NEAR and says_the_same(cube.text, payload.text) for cube, cosine in close):
+            pairs.append((close[0][0].text, payload.text))
+    return pairs
+
+
+def _fact(holder: MemCube | Lesson) -> Fact:
+    if isinstance(holder.payload, Fact):
+        return holder.payload
+    raise TypeError(f"{type(holder.payload).__name__} is no fact")
+
+
+def _candidate(lesson: Lesson, words: Fact, scope: Scope, now: datetime, *, keep_mentions: bool = True) -> MemCube:
+    """The fact as it would be if the lesson were all there is."""
+    mentions = _mentions(lesson, words.text)
+    stated = term(words.text, min(mention.said for mention in mentions))
+    return MemCube(
+        id=str(uuid7()),
+        scope=scope,
+        tier=Tier.LPM,
+        payload=words if words.wordings else replace(words, quote=_fact(lesson).quote),
+        descriptive=Descriptive(
+            event_at=lesson.event_at,
+            recorded_at=now,
+            updated_at=now,
+            origin=lesson.origin,
+            semantic_type=lesson.semantic_type,
+            provenance=lesson.pages,
+            derived_by=lesson.derived_by,
+            valid_from=stated.start or lesson.first_at,
+            valid_to=stated.end,
+            mentions=mentions if keep_mentions or stated.start else (),
+        ),
+        behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(words.text)),
+        governance=Governance(access=Access(mode=lesson.mode)),
+    )
+
+
+def _mentions(lesson: Lesson, text: str) -> tuple[Mention, ...]:
+    moments = lesson.moments or (lesson.event_at,) * len(lesson.pages)
+    said = list(zip(moments, lesson.pages, strict=True)) or [(lesson.event_at, str(uuid7()))]
+    return tuple(Mention(said=at, source=source, at=term(text, at).at) for at, source in sorted(said))
+
+
+def _fresh(candidate: MemCube, lesson: Lesson, chain: Iterable[MemCube]) -> tuple[Mention, ...]:
+    """The candidate's mentions that are not known: a job that runs again says nothing new."""
+    same = [cube for cube in chain if identity(cube.payload) == identity(candidate.payload)]
+    known = {mention.source for cube in same for mention in mentions_of(cube)}
+    stated = {mention.said for cube in same for mention in mentions_of(cube)} if not lesson.pages else set()
+    mentions = candidate.descriptive.mentions
+    return tuple(one for one in mentions if one.source not in known and one.said not in stated)
+
+
+def _is_guarded(cube: MemCube, lesson: Lesson) -> bool:
+    """Whether the lesson may only propose to replace the fact."""
+    stated = cube.descriptive.origin is Origin.USER_INPUT and lesson.origin is Origin.INFERENCE
+    return lesson.is_published or stated or cube.governance.access.mode is AccessMode.READ_ONLY
+
+
+def _filled(cube: MemCube) -> Filling | None:
+    return filled(cube.text, min(mention.said for mention in mentions_of(cube)))
+
+
+def _same(one: Filling | None, other: Filling | None) -> bool:
+    """Whether they fill the same slot with the same, if they fill any."""
+    told = [(found.slot, found.value, found.is_denied) if found else None for found in (one, other)]
+    return told[0] == told[1]
+
+
+def _same_slot(cube: MemCube, found: Filling | None) -> bool:
+    return _same(_filled(cube), found)
+
+
+def _in_order(chain: Mapping[str, MemCube]) -> list[MemCube]:
+    """In the order in which they were made; time is in their ids."""
+    return [chain[cube_id] for cube_id in sorted(chain)]
+
+
+def _heirs(chain: Mapping[str, MemCube]) -> set[Link]:
+    return {
+        Link(cube.version.superseded_by, LinkKind.SUPERSEDES, cube.id)
+        for cube in chain.values()
+        if cube.version.superseded_by
+    }
+
+
+def _support_of(chain: Mapping[str, MemCube]) -> set[Link]:
+    return {
+        Link(cube.id, LinkKind.DERIVED_FROM, page) for cube in chain.values() for page in cube.descriptive.provenance
+    }
+
+
+def _surer(old: float, new: float) -> float:
+    """The confidence in what was said twice."""
+    return max(old, new, min(_SUREST, round(1 - (1 - old) * (1 - new), 4)))

@@ -1,0 +1,68 @@
+"""Lessons: what was learned, on its way into LPM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryos.cube import AccessMode, Fact, Origin, ProfileField, SemanticType, Trait
+from memoryos.infrastructure.vault.contract import Vector
+
+Learned = Fact | Trait | ProfileField
+Identity = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Something learned from pages, with its vector when it is a fact."""
+
+    payload: Learned
+    pages: tuple[str, ...]
+    event_at: datetime  #: when it was last said
+    semantic_type: SemanticType
+    origin: Origin
+    derived_by: str | None = None
+    vector: Vector | None = None
+    moments: tuple[datetime, ...] = ()  #: when each of the pages said it; `event_at` for all when left out
+    mode: AccessMode = AccessMode.PRIVATE
+    is_published: bool = False  #: by a trusted source: what contradicts it is not changed, but a change proposed
+
+    @property
+    def first_at(self) -> datetime:
+        """When it was first said."""
+        return min(self.moments, default=self.event_at)
+
+    @property
+    def only_contradicts(self) -> bool:
+        """Whether all it says is that a trait does not show: that makes no trait, but weakens one that is known."""
+        return isinstance(self.payload, Trait) and bool(self.pages) and set(self.pages) <= set(self.payload.counter)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it says nothing: a model's empty answer is no lesson."""
+        payload = self.payload
+        said = payload.value if isinstance(payload, ProfileField) else payload.text
+        return not said.strip()
+
+
+def identity(payload: object) -> Identity:
+    """What makes two learned things the same memory: equal facts, the same dimension, the same field."""
+    if isinstance(payload, Fact):
+        return fact_identity(payload, payload.text)
+    if isinstance(payload, Trait):
+        return (payload.type, payload.subject, payload.dimension)
+    if isinstance(payload, ProfileField):
+        return (payload.type, payload.subject, payload.field)
+    raise TypeError(f"{type(payload).__name__} is no part of a persona")
+
+
+def fact_identity(fact: Fact, text: str) -> Identity:
+    """The identity that the fact would have in these words."""
+    return (fact.type, fact.subject, " ".join(text.casefold().split()))
+
+
+def identities(payload: object) -> tuple[Identity, ...]:
+    """The identities under which a memory is known: that of each of its wordings."""
+    if isinstance(payload, Fact):
+        return tuple(fact_identity(payload, text) for text in (payload.text, *payload.wordings))
+    return (identity(payload),)

@@ -1,0 +1,155 @@
+"""Likeness: whether two facts say the same.
+
+Vectors find what is close, words decide: "likes tea" and "does not like tea" have nearly one vector, and so have 2019
+and 2020. A near repeat says nothing that the other does not say: its content words are among the other's, in their
+order, and no name, number or negation is another. What is close but worded otherwise is left to a judge, if there is
+one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+import rjieba
+
+from memoryos.infrastructure.vault.contract import Vector
+from memoryos.language.stopwords import FUNCTION_WORDS
+from memoryos.language.words import stem, words
+
+NEAR = 0.85  # cosine from which words are asked whether it is a repeat
+DOUBTFUL = 0.75  # cosine from which a judge is asked, if the words say that it is none
+_LEADING = 2  # content words that must be the same: of whom, and what of them
+_SHARED = 0.5  # of the longer fact's content words that the shorter one has, at least
+
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nor|without|neither|nobody|nothing|cannot|stopped|quit|longer|former|ex|hardly|\w+n't)\b",
+    re.IGNORECASE,
+)
+_NEGATION_HAN = re.compile("[不没无未非别戒]|停止|放弃")
+_NUMBER = re.compile(
+    r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|first|second|third|both|half)\b"
+    r"|[零一二两三四五六七八九十百千万半]+",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<=\s)[\"'(]?([A-Z][\w-]*)")
+_OWNER = re.compile(r"'s\b|的|\b(?:my|his|her|their)\b", re.IGNORECASE)
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_NAME_TAGS = ("nr", "ns", "nt", "nz")  # people, places, organisations, other names
+
+
+class Verdict(StrEnum):
+    """What a new fact is to an old one."""
+
+    SAME = "same"  # says the same in other words
+    UPDATES = "updates"  # holds in its place
+    DIFFERENT = "different"  # both hold
+
+
+class Judge(Protocol):
+    """Compares facts that are close in meaning, where words cannot tell."""
+
+    def compare(self, old_text: str, new_text: str) -> Verdict:
+        """What the new fact is to the old one."""
+        ...
+
+
+Pair = tuple[str, str]  # the old text and the new one
+Verdicts = Mapping[Pair, Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    content: tuple[str, ...]  # stems, in order
+    names: frozenset[str]
+    numbers: tuple[str, ...]
+    negations: int
+    owners: int
+
+
+def says_the_same(old: str, new: str) -> bool:
+    """Whether one of the two says nothing that the other does not."""
+    mine, yours = _read(old), _read(new)
+    if (mine.names, mine.numbers, mine.negations, mine.owners) != (
+        yours.names,
+        yours.numbers,
+        yours.negations,
+        yours.owners,
+    ):
+        return False
+    short, long = sorted((mine.content, yours.content), key=len)
+    if len(short) < _LEADING or len(short) < _SHARED * len(long) or short[:_LEADING] != long[:_LEADING]:
+        return False
+    left = iter(long)
+    return all(word in left for word in short)
+
+
+def more_specific(old: str, new: str) -> str:
+    """The one of two that say the same that says more; the old one when neither does."""
+    return new if len(_read(new).content) > len(_read(old).content) else old
+
+
+def differs_in_detail(old: str, new: str) -> bool:
+    """Whether two texts speak of the same and differ in a number or a negation: the marks of an update."""
+    mine, yours = _read(old), _read(new)
+    if len(set(mine.content) & set(yours.content)) < _SHARED * max(len(mine.content), len(yours.content), 1):
+        return False
+    return mine.numbers != yours.numbers or mine.negations != yours.negations
+
+
+class Nearest:
+    """The facts of one subject by the likeness of their vectors."""
+
+    def __init__(self, vectors: Mapping[str, Vector]) -> None:
+        self._ids = list(vectors)
+        self._rows = list(vectors.values())
+        self._matrix: Vector | None = None
+
+    def put(self, cube_id: str, vector: Vector) -> None:
+        """Take in a fact, or its new vector."""
+        if cube_id in self._ids:
+            self._rows[self._ids.index(cube_id)] = vector
+        else:
+            self._ids.append(cube_id)
+            self._rows.append(vector)
+        self._matrix = None
+
+    def to(self, vector: Vector) -> list[tuple[str, float]]:
+        """The facts with a cosine from DOUBTFUL on, the closest first."""
+        if not self._ids:
+            return []
+        if self._matrix is None:
+            self._matrix = np.stack(self._rows)
+        cosines = np.vecdot(self._matrix, vector)
+        found = [(self._ids[row], float(cosines[row])) for row in np.flatnonzero(cosines >= DOUBTFUL)]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+def judged(judge: Judge | None, pairs: Iterable[Pair]) -> dict[Pair, Verdict]:
+    """The verdicts on these pairs; none without a judge."""
+    return {} if judge is None else {pair: judge.compare(*pair) for pair in dict.fromkeys(pairs)}
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Words:
+    plain = text.replace("’", "'")
+    content = tuple(stem(word) for word in words(plain) if word not in FUNCTION_WORDS)
+    return _Words(
+        content,
+        frozenset(_names(plain)),
+        tuple(sorted(found.casefold() for found in _NUMBER.findall(plain))),
+        len(_NEGATION.findall(plain)) + len(_NEGATION_HAN.findall(plain)),
+        len(_OWNER.findall(plain)),
+    )
+
+
+def _names(plain: str) -> Sequence[str]:
+    found = [name.casefold() for name in _NAME.findall(plain)]
+    if _HAN.search(plain):
+        found += [word for word, tag in rjieba.tag(plain) if str(tag).startswith(_NAME_TAGS)]
+    return found

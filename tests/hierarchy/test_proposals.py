@@ -1,0 +1,137 @@
+"""Proposals: what is protected is not changed, but a change proposed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from memoryos import Kind, MemoryOS, Scope, Subject, Tier
+from memoryos.cube import AccessMode, Fact, Origin, SemanticType
+from memoryos.errors import NotFound
+from memoryos.operation.hierarchy.lesson import Lesson
+
+from .world import ANN, START, LineExtractor, World, texts
+
+OLD = "Adults take at most 4 g of paracetamol a day"
+NEW = "Adults take at most 3 g of paracetamol a day"
+
+
+def infer(world: World, text: str, page: str) -> None:
+    promoter = world.promoter(LineExtractor())
+    vector = np.array([0] * 10 + [1], np.float32)
+    fact = Fact(subject=Subject.USER, text=text)
+    with world.vault.write(ANN) as writer:
+        promoter.learn(
+            writer, ANN, [Lesson(fact, (page,), world.clock(), SemanticType.FACT, Origin.INFERENCE, vector=vector)]
+        )
+
+
+def shown(memory: MemoryOS) -> list[str]:
+    """What any reader sees of the user's facts; all see the same."""
+    found = sorted(hit.text for hit in memory.search("paracetamol").user_facts)
+    assert sorted(texts(memory.profile().user.facts)) == found
+    written = memory.context("paracetamol").text
+    assert all(text in written for text in found)
+    return found
+
+
+def guideline(world: World) -> MemoryOS:
+    """A guideline that was published, and a year later its update."""
+    memory = world.open()
+    assert memory.publish([OLD, "Wash your hands"], source="guideline 2025") == []
+    assert memory.profile().user.facts[0].governance.access.mode is AccessMode.READ_ONLY
+    world.clock.advance(days=365)
+    return memory
+
+
+def test_an_update_of_a_trusted_source_is_proposed_and_changes_nothing(world: World) -> None:
+    memory = guideline(world)
+    (proposal,) = memory.publish([NEW, "Wash your hands", "Wear a mask"], source="guideline 2026")
+    assert (proposal.cube.text, proposal.source, texts(proposal.replaces)) == (NEW, "guideline 2026", [OLD])
+    assert memory.proposals() == [proposal]
+    assert shown(memory) == sorted([OLD, "Wash your hands", "Wear a mask"])
+    assert NEW not in memory.context("paracetamol").text
+    assert NEW not in [hit.text for hit in memory.search("paracetamol", as_of=world.clock()).user_facts]
+    assert memory.stats().facts.proposed == 1
+
+
+def test_an_accepted_change_keeps_the_old_version(world: World) -> None:
+    memory = guideline(world)
+    (proposal,) = memory.publish([NEW], source="guideline 2026")
+    accepted = memory.accept(proposal.id)
+    assert shown(memory) == sorted([NEW, "Wash your hands"])
+    assert memory.proposals() == []
+    assert texts(memory.history(accepted.id)) == [OLD, NEW]
+    assert OLD in [hit.text for hit in memory.search("paracetamol", as_of=START).user_facts]
+    memory.close()
+    again = world.open()
+    assert shown(again) == sorted([NEW, "Wash your hands"])
+    again.delete(accepted.id)
+    assert shown(again) == sorted([OLD, "Wash your hands"])
+
+
+def test_a_rejected_change_does_not_come_back(world: World) -> None:
+    memory = guideline(world)
+    (proposal,) = memory.publish([NEW], source="guideline 2026")
+    memory.reject(proposal.id)
+    assert memory.publish([NEW], source="guideline 2026") == []
+    assert shown(memory) == sorted([OLD, "Wash your hands"])
+    for answer in (memory.accept, memory.reject):
+        with pytest.raises(NotFound):
+            answer(proposal.id)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_what_the_user_stated_is_not_changed_by_inference(world: World, taken: bool) -> None:
+    memory = world.open()
+    memory.add_fact("Ann lives in Rome")
+    world.clock.advance(days=1)
+    page = memory.add("page")
+    for text in ("Ann has moved to Oslo", "Ann has moved to Oslo", "Ann lives in Oslo"):  # once is enough
+        infer(world, text, page)
+    (proposal,) = memory.proposals()
+    assert (proposal.cube.text, proposal.cube.descriptive.provenance) == ("Ann has moved to Oslo", (page,))
+    assert shown(memory) == ["Ann lives in Rome"]
+    (memory.accept if taken else memory.reject)(proposal.id)
+    infer(world, "Ann has moved to Oslo", page)
+    assert shown(memory) == (["Ann has moved to Oslo"] if taken else ["Ann lives in Rome"])
+    assert memory.proposals() == []
+
+
+def test_the_user_changes_what_the_user_stated(world: World) -> None:
+    memory = world.open()
+    memory.add_fact("Ann lives in Rome")
+    world.clock.advance(days=1)
+    memory.add_fact("Ann lives in Oslo")
+    assert (shown(memory), memory.proposals()) == (["Ann lives in Oslo"], [])
+
+
+def test_a_proposal_goes_with_its_page(world: World) -> None:
+    memory = world.open()
+    memory.add_fact("Ann lives in Rome")
+    world.clock.advance(days=1)
+    page = memory.add("page")
+    infer(world, "Ann has moved to Oslo", page)
+    memory.delete(page)
+    assert memory.proposals() == []
+    assert texts(world.cubes(Kind.FACT, Tier.ARCHIVE)) == []
+
+
+def test_a_change_whose_object_is_gone_can_be_accepted(world: World) -> None:
+    memory = guideline(world)
+    (proposal,) = memory.publish([NEW], source="guideline 2026")
+    memory.delete(proposal.replaces[0].id)
+    assert memory.proposals()[0].replaces == ()
+    memory.accept(proposal.id)
+    assert shown(memory) == sorted([NEW, "Wash your hands"])
+
+
+def test_a_stranger_sees_and_answers_nothing(world: World) -> None:
+    memory = guideline(world)
+    (proposal,) = memory.publish([NEW], source="guideline 2026")
+    bob = Scope(user="bob")
+    assert memory.proposals(scope=bob) == []
+    for answer in (memory.accept, memory.reject):
+        with pytest.raises(NotFound):
+            answer(proposal.id, scope=bob)
+    assert memory.proposals() == [proposal]
