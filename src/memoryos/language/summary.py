@@ -58,19 +58,28 @@ def cover(
 
 
 def extended(
-    summary: str, new: Sequence[Sentence], weights: Mapping[str, float], *, limit_chars: int, written: str = ""
+    summary: str,
+    texts: Iterable[str],
+    *,
+    limit_chars: int,
+    weights: Mapping[str, float] | None = None,
+    written: str = "",
 ) -> str:
-    """The summary, and what the new sentences add to it.
+    """The summary, and what the new texts add to it.
 
     It stays as it is when they say nothing new; so to say it again changes nothing. `written` is the part at its
-    beginning that a model wrote: that stays, and at most `limit_chars` characters are picked to follow it.
+    beginning that a model wrote: that stays, and at most `limit_chars` characters are picked to follow it. Without
+    `weights` a stem weighs as many sentences as are about it.
     """
-    kept = sentences([summary.removeprefix(written)])
-    said = frozenset().union(*(one.stems for one in (*sentences([written]), *kept)))
+    kept, new = sentences([summary.removeprefix(written)]), sentences(texts)
+    if weights is None:
+        weights = commonness([*kept, *new])
+    covered = _stems(written)
+    said = covered.union(*(one.stems for one in kept))
     fresh = [one for one in new if _gain(one, weights, said) > 0]
     if not fresh:
         return summary
-    picked = cover([*kept, *fresh], weights, limit_chars=limit_chars, covered=_stems(written))
+    picked = cover([*kept, *fresh], weights, limit_chars=limit_chars, covered=covered)
     return joined([written, *(one.text for one in picked)])
 
 

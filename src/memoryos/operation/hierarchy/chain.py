@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from memoryos.cube import MemCube, Page, Role
 from memoryos.infrastructure.vault.contract import Entry
-from memoryos.language.summary import commonness, extended, sentences
+from memoryos.language.summary import extended
 
 # Unrelated pages of one talk have a cosine of about 0.3 with MiniLM, neighbouring ones of about 0.5. So an immediate
 # reply continues the chain from a cosine of 0.4 on, and a page after a long pause only when it is close to a repeat.
@@ -42,9 +42,8 @@ def summarised(previous: MemCube | None, page: Page) -> Page:
     """
     before = previous.payload if previous and isinstance(previous.payload, Page) else None
     earlier, written = (before.chain_summary, before.chain_written) if before else ("", "")
-    new = sentences(turn.words for turn in page.turns)
-    weights = commonness([*sentences([earlier]), *new])
-    summary = extended(earlier, new, weights, limit_chars=SUMMARY_CHARS, written=written)
+    said = (turn.words for turn in page.turns)
+    summary = extended(earlier, said, limit_chars=SUMMARY_CHARS, written=written)
     return replace(page, chain_summary=summary, chain_written=written)
 
 

@@ -19,7 +19,7 @@ from uuid_utils.compat import uuid7
 from memoryos.config import Settings
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment, SemanticType, Tier
 from memoryos.infrastructure.vault.contract import Entry, Vector
-from memoryos.language.summary import extended, sentences
+from memoryos.language.summary import extended
 from memoryos.language.words import stem
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.score import FScore, Probe, f_scores
@@ -211,8 +211,8 @@ def _with(segment: Segment, page: MemCube) -> Segment:
 def _extended(segment: Segment, page: MemCube, keywords: tuple[tuple[str, int], ...]) -> str:
     """The summary with what the page adds; what a model wrote stays."""
     weights = {stem(word): float(count) for word, count in keywords}
-    new = sentences(turn.words for turn in page_of(page).turns)
-    return extended(segment.summary, new, weights, limit_chars=SUMMARY_CHARS, written=segment.written)
+    said = (turn.words for turn in page_of(page).turns)
+    return extended(segment.summary, said, limit_chars=SUMMARY_CHARS, weights=weights, written=segment.written)
 
 
 def _counted(keywords: tuple[tuple[str, int], ...], page: MemCube) -> tuple[tuple[str, int], ...]:
