@@ -8,11 +8,13 @@ against it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memoryos.language.sentences import split_sentences
 from memoryos.language.words import is_content, stem, words
+
+Cost = Callable[[str], int]
 
 SENTENCE_CHARS = 240  # a longer sentence is cut: one run-on turn must not be the whole summary
 
@@ -36,25 +38,29 @@ def commonness(found: Iterable[Sentence]) -> Mapping[str, float]:
 
 
 def cover(
-    found: Sequence[Sentence], weights: Mapping[str, float], *, limit_chars: int, covered: Iterable[str] = ()
+    found: Sequence[Sentence],
+    weights: Mapping[str, float],
+    *,
+    limit: int,
+    cost: Cost = len,
+    covered: Iterable[str] = (),
 ) -> list[Sentence]:
-    """The sentences that cover the most weight, in their order, of at most `limit_chars` characters with their breaks.
+    """The sentences that cover the most weight, in their order, that cost no more than `limit` with a break each.
 
     `weights` maps stems to importance. Greedy: a stem counts once, so that two sentences about the same thing are not
     both taken, and none that says only what is `covered` already.
     """
     known = set(covered)
+    costs = [cost(one.text) + 1 for one in found]
     left = dict(enumerate(found))
-    room = limit_chars
-    while left:
-        gains = {index: _gain(one, weights, known) for index, one in left.items() if len(one.text) <= room}
+    room = limit + 1  # nothing follows the last
+    while True:
+        gains = {index: _gain(one, weights, known) for index, one in left.items() if costs[index] <= room}
         best = max(gains, key=gains.__getitem__, default=None)  # the first of several
         if best is None or gains[best] <= 0:
-            break
-        taken = left.pop(best)
-        known |= taken.stems
-        room -= len(taken.text) + 1
-    return [one for index, one in enumerate(found) if index not in left]
+            return [one for index, one in enumerate(found) if index not in left]
+        known |= left.pop(best).stems
+        room -= costs[best]
 
 
 def extended(
@@ -79,7 +85,7 @@ def extended(
     fresh = [one for one in new if _gain(one, weights, said) > 0]
     if not fresh:
         return summary
-    picked = cover([*kept, *fresh], weights, limit_chars=limit_chars, covered=covered)
+    picked = cover([*kept, *fresh], weights, limit=limit_chars, covered=covered)
     return joined([written, *(one.text for one in picked)])
 
 

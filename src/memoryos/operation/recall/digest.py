@@ -1,0 +1,293 @@
+"""Digest: a stretch of time in words, all of it, at the finest grain that a budget of tokens has room for.
+
+Raw pages stay; a digest is made of them when it is asked for. Some of the budget covers the whole stretch, with a line
+for each run of turns (`span`): its dates, how many turns, and the sentences that say most, of summaries that are stored
+or of typical turns. The rest tells turns in full, the worthiest first (`worth`), and those need no other line. So a
+small budget gives one line for a year, a middle one recent turns in full and older months in a line, and a large one
+everything. What a search may not find (expired, deleted) is in no line, nor is a summary that might quote it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+
+from memoryos.clock import from_micros
+from memoryos.config import Settings
+from memoryos.cube import MemCube, Segment
+from memoryos.language.summary import Sentence, commonness, cover, sentences
+from memoryos.language.words import stem, words
+from memoryos.operation.index.turns import Flags, Ints
+from memoryos.operation.passages import turns_of
+from memoryos.operation.recall.filters import Filters
+from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.search import Source
+from memoryos.operation.recall.span import Run, Span
+from memoryos.operation.recall.worth import by_question, by_use
+
+CountTokens = Callable[[str], int]
+
+LEAST_TOKENS = 32  # of a budget: from here on the whole stretch is covered
+COVER_SHARE = 0.25  # of the budget: the least that goes to lines for runs
+RUN_TOKENS = 40  # of a run's line: its dates and a sentence
+
+_TURN_TOKENS = 8  # the least that a turn in full takes: its date and who says it
+_BREAK_TOKENS = 1  # of a line
+_AT_A_TIME = 32  # turns read at once
+_MISSES = 32  # turns in a row that were too long for what is left; then others hardly fit
+_TYPICAL = 6  # turns that a run's sentences are taken from
+_SAMPLE = 256  # turns of a run that are compared, evenly over all
+_SUMMARIES = 3  # segments whose summaries a run's sentences are taken from
+_ASKED_WEIGHT = 3.0  # times what another word of a sentence weighs
+_CUT = "…"
+_LEAST_CUT = 6  # tokens; what is shorter tells nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a digest."""
+
+    text: str
+    start: datetime  #: of the first turn it tells of
+    end: datetime  #: of the last one
+    turns: int  #: how many it tells of
+    ids: tuple[str, ...]  #: where to read more: the page, or the segments with most of the turns, then pages of none
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What was said in a stretch of time."""
+
+    text: str
+    tokens: int
+    lines: tuple[Line, ...]  #: by time
+    turns: int  #: that were said
+    days: int  #: on which something was said
+    covered: float  #: share of the days that a line tells of: all, unless the budget is too small for a single line
+    resolved: float  #: share of the days with a line of their own
+
+    @property
+    def start(self) -> datetime | None:
+        """When the first turn it tells of was said."""
+        return min((line.start for line in self.lines), default=None)
+
+    @property
+    def end(self) -> datetime | None:
+        """When the last turn it tells of was said."""
+        return max((line.end for line in self.lines), default=None)
+
+
+def digest(
+    source: Source,
+    filters: Filters,
+    budget: int,
+    count_tokens: CountTokens,
+    settings: Settings,
+    asked: Asked | None = None,
+) -> Digest:
+    """What the filters let through, in at most `budget` tokens; detail goes first to what is asked, if something is."""
+    resident = source.resident
+    with resident.lock:
+        index = resident.turns
+        rows = np.flatnonzero(filters.admitted(index).rows)
+        worth = by_question(resident, rows, asked) if asked else by_use(resident, rows, settings, filters.now)
+        span = Span.of(index, rows, worth)
+        lines = _Teller(source, span, count_tokens, asked).lines(budget) if len(span) else []
+        return _bound(lines, span, count_tokens)
+
+
+def _bound(lines: Sequence[Line], span: Span, count_tokens: CountTokens) -> Digest:
+    text = "\n".join(line.text for line in lines)
+    days = set(span.days.tolist())
+    own = {line.start.date() for line in lines if line.start.date() == line.end.date()}
+    return Digest(
+        text=text,
+        tokens=count_tokens(text),
+        lines=tuple(lines),
+        turns=len(span),
+        days=len(days),
+        covered=1.0 if lines or not days else 0.0,
+        resolved=len(own) / len(days) if days else 1.0,
+    )
+
+
+@dataclass
+class _Teller:
+    """Tells of one span; the resident is locked as long as it does."""
+
+    source: Source
+    span: Span
+    count: CountTokens
+    asked: Asked | None
+    _cubes: dict[str, MemCube] = field(default_factory=dict)
+
+    def lines(self, budget: int) -> list[Line]:
+        """The lines, by time, of at most `budget` tokens together."""
+        full = self._all_in_full(budget)
+        if full is None:
+            full = self._best_in_full(budget - max(LEAST_TOKENS, int(COVER_SHARE * budget)))
+        left = np.ones(len(self.span), np.bool_)
+        left[list(full)] = False
+        room = budget - sum(map(self._cost, full.values()))
+        return [line for _, line in sorted({**full, **self._covering(left, room)}.items())]
+
+    def _all_in_full(self, budget: int) -> dict[int, Line] | None:
+        """Every turn by its place, if all of them fit."""
+        if len(self.span) * _TURN_TOKENS > budget:
+            return None
+        lines = self._in_full(range(len(self.span)))
+        return lines if sum(map(self._cost, lines.values())) <= budget else None
+
+    def _best_in_full(self, room: int) -> dict[int, Line]:
+        """The worthiest turns by their places; one that is too long for what is left is passed over."""
+        found: dict[int, Line] = {}
+        best = self.span.best()
+        misses = 0
+        for start in range(0, len(best), _AT_A_TIME):
+            for place, line in self._in_full(best[start : start + _AT_A_TIME].tolist()).items():
+                cost = self._cost(line)
+                misses = 0 if cost <= room else misses + 1
+                if cost <= room:
+                    found[place] = line
+                    room -= cost
+            if room < _TURN_TOKENS or misses >= _MISSES:
+                break
+        return found
+
+    def _in_full(self, places: Iterable[int]) -> dict[int, Line]:
+        """Turns in full, by their places, in the order given."""
+        rows = {place: int(self.span.rows[place]) for place in places}
+        self._read(self._page(row) for row in rows.values())
+        lines = {}
+        for place, row in rows.items():
+            at = self._at(row)
+            if said := self._said(row):
+                lines[place] = Line(f"[{at:%Y-%m-%d}] {said[0]}: {said[1]}", at, at, 1, (self._page(row),))
+        return lines
+
+    def _covering(self, left: Flags, room: int) -> dict[int, Line]:
+        """Lines for the turns that are left, by the place of the first of each; none when there is no room for one."""
+        rest, places = self.span.where(left), np.flatnonzero(left)
+        runs = rest.runs(max(1, room // RUN_TOKENS))
+        typical = {run: self._typical(rest, run) for run in runs}
+        summarised = self._summarised(rest, runs)
+        self._read([self._page(row) for rows in typical.values() for row in rows])
+        self._read([segment for segments in summarised.values() for segment in segments])
+        lines = {}
+        for number, run in enumerate(runs):
+            texts = [*self._quotes(typical[run]), *self._summaries(summarised[run])]
+            line = self._run_line(rest, run, texts, room // (len(runs) - number) - _BREAK_TOKENS)
+            if line:
+                lines[int(places[run.first])] = line
+                room -= self._cost(line)
+        return lines
+
+    def _typical(self, rest: Span, run: Run) -> list[int]:
+        """Rows of turns that stand for the run: closest to what is asked, or to all that is said in it; by time."""
+        step = -(-(run.end - run.first) // _SAMPLE)
+        places = np.arange(run.first, run.end)
+        if self.asked:
+            scores = rest.worth[places]
+        else:
+            places = places[::step]
+            vectors = rest.index.vectors.rows(rest.rows[places])
+            scores = np.vecdot(vectors, vectors.mean(axis=0)) * np.log1p(rest.index.lengths[rest.rows[places]])
+        best = places[np.lexsort((-places, -scores))[:_TYPICAL]]
+        return [int(row) for row in rest.rows[np.sort(best)]]
+
+    def _summarised(self, rest: Span, runs: Sequence[Run]) -> dict[Run, list[str]]:
+        """Segments of each run whose stored summaries tell of nothing outside it, nor of what may not be told."""
+        numbers, names = self.span.index.facets.segments, self.span.index.facets.segment_names
+        size = len(names)
+        known = np.bincount(numbers[self.span.index.alive], minlength=size)
+        complete = known == np.bincount(numbers[self.span.rows], minlength=size)
+        total = np.bincount(numbers[rest.rows], minlength=size)
+        found = {}
+        for run in runs:
+            inside, counts = np.unique(numbers[rest.rows[run.first : run.end]], return_counts=True)
+            fits = complete[inside] & (counts == total[inside])
+            largest = inside[fits][np.argsort(-counts[fits], kind="stable")]
+            found[run] = [name for number in largest.tolist() if (name := names[number])][:_SUMMARIES]
+        return found
+
+    def _quotes(self, rows: Iterable[int]) -> Iterator[Sentence]:
+        """The sentences of turns, each with who says it."""
+        for row in rows:
+            if said := self._said(row):
+                for one in sentences([said[1]]):
+                    yield Sentence(f"{said[0]}: {one.text}", one.stems)
+
+    def _summaries(self, segments: Iterable[str]) -> list[Sentence]:
+        cubes = (self._cubes[segment] for segment in segments if segment in self._cubes)
+        return sentences(cube.payload.summary for cube in cubes if isinstance(cube.payload, Segment))
+
+    def _run_line(self, rest: Span, run: Run, said: Sequence[Sentence], room: int) -> Line | None:
+        """The line of a run in at most `room` tokens; none when not even its dates fit."""
+        rows = rest.rows[run.first : run.end]
+        start, end = self._at(rows[0]), self._at(rows[-1])
+        first, last = f"{start:%Y-%m-%d}", f"{end:%Y-%m-%d}"
+        turns = f"{len(rows)} turns" if len(rows) > 1 else "1 turn"
+        head = f"[{first if first == last else f'{first} – {last}'} | {turns}]"
+        room -= self.count(head)
+        if room < 0:
+            return None
+        body = self._extract(said, room)
+        return Line(f"{head} {body}" if body else head, start, end, len(rows), self._ids(rows))
+
+    def _extract(self, said: Sequence[Sentence], room: int) -> str:
+        """The sentences that say most in at most `room` tokens, or the beginning of one that says much."""
+        weights = dict(commonness(said))
+        for form in _stems_of(self.asked):
+            if form in weights:
+                weights[form] *= _ASKED_WEIGHT
+        chosen = cover(said, weights, limit=room, cost=self.count)
+        if chosen:
+            return " ".join(one.text for one in chosen)
+        richest = max(said, key=lambda one: sum(weights[form] for form in one.stems), default=None)
+        return _cut(richest.text, room, self.count) if richest else ""
+
+    def _ids(self, rows: Ints) -> tuple[str, ...]:
+        """The segments of the turns, those with most of them first, and the pages that are in none."""
+        homes = Counter(self.span.index.facets.segment_at(row) for row in rows.tolist())
+        loose = (self._page(row) for row in rows.tolist() if self.span.index.facets.segment_at(row) is None)
+        return (*(home for home, _ in homes.most_common() if home), *dict.fromkeys(loose))
+
+    def _said(self, row: int) -> tuple[str, str] | None:
+        """Who says a turn, and its words; nothing when its page went meanwhile."""
+        page, part = self.span.index.place(row)
+        turns = turns_of(self._cubes[page]) if page in self._cubes else ()
+        if part >= len(turns):
+            return None
+        return turns[part].speaker or turns[part].role.value, turns[part].words
+
+    def _read(self, ids: Iterable[str]) -> None:
+        self._cubes |= self.source.reader.get(set(ids).difference(self._cubes))
+
+    def _page(self, row: int) -> str:
+        return self.span.index.place(row)[0]
+
+    def _at(self, row: int) -> datetime:
+        return from_micros(int(self.span.index.said_at[row]))
+
+    def _cost(self, line: Line) -> int:
+        return self.count(line.text) + _BREAK_TOKENS
+
+
+def _stems_of(asked: Asked | None) -> set[str]:
+    return {stem(word) for word in words(asked.text)} if asked else set()
+
+
+def _cut(text: str, room: int, count_tokens: CountTokens) -> str:
+    """The longest beginning of the text that fits, with a mark that it goes on; nothing when that tells nothing."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_tokens(text[:middle] + _CUT) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + _CUT if room >= _LEAST_CUT else ""
