@@ -24,6 +24,12 @@ class Sentence(NamedTuple):
 
     text: str
     stems: frozenset[str]
+    speaker: str = ""  #: who says it, where that is told
+
+    @property
+    def quoted(self) -> str:
+        """The sentence with who says it."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 
 def sentences(texts: Iterable[str]) -> list[Sentence]:
@@ -51,16 +57,21 @@ def cover(
     both taken, and none that says only what is `covered` already.
     """
     known = set(covered)
-    costs = [cost(one.text) + 1 for one in found]
     left = dict(enumerate(found))
+    chosen = set()
     room = limit + 1  # nothing follows the last
-    while True:
-        gains = {index: _gain(one, weights, known) for index, one in left.items() if costs[index] <= room}
-        best = max(gains, key=gains.__getitem__, default=None)  # the first of several
-        if best is None or gains[best] <= 0:
-            return [one for index, one in enumerate(found) if index not in left]
-        known |= left.pop(best).stems
-        room -= costs[best]
+    while left:
+        gains = {index: _gain(one, weights, known) for index, one in left.items()}
+        best = max(gains, key=gains.__getitem__)  # the first of several
+        if gains[best] <= 0:
+            break
+        one = left.pop(best)
+        needed = cost(one.quoted) + 1
+        if needed <= room:
+            chosen.add(best)
+            known |= one.stems
+            room -= needed
+    return [found[index] for index in sorted(chosen)]
 
 
 def extended(
@@ -87,6 +98,15 @@ def extended(
         return summary
     picked = cover([*kept, *fresh], weights, limit=limit_chars, covered=covered)
     return joined([written, *(one.text for one in picked)])
+
+
+def running(found: Iterable[Sentence]) -> str:
+    """Sentences on one line; who says several after each other is named once."""
+    told, last = [], ""
+    for one in found:
+        told.append(one.text if one.speaker == last else one.quoted)
+        last = one.speaker
+    return " ".join(told)
 
 
 def joined(lines: Iterable[str]) -> str:

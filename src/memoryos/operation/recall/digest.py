@@ -19,7 +19,7 @@ import numpy as np
 from memoryos.clock import from_micros
 from memoryos.config import Settings
 from memoryos.cube import MemCube, Segment
-from memoryos.language.summary import Sentence, commonness, cover, sentences
+from memoryos.language.summary import Sentence, commonness, cover, running, sentences
 from memoryos.language.words import stem, words
 from memoryos.operation.index.turns import Flags, Ints
 from memoryos.operation.passages import turns_of
@@ -219,7 +219,7 @@ class _Teller:
         for row in rows:
             if said := self._said(row):
                 for one in sentences([said[1]]):
-                    yield Sentence(f"{said[0]}: {one.text}", one.stems)
+                    yield one._replace(speaker=said[0])
 
     def _summaries(self, segments: Iterable[str]) -> list[Sentence]:
         cubes = (self._cubes[segment] for segment in segments if segment in self._cubes)
@@ -246,9 +246,9 @@ class _Teller:
                 weights[form] *= _ASKED_WEIGHT
         chosen = cover(said, weights, limit=room, cost=self.count)
         if chosen:
-            return " ".join(one.text for one in chosen)
+            return running(chosen)
         richest = max(said, key=lambda one: sum(weights[form] for form in one.stems), default=None)
-        return _cut(richest.text, room, self.count) if richest else ""
+        return _cut(richest.quoted, room, self.count) if richest else ""
 
     def _ids(self, rows: Ints) -> tuple[str, ...]:
         """The segments of the turns, those with most of them first, and the pages that are in none."""
