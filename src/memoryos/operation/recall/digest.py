@@ -32,11 +32,13 @@ from memoryos.operation.recall.worth import by_question, by_use
 CountTokens = Callable[[str], int]
 
 LEAST_TOKENS = 32  # of a budget: from here on the whole stretch is covered
-COVER_SHARE = 0.25  # of the budget: the least that goes to lines for runs
+COVER_SHARE = 0.75  # of the budget: what at least goes to lines for runs
+ASKED_COVER_SHARE = 0.25  # the same when something is asked: what answers it lies in few turns
 RUN_TOKENS = 40  # of a run's line: its dates and a sentence
 
 _TURN_TOKENS = 8  # the least that a turn in full takes: its date and who says it
 _BREAK_TOKENS = 1  # of a line
+_TOKEN_CHARS = 8  # no sentence has more for each token, or hardly one
 _AT_A_TIME = 32  # turns read at once
 _MISSES = 32  # turns in a row that were too long for what is left; then others hardly fit
 _TYPICAL = 6  # turns that a run's sentences are taken from
@@ -121,53 +123,58 @@ class _Teller:
 
     source: Source
     span: Span
-    count: CountTokens
+    count_tokens: CountTokens
     asked: Asked | None
     _cubes: dict[str, MemCube] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)  # tokens of texts
 
     def lines(self, budget: int) -> list[Line]:
         """The lines, by time, of at most `budget` tokens together."""
-        full = self._all_in_full(budget)
-        if full is None:
-            full = self._best_in_full(budget - max(LEAST_TOKENS, int(COVER_SHARE * budget)))
+        share = ASKED_COVER_SHARE if self.asked else COVER_SHARE
+        full = self._all_in_full(budget) or self._best_in_full(budget - max(LEAST_TOKENS, int(share * budget)))
         left = np.ones(len(self.span), np.bool_)
         left[list(full)] = False
         room = budget - sum(map(self._cost, full.values()))
         return [line for _, line in sorted({**full, **self._covering(left, room)}.items())]
 
-    def _all_in_full(self, budget: int) -> dict[int, Line] | None:
-        """Every turn by its place, if all of them fit."""
-        if len(self.span) * _TURN_TOKENS > budget:
-            return None
-        lines = self._in_full(range(len(self.span)))
-        return lines if sum(map(self._cost, lines.values())) <= budget else None
+    def _all_in_full(self, room: int) -> dict[int, Line]:
+        """Every turn by its place; none when they do not all fit."""
+        if len(self.span) * _TURN_TOKENS > room:
+            return {}
+        found = {}
+        for place, line in self._in_full():
+            found[place] = line
+            room -= self._cost(line)
+            if room < 0:
+                return {}
+        return found
 
     def _best_in_full(self, room: int) -> dict[int, Line]:
         """The worthiest turns by their places; one that is too long for what is left is passed over."""
         found: dict[int, Line] = {}
-        best = self.span.best()
         misses = 0
-        for start in range(0, len(best), _AT_A_TIME):
-            for place, line in self._in_full(best[start : start + _AT_A_TIME].tolist()).items():
-                cost = self._cost(line)
-                misses = 0 if cost <= room else misses + 1
-                if cost <= room:
-                    found[place] = line
-                    room -= cost
+        for place, line in self._in_full():
+            cost = self._cost(line)
+            if cost <= room:
+                found[place] = line
+                room -= cost
+            misses = 0 if place in found else misses + 1
             if room < _TURN_TOKENS or misses >= _MISSES:
                 break
         return found
 
-    def _in_full(self, places: Iterable[int]) -> dict[int, Line]:
-        """Turns in full, by their places, in the order given."""
-        rows = {place: int(self.span.rows[place]) for place in places}
-        self._read(self._page(row) for row in rows.values())
-        lines = {}
-        for place, row in rows.items():
-            at = self._at(row)
-            if said := self._said(row):
-                lines[place] = Line(f"[{at:%Y-%m-%d}] {said[0]}: {said[1]}", at, at, 1, (self._page(row),))
-        return lines
+    def _in_full(self) -> Iterator[tuple[int, Line]]:
+        """Every turn in full, with its place, the worthiest first."""
+        best = self.span.best()
+        for start in range(0, len(best), _AT_A_TIME):
+            places = best[start : start + _AT_A_TIME].tolist()
+            rows = self.span.rows[places].tolist()
+            self._read(map(self._page, rows))
+            for place, row in zip(places, rows, strict=True):
+                if said := self._said(row):
+                    at = self._at(row)
+                    text = f"[{at:%Y-%m-%d}] {said[0]}: {said[1]}"
+                    yield place, Line(text, at, at, 1, (self._page(row),))
 
     def _covering(self, left: Flags, room: int) -> dict[int, Line]:
         """Lines for the turns that are left, by the place of the first of each; none when there is no room for one."""
@@ -232,7 +239,7 @@ class _Teller:
         first, last = f"{start:%Y-%m-%d}", f"{end:%Y-%m-%d}"
         turns = f"{len(rows)} turns" if len(rows) > 1 else "1 turn"
         head = f"[{first if first == last else f'{first} – {last}'} | {turns}]"
-        room -= self.count(head)
+        room -= self._count(head)
         if room < 0:
             return None
         body = self._extract(said, room)
@@ -244,11 +251,12 @@ class _Teller:
         for form in _stems_of(self.asked):
             if form in weights:
                 weights[form] *= _ASKED_WEIGHT
-        chosen = cover(said, weights, limit=room, cost=self.count)
+        short = [one for one in said if len(one.text) <= _TOKEN_CHARS * room]  # the others need not be counted
+        chosen = cover(short, weights, limit=room, cost=self._count)
         if chosen:
             return running(chosen)
         richest = max(said, key=lambda one: sum(weights[form] for form in one.stems), default=None)
-        return _cut(richest.quoted, room, self.count) if richest else ""
+        return _cut(richest.quoted, room, self.count_tokens) if richest else ""
 
     def _ids(self, rows: Ints) -> tuple[str, ...]:
         """The segments of the turns, those with most of them first, and the pages that are in none."""
@@ -274,7 +282,12 @@ class _Teller:
         return from_micros(int(self.span.index.said_at[row]))
 
     def _cost(self, line: Line) -> int:
-        return self.count(line.text) + _BREAK_TOKENS
+        return self._count(line.text) + _BREAK_TOKENS
+
+    def _count(self, text: str) -> int:
+        if text not in self._counts:
+            self._counts[text] = self.count_tokens(text)
+        return self._counts[text]
 
 
 def _stems_of(asked: Asked | None) -> set[str]:
