@@ -9,7 +9,6 @@ everything. What a search may not find (expired, deleted) is in no line, nor is 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -44,6 +43,7 @@ _MISSES = 32  # turns in a row that were too long for what is left; then others 
 _TYPICAL = 6  # turns that a run's sentences are taken from
 _SAMPLE = 256  # turns of a run that are compared, evenly over all
 _SUMMARIES = 3  # segments whose summaries a run's sentences are taken from
+_IDS = 12  # of segments, and of pages, that a run names
 _ASKED_WEIGHT = 3.0  # times what another word of a sentence weighs
 _CUT = "…"
 _LEAST_CUT = 6  # tokens; what is shorter tells nothing
@@ -57,7 +57,7 @@ class Line:
     start: datetime  #: of the first turn it tells of
     end: datetime  #: of the last one
     turns: int  #: how many it tells of
-    ids: tuple[str, ...]  #: where to read more: the page, or the segments with most of the turns, then pages of none
+    ids: tuple[str, ...]  #: where to read more: the page, or segments (most of the turns first) and pages in none
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +259,14 @@ class _Teller:
         return _cut(richest.quoted, room, self.count_tokens) if richest else ""
 
     def _ids(self, rows: Ints) -> tuple[str, ...]:
-        """The segments of the turns, those with most of them first, and the pages that are in none."""
-        homes = Counter(self.span.index.facets.segment_at(row) for row in rows.tolist())
-        loose = (self._page(row) for row in rows.tolist() if self.span.index.facets.segment_at(row) is None)
-        return (*(home for home, _ in homes.most_common() if home), *dict.fromkeys(loose))
+        """The segments of the turns, those with most of them first, and pages that are in none; some of many."""
+        facets = self.span.index.facets
+        inside, which, counts = np.unique(facets.segments[rows], return_inverse=True, return_counts=True)
+        homes = [facets.segment_names[number] for number in inside.tolist()]
+        largest = [homes[place] for place in np.argsort(-counts, kind="stable").tolist()]
+        is_loose = np.array([home is None for home in homes])[which]
+        pages = dict.fromkeys(map(self._page, rows[is_loose].tolist()))
+        return (*[home for home in largest if home][:_IDS], *list(pages)[:_IDS])
 
     def _said(self, row: int) -> tuple[str, str] | None:
         """Who says a turn, and its words; nothing when its page went meanwhile."""
