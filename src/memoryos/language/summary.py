@@ -18,6 +18,8 @@ Cost = Callable[[str], int]
 
 SENTENCE_CHARS = 240  # a longer sentence is cut: one run-on turn must not be the whole summary
 
+MISFITS = 4  # sentences that were too long for what is left: those after them say less
+
 
 class Sentence(NamedTuple):
     """A sentence, and what it is about."""
@@ -60,17 +62,20 @@ def cover(
     left = dict(enumerate(found))
     chosen = set()
     room = limit + 1  # nothing follows the last
-    while left:
+    misfits = 0
+    while left and misfits < MISFITS:
         gains = {index: _gain(one, weights, known) for index, one in left.items()}
         best = max(gains, key=gains.__getitem__)  # the first of several
         if gains[best] <= 0:
             break
         one = left.pop(best)
         needed = cost(one.quoted) + 1
-        if needed <= room:
-            chosen.add(best)
-            known |= one.stems
-            room -= needed
+        if needed > room:
+            misfits += 1
+            continue
+        chosen.add(best)
+        known |= one.stems
+        room -= needed
     return [found[index] for index in sorted(chosen)]
 
 
