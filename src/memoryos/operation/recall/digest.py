@@ -98,7 +98,7 @@ def digest(
         rows = np.flatnonzero(filters.admitted(index).rows)
         worth = by_question(resident, rows, asked) if asked else by_use(resident, rows, settings, filters.now)
         span = Span.of(index, rows, worth)
-        lines = _Teller(source, span, count_tokens, asked).lines(budget) if len(span) else []
+        lines = _Teller(source, span, count_tokens, filters.now, asked).lines(budget) if len(span) else []
         return _bound(lines, span, count_tokens)
 
 
@@ -124,6 +124,7 @@ class _Teller:
     source: Source
     span: Span
     count_tokens: CountTokens
+    now: datetime
     asked: Asked | None
     _cubes: dict[str, MemCube] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)  # tokens of texts
@@ -229,8 +230,9 @@ class _Teller:
                     yield one._replace(speaker=said[0])
 
     def _summaries(self, segments: Iterable[str]) -> list[Sentence]:
-        cubes = (self._cubes[segment] for segment in segments if segment in self._cubes)
-        return sentences(cube.payload.summary for cube in cubes if isinstance(cube.payload, Segment))
+        cubes = [self._cubes[segment] for segment in segments if segment in self._cubes]
+        alive = (cube.payload for cube in cubes if not cube.has_expired(self.now))
+        return sentences(payload.summary for payload in alive if isinstance(payload, Segment))
 
     def _run_line(self, rest: Span, run: Run, said: Sequence[Sentence], room: int) -> Line | None:
         """The line of a run in at most `room` tokens; none when not even its dates fit."""
