@@ -7,6 +7,8 @@ import pytest
 from memoryos import load_settings
 from memoryos.bench.compression import BUDGETS, Method, measure_compression, quoted
 from memoryos.bench.locomo import load_corpus
+from memoryos.bench.plot import plot_compression
+from memoryos.errors import InvalidInput
 
 
 @pytest.fixture
@@ -64,3 +66,12 @@ def test_the_budgets_grow():
 )
 def test_what_is_quoted_of_a_turn(words, text, share):
     assert quoted(words, text) == pytest.approx(share)
+
+
+def test_a_picture_can_be_drawn(report, tmp_path):
+    path = tmp_path / "compression.svg"
+    plot_compression(path, report.points)
+    drawing = path.read_text("utf-8")
+    assert all(f"<!-- {method.value} -->" in drawing for method in Method)
+    with pytest.raises(InvalidInput, match="--plot"):
+        plot_compression(tmp_path / "nowhere" / "compression.svg", report.points)

@@ -104,16 +104,16 @@ def digest(
 
 def _bound(lines: Sequence[Line], span: Span, count_tokens: CountTokens) -> Digest:
     text = "\n".join(line.text for line in lines)
-    days = set(span.days.tolist())
+    days = len(np.unique(span.days))
     own = {line.start.date() for line in lines if line.start.date() == line.end.date()}
     return Digest(
         text=text,
         tokens=count_tokens(text),
         lines=tuple(lines),
         turns=len(span),
-        days=len(days),
+        days=days,
         covered=1.0 if lines or not days else 0.0,
-        resolved=len(own) / len(days) if days else 1.0,
+        resolved=len(own) / days if days else 1.0,
     )
 
 
