@@ -54,6 +54,7 @@ class AsyncMemoryOS:
     consolidate = _awaited(MemoryOS.consolidate)
     search = _awaited(MemoryOS.search)
     context = _awaited(MemoryOS.context)
+    digest = _awaited(MemoryOS.digest)
     respond = _awaited(MemoryOS.respond)
     get = _awaited(MemoryOS.get)
     history = _awaited(MemoryOS.history)

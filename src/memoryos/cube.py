@@ -173,6 +173,7 @@ class Page:
     type: Literal[Kind.PAGE] = Kind.PAGE
     turns: tuple[Turn, ...]
     chain_summary: str = ""
+    chain_written: str = ""  #: the part at its beginning that a model wrote, if one did; only a model takes its place
 
     @property
     def text(self) -> str:
@@ -199,6 +200,7 @@ class Segment:
     pages: int  #: how many pages belong to it
     first_at: AwareDatetime
     last_at: AwareDatetime
+    written: str = ""  #: the part at the summary's beginning that a model wrote, if one did; only a model replaces it
 
     @property
     def text(self) -> str:

@@ -44,6 +44,7 @@ from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.passages import page_entries
 from memoryos.operation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.recall.context import Context, pack, persona_text
+from memoryos.operation.recall.digest import Digest, digest
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
@@ -355,6 +356,33 @@ class MemoryOS:
             query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope, **only
         )
         return pack(recalled, budget, count_tokens)
+
+    def digest(
+        self,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        *,
+        tokens: int | None = None,
+        query: str | None = None,
+        scope: Scope | None = None,
+    ) -> Digest:
+        """What was said from `since` to `until` (all of it, when left out), in at most `tokens` tokens.
+
+        The whole stretch is covered at any budget of 32 tokens or more: with a line for each year or month when there
+        is little room, with every turn in full when there is enough. Detail goes first to what is recent and in use,
+        or, with a `query`, to what a search for it finds. The ids of a line say where to read more.
+        """
+        owner = self._scope_of(scope)
+        budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
+        text = None if query is None else checked_text("query", query, limit=QUERY_CHARS)
+        start, end = arguments.period(since, until)
+        self._turns.wait()
+        with self._housekeeping.call():
+            now = self._clock()
+            asked = None if text is None else Asked(text, self._questions.vector(text), now)
+            filters = Filters(now, since=start, until=end)
+            with self._source(owner) as source:
+                return digest(source, filters, budget, count_tokens, self.settings, asked)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:
         """Answer with the chat model and the memory; the turn is stored once the answer is out.

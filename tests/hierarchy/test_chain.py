@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from memoryos import MemoryOS, Role, Scope, Turn
+from memoryos.infrastructure.vault.contract import Entry, Operation
 
 from .world import START, World
 
@@ -82,3 +84,18 @@ def test_a_long_chain_keeps_a_short_summary(world: World):
     memory = world.open()
     pages = [memory.add(f"🍵 Kettle number {number} has colour {number * 7} and smells.") for number in range(30)]
     assert 0 < len(summary(memory, pages[-1])) <= 280
+
+
+def test_what_a_model_wrote_of_a_chain_is_extended(world: World):
+    memory = world.open()
+    first = memory.get(memory.add("🍵 I bought a kettle."))
+    words = "Ann has a new kettle."
+    payload = replace(first.payload, chain_summary=words, chain_written=words)
+    with world.vault.write(first.scope) as writer:
+        writer.update([Entry(replace(first, payload=payload))], Operation.REFRESH)
+    second = memory.add("🍵 The kettle whistles loudly.")
+    third = memory.add("🍵 A kettle.")
+    assert summary(memory, second).split("\n") == [words, "🍵 The kettle whistles loudly."]
+    assert summary(memory, third) == summary(memory, second), "nothing new was said"
+    memory.update(first.id, "🍵 I bought a samovar.")
+    assert "Ann has" not in summary(memory, third)

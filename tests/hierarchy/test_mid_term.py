@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from memoryos import Tier
+from memoryos.cube import Segment
+from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.operation.hierarchy.mid_term import formed
 
 from .world import START, World
 
@@ -75,3 +80,48 @@ def test_a_segment_is_embedded_anew_as_its_topic_drifts(world: World):
     hits = memory.search("🚲", strategy="two_stage", explain=True).hits
     assert hits[0].parts["segment_cosine"] > 0.7
     assert segment.cube.payload.pages == 10
+
+
+def test_a_segment_is_the_same_however_its_pages_came(world: World):
+    memory = world.open(short_term_capacity=1)
+    for text in (
+        "🍵 The teapot leaks.",
+        "🍵 Grandmother painted it blue. She sings.",
+        "🍵 泡茶要用热水。",
+        "🍵 It leaks.",
+    ):
+        memory.add(text)
+    memory.add("🌙")
+    (view,) = memory.segments()
+    assert formed([memory.get(page) for page in view.page_ids]) == view.cube.payload
+
+
+def test_what_a_model_wrote_of_a_segment_stays_until_a_page_goes(world: World):
+    memory = world.open(short_term_capacity=1)
+    for text in ("🍵 The teapot leaks.", "🍵 Grandmother painted it blue.", "🌙"):
+        memory.add(text)
+    view = memory.segments()[0]
+    words = "Ann's teapot is leaky and blue."
+    cube = replace(
+        view.cube,
+        payload=replace(view.cube.payload, summary=words, written=words),
+        descriptive=replace(view.cube.descriptive, derived_by="a model"),
+    )
+    with world.vault.write(cube.scope) as writer:
+        writer.update([Entry(cube)], Operation.REFRESH)
+    memory.add("🍵 The lid broke yesterday.")
+    memory.add("🌙")
+    found = memory.get(cube.id)
+    assert found.payload.summary.split("\n") == [words, "🍵 The lid broke yesterday."]
+    assert (found.payload.written, found.descriptive.derived_by) == (words, "a model")
+    memory.delete(view.page_ids[1])
+    found = memory.get(cube.id)
+    assert "blue" not in found.payload.summary
+    assert (found.payload.written, found.descriptive.derived_by) == ("", None)
+
+
+def test_a_segment_of_an_older_program_is_read():
+    span = '"first_at":"2026-01-01T00:00:00Z","last_at":"2026-01-01T00:00:00Z"'
+    document = '{"type":"segment","summary":"I like tea.","keywords":[["tea",1]],"pages":1,' + span + "}"
+    segment = TypeAdapter(Segment).validate_json(document)
+    assert (segment.summary, segment.written) == ("I like tea.", "")

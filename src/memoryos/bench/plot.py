@@ -1,17 +1,19 @@
-"""Recall against tokens as a picture, one line for each strategy."""
+"""Pictures against tokens: recall, one line for each strategy; and what texts cover, one line for each method."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memoryos.bench.compression import Method, Point
 from memoryos.bench.metrics import TOKEN_BUDGETS, Measure
 from memoryos.bench.summary import OVERALL, Summary
 from memoryos.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = (".pdf", ".png", ".svg")
 
@@ -40,11 +42,35 @@ def plot_recall(path: Path, results: Mapping[str, Mapping[str, Summary]]) -> Non
     axes = figure.subplots()
     for strategy, groups in results.items():
         _line(axes, strategy, groups[OVERALL])
+    _dress(axes, TOKEN_BUDGETS, "evidence turns recalled")
+    _save(figure, path)
+
+
+def plot_compression(path: Path, points: Mapping[Method, Sequence[Point]]) -> None:
+    """Draw what the texts of each method recall and tell. Raises InvalidInput when it cannot be written."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2 * _INCHES[0], _INCHES[1]), layout="constrained")
+    recall, told = figure.subplots(1, 2)
+    budgets: Sequence[int] = ()
+    for method, found in points.items():
+        budgets = [point.budget for point in found]
+        recall.plot(budgets, [point.recall for point in found], marker="o", label=method.value)
+        told.plot(budgets, [point.told for point in found], marker="o", label=method.value)
+    _dress(recall, budgets, "words of the evidence in the text")
+    _dress(told, budgets, "days with a line of their own")
+    _save(figure, path)
+
+
+def _dress(axes: Axes, budgets: Sequence[int], label: str) -> None:
     axes.set_xscale("log", base=2)
-    axes.set_xticks(TOKEN_BUDGETS, [f"{budget:,}" for budget in TOKEN_BUDGETS])
-    axes.set(xlabel="tokens of context", ylabel="evidence turns recalled", ylim=(0, 1))
+    axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+    axes.set(xlabel="tokens of context", ylabel=label, ylim=(0, 1))
     axes.grid(alpha=0.3)
     axes.legend()
+
+
+def _save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path, dpi=_DOTS)
     except OSError as error:

@@ -1,54 +1,127 @@
-"""Extractive summaries: the sentences that say most of what the text is about."""
+"""Extractive summaries: the sentences that say most of what the text is about.
+
+A summary is a text of one sentence a line, so that its sentences can be told apart again. It is made once and then
+extended: a sentence of a new text gets in by what it adds, and only then are those that were picked before weighed
+against it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from memoryos.language.sentences import split_sentences
 from memoryos.language.words import is_content, stem, words
 
+Cost = Callable[[str], int]
+
 SENTENCE_CHARS = 240  # a longer sentence is cut: one run-on turn must not be the whole summary
 
-
-def summarise(texts: Sequence[str], weights: Mapping[str, float], *, limit_chars: int) -> str:
-    """Pick sentences of `texts` that cover the most keyword weight, in their original order.
-
-    `weights` maps stems to importance. Greedy cover: a keyword counts once, so that two sentences
-    about the same thing are not both taken. The result has at most `limit_chars` characters.
-    """
-    sentences = _distinct(sentence for text in texts for sentence in split_sentences(text))
-    forms = [{stem(word) for word in words(sentence) if is_content(word)} for sentence in sentences]
-    chosen: set[int] = set()
-    covered: set[str] = set()
-    room = limit_chars
-    while best := _next(sentences, forms, weights, chosen, covered, room):
-        chosen.add(best - 1)
-        covered |= forms[best - 1]
-        room -= len(sentences[best - 1]) + 1
-    return " ".join(sentences[index] for index in sorted(chosen))
+MISFITS = 4  # sentences that were too long for what is left: those after them say less
 
 
-def _next(
-    sentences: Sequence[str],
-    forms: Sequence[set[str]],
+class Sentence(NamedTuple):
+    """A sentence, and what it is about."""
+
+    text: str
+    stems: frozenset[str]
+    speaker: str = ""  #: who says it, where that is told
+
+    @property
+    def quoted(self) -> str:
+        """The sentence with who says it."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
+
+def sentences(texts: Iterable[str]) -> list[Sentence]:
+    """The sentences of the texts in order, each once."""
+    cut = (sentence[:SENTENCE_CHARS].strip() for text in texts for sentence in split_sentences(text))
+    return [Sentence(text, _stems(text)) for text in dict.fromkeys(cut) if text]
+
+
+def commonness(found: Iterable[Sentence]) -> Mapping[str, float]:
+    """How many of the sentences are about each stem: what it weighs when nothing else is known."""
+    return Counter(form for sentence in found for form in sentence.stems)
+
+
+def cover(
+    found: Sequence[Sentence],
     weights: Mapping[str, float],
-    chosen: set[int],
-    covered: set[str],
-    room: int,
-) -> int:
-    """The 1-based number of the sentence with the highest new weight that fits, or 0."""
-    best, best_gain = 0, 0.0
-    for index, sentence in enumerate(sentences):
-        if index in chosen or len(sentence) > room:
+    *,
+    limit: int,
+    cost: Cost = len,
+    covered: Iterable[str] = (),
+) -> list[Sentence]:
+    """The sentences that cover the most weight, in their order, that cost no more than `limit` with a break each.
+
+    `weights` maps stems to importance. Greedy: a stem counts once, so that two sentences about the same thing are not
+    both taken, and none that says only what is `covered` already.
+    """
+    known = set(covered)
+    left = dict(enumerate(found))
+    chosen = set()
+    room = limit + 1  # nothing follows the last
+    misfits = 0
+    while left and misfits < MISFITS:
+        gains = {index: _gain(one, weights, known) for index, one in left.items()}
+        best = max(gains, key=gains.__getitem__)  # the first of several
+        if gains[best] <= 0:
+            break
+        one = left.pop(best)
+        needed = cost(one.quoted) + 1
+        if needed > room:
+            misfits += 1
             continue
-        gain = sum(weights.get(form, 0.0) for form in forms[index] - covered)
-        if gain > best_gain:
-            best, best_gain = index + 1, gain
-    return best
+        chosen.add(best)
+        known |= one.stems
+        room -= needed
+    return [found[index] for index in sorted(chosen)]
 
 
-def _distinct(sentences: Iterable[str]) -> list[str]:
-    seen: dict[str, None] = {}
-    for sentence in sentences:
-        seen.setdefault(sentence[:SENTENCE_CHARS].strip(), None)
-    return [sentence for sentence in seen if sentence]
+def extended(
+    summary: str,
+    texts: Iterable[str],
+    *,
+    limit_chars: int,
+    weights: Mapping[str, float] | None = None,
+    written: str = "",
+) -> str:
+    """The summary, and what the new texts add to it.
+
+    It stays as it is when they say nothing new; so to say it again changes nothing. `written` is the part at its
+    beginning that a model wrote: that stays, and at most `limit_chars` characters are picked to follow it. Without
+    `weights` a stem weighs as many sentences as are about it.
+    """
+    kept, new = sentences([summary.removeprefix(written)]), sentences(texts)
+    if weights is None:
+        weights = commonness([*kept, *new])
+    covered = _stems(written)
+    said = covered.union(*(one.stems for one in kept))
+    fresh = [one for one in new if _gain(one, weights, said) > 0]
+    if not fresh:
+        return summary
+    picked = cover([*kept, *fresh], weights, limit=limit_chars, covered=covered)
+    return joined([written, *(one.text for one in picked)])
+
+
+def running(found: Iterable[Sentence]) -> str:
+    """Sentences on one line; who says several after each other is named once."""
+    told, last = [], ""
+    for one in found:
+        told.append(one.text if one.speaker == last else one.quoted)
+        last = one.speaker
+    return " ".join(told)
+
+
+def joined(lines: Iterable[str]) -> str:
+    """A summary of these lines."""
+    return "\n".join(line for line in lines if line)
+
+
+def _gain(sentence: Sentence, weights: Mapping[str, float], known: Iterable[str]) -> float:
+    return sum(weights.get(form, 0.0) for form in sentence.stems.difference(known))
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words(text) if is_content(word))

@@ -15,6 +15,7 @@ from rich.console import Console
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
 from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, usage, worker
 from memoryos.interface.cli.demo import demo
+from memoryos.interface.cli.digest import digest
 
 _EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
     (InvalidInput, 2),
@@ -27,6 +28,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.command()(demo)
 app.command()(memory.add)
 app.command()(memory.search)
+app.command()(digest)
 app.command()(memory.ask)
 app.command()(memory.show)
 app.command()(memory.stats)

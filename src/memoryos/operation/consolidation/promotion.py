@@ -12,14 +12,17 @@ from memoryos.config import PersonaSharing, Settings
 from memoryos.cube import Fact, Kind, MemCube, Origin, Segment, Subject
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Entry, Job, JobKind, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.reader import ModelReader, Reading, Topic
+from memoryos.operation.consolidation.utterance import utterances
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.knowledge import doubts
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.likeness import Judge, Verdicts, judged
 from memoryos.operation.hierarchy.long_term import LongTerm
+from memoryos.operation.hierarchy.mid_term import SUMMARY_CHARS, segment_of
 from memoryos.operation.hierarchy.tally import Tally
 from memoryos.scope import Scope
 
@@ -213,7 +216,14 @@ def _mark_extracted(writer: Writer, portion: Portion, summary: str | None) -> in
     if segment is None or not isinstance(segment.payload, Segment):
         return 0
     left = max(0, segment.behaviour.interactions - len(portion.pages))
-    payload = replace(segment.payload, summary=summary) if summary else segment.payload
-    cube = replace(segment, payload=payload, behaviour=replace(segment.behaviour, interactions=left))
-    writer.update([Entry(cube)], Operation.PROMOTE)
+    later = new_pages(writer, segment)[len(portion.pages) :] if summary else []
+    cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
+    writer.update([Entry(_summarised(cube, summary, later) if summary else cube)], Operation.PROMOTE)
     return left
+
+
+def _summarised(segment: MemCube, summary: str, later: Sequence[MemCube]) -> MemCube:
+    """The segment with the summary that a model wrote, extended by what the pages say that it has not read."""
+    said = [one.text for one in utterances(later)]
+    whole = extended(summary, said, limit_chars=SUMMARY_CHARS, written=summary)
+    return replace(segment, payload=replace(segment_of(segment), summary=whole, written=summary))

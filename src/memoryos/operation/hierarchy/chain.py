@@ -1,24 +1,24 @@
 """Dialogue chains: which page continues the one before it (MemoryOS paper, equation 1), without a model.
 
 A page continues its predecessor when both belong to the same talk and either the words are close or
-little time has passed. The chain's summary is extractive and grows by each page.
+little time has passed. The chain's summary grows by what each page adds to it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from memoryos.cube import MemCube, Page, Role
 from memoryos.infrastructure.vault.contract import Entry
-from memoryos.language.summary import summarise
-from memoryos.language.words import keywords, stem
+from memoryos.language.summary import extended
 
 # Unrelated pages of one talk have a cosine of about 0.3 with MiniLM, neighbouring ones of about 0.5. So an immediate
 # reply continues the chain from a cosine of 0.4 on, and a page after a long pause only when it is close to a repeat.
 CHAIN_THRESHOLD = 0.7
 PAUSE_WEIGHT = 0.3  # what an immediate reply counts beside the cosine
 PAUSE_SECONDS = 1800.0  # after half an hour that bonus is down to a third
-SUMMARY_CHARS = 280  # one or two sentences, as the paper's meta information
+SUMMARY_CHARS = 280  # one or two sentences, as the paper's meta information, beside what a model wrote
 
 
 def continues(previous: Entry, page: Entry) -> bool:
@@ -35,12 +35,16 @@ def closeness(previous: Entry, page: Entry) -> float:
     return float(previous.known_vector @ page.known_vector) + PAUSE_WEIGHT * math.exp(-abs(pause) / PAUSE_SECONDS)
 
 
-def chain_summary(previous: MemCube | None, page: Page) -> str:
-    """The summary of the chain that ends with `page`; `previous` is the page it continues."""
-    earlier = previous.payload.chain_summary if previous and isinstance(previous.payload, Page) else ""
-    texts = [earlier, *(turn.words for turn in page.turns)]
-    weights = {stem(word): 1.0 for word in keywords("\n".join(texts), limit=24)}
-    return summarise(texts, weights, limit_chars=SUMMARY_CHARS)
+def summarised(previous: MemCube | None, page: Page) -> Page:
+    """The page with the summary of the chain that ends with it; `previous` is the page it continues.
+
+    What a model wrote of the chain before stays, and is extended.
+    """
+    before = previous.payload if previous and isinstance(previous.payload, Page) else None
+    earlier, written = (before.chain_summary, before.chain_written) if before else ("", "")
+    said = (turn.words for turn in page.turns)
+    summary = extended(earlier, said, limit_chars=SUMMARY_CHARS, written=written)
+    return replace(page, chain_summary=summary, chain_written=written)
 
 
 def _same_speakers(before: MemCube, after: MemCube) -> bool:

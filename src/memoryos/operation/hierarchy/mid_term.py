@@ -19,14 +19,14 @@ from uuid_utils.compat import uuid7
 from memoryos.config import Settings
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment, SemanticType, Tier
 from memoryos.infrastructure.vault.contract import Entry, Vector
-from memoryos.language.summary import summarise
+from memoryos.language.summary import extended
 from memoryos.language.words import stem
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.score import FScore, Probe, f_scores
 
 SEGMENT_KEYWORDS = 12  # K_s: the most frequent keywords; more would only dilute Jaccard
 COUNTED_KEYWORDS = 48  # kept with their counts, so that a late topic word can still rise
-SUMMARY_CHARS = 360  # three sentences
+SUMMARY_CHARS = 360  # three sentences, beside what a model wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,16 +147,8 @@ def top_keywords(segment: Segment) -> tuple[str, ...]:
 
 def joined(topic: Topic, page: Entry, now: datetime) -> Topic:
     """The topic after `page` joined it: centroid, keywords, summary, time span and counters follow."""
-    segment = segment_of(topic.cube)
-    keywords = _counted(segment.keywords, page.cube)
+    payload = _with(segment_of(topic.cube), page.cube)
     at = page.cube.descriptive.event_at
-    payload = Segment(
-        summary=_summary([segment.summary, *_words(page.cube)], keywords),
-        keywords=keywords,
-        pages=segment.pages + 1,
-        first_at=min(segment.first_at, at),
-        last_at=max(segment.last_at, at),
-    )
     behaviour = replace(
         topic.cube.behaviour,
         interactions=topic.cube.behaviour.interactions + 1,
@@ -193,23 +185,34 @@ def opened(page: Entry, now: datetime) -> Topic:
 
 
 def formed(pages: Sequence[MemCube]) -> Segment:
-    """The segment that these pages form."""
-    keywords: tuple[tuple[str, int], ...] = ()
-    for page in pages:
-        keywords = _counted(keywords, page)
-    moments = [page.descriptive.event_at for page in pages]
+    """The segment that these pages form: the same as if they had joined one after the other."""
+    first, *others = pages
+    at = first.descriptive.event_at
+    segment = _with(Segment(summary="", keywords=(), pages=0, first_at=at, last_at=at), first)
+    for page in others:
+        segment = _with(segment, page)
+    return segment
+
+
+def _with(segment: Segment, page: MemCube) -> Segment:
+    """The segment with one more page: keywords, summary and time span follow, from the page alone."""
+    at = page.descriptive.event_at
+    keywords = _counted(segment.keywords, page)
     return Segment(
-        summary=_summary([text for page in pages for text in _words(page)], keywords),
+        summary=_extended(segment, page, keywords),
+        written=segment.written,
         keywords=keywords,
-        pages=len(pages),
-        first_at=min(moments),
-        last_at=max(moments),
+        pages=segment.pages + 1,
+        first_at=min(segment.first_at, at),
+        last_at=max(segment.last_at, at),
     )
 
 
-def _summary(texts: Sequence[str], keywords: tuple[tuple[str, int], ...]) -> str:
+def _extended(segment: Segment, page: MemCube, keywords: tuple[tuple[str, int], ...]) -> str:
+    """The summary with what the page adds; what a model wrote stays."""
     weights = {stem(word): float(count) for word, count in keywords}
-    return summarise(texts, weights, limit_chars=SUMMARY_CHARS)
+    said = (turn.words for turn in page_of(page).turns)
+    return extended(segment.summary, said, limit_chars=SUMMARY_CHARS, weights=weights, written=segment.written)
 
 
 def _counted(keywords: tuple[tuple[str, int], ...], page: MemCube) -> tuple[tuple[str, int], ...]:
@@ -220,7 +223,3 @@ def _counted(keywords: tuple[tuple[str, int], ...], page: MemCube) -> tuple[tupl
         surface.setdefault(stem(word), word)
         counts[stem(word)] += 1
     return tuple((surface[form], count) for form, count in counts.most_common(COUNTED_KEYWORDS))
-
-
-def _words(page: MemCube) -> list[str]:
-    return [turn.words for turn in page_of(page).turns]

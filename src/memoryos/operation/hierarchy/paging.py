@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from memoryos.config import ExtractorKind, Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
-from memoryos.operation.hierarchy.chain import chain_summary, continues
+from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, joined, opened, page_of
@@ -79,7 +79,7 @@ class Pager:
         if previous:
             self.changes.link(page.cube.id, LinkKind.CHAIN, previous.id)
         payload = page_of(page.cube)
-        payload = replace(payload, chain_summary=payload.chain_summary or chain_summary(previous, payload))
+        payload = payload if payload.chain_summary else summarised(previous, payload)
         behaviour = replace(page.cube.behaviour, fingerprint=topic_words(payload))
         chained = replace(page.cube, payload=payload, behaviour=behaviour, state=State.ACTIVATED)
         self.changes.change(Entry(chained), Operation.CHAIN)

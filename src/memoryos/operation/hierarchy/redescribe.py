@@ -10,7 +10,7 @@ import numpy as np
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
-from memoryos.operation.hierarchy.chain import chain_summary
+from memoryos.operation.hierarchy.chain import summarised
 from memoryos.operation.hierarchy.mid_term import formed, page_of
 from memoryos.operation.passages import page_vectors
 
@@ -23,14 +23,13 @@ def redescribe_chains(writer: Writer, pages: Sequence[str]) -> None:
         for cube in writer.get([page_id]).values():
             previous = [link.target for link in writer.targets([page_id], LinkKind.CHAIN)]
             before = next(iter(writer.get(previous).values()), None)
-            page = page_of(cube)
-            payload = replace(page, chain_summary=chain_summary(before, page))
+            payload = summarised(before, page_of(cube))
             writer.update([Entry(replace(cube, payload=payload))], Operation.REFRESH)
         waiting += [link.source for link in writer.sources([page_id], LinkKind.CHAIN)]
 
 
 def redescribe_segments(writer: Writer, segments: Iterable[str], now: datetime) -> None:
-    """Describe segments from the pages they have now; an empty one goes."""
+    """Describe segments from the pages they have now, without what a model wrote of them; an empty one goes."""
     for segment in writer.get(segments).values():
         ids = [link.source for link in writer.sources([segment.id], LinkKind.MEMBER_OF)]
         if ids:
@@ -50,7 +49,7 @@ def _described(writer: Writer, segment: MemCube, ids: Sequence[str], now: dateti
     cube = replace(
         segment,
         payload=payload,
-        descriptive=replace(segment.descriptive, updated_at=now, event_at=payload.first_at),
+        descriptive=replace(segment.descriptive, updated_at=now, event_at=payload.first_at, derived_by=None),
         behaviour=replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(ids))),
     )
     return Entry(cube, np.stack(vectors).mean(axis=0, dtype=np.float32))

@@ -101,6 +101,15 @@ class Matrix:
                 np.vecdot(rows, vectors, out=result[max(start - first, 0) : end - first])
         return result
 
+    def rows(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Some rows, shape (k, dim)."""
+        found = np.empty((len(numbers), self._dim), np.float32)
+        places = numbers // self._block_rows
+        for place in np.unique(places).tolist():
+            here = places == place
+            found[here] = self._blocks[place][numbers[here] % self._block_rows]
+        return found
+
     def clear(self, numbers: Sequence[int]) -> None:
         """Overwrite some rows with zeros."""
         for number in numbers:

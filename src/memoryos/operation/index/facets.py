@@ -83,6 +83,21 @@ class Facets:
         """The number of a row's session."""
         return int(self._sessions.values[row])
 
+    @property
+    def sessions(self) -> NDArray[np.int32]:
+        """The number of each row's session, shape (n,)."""
+        return self._sessions.values
+
+    @property
+    def segments(self) -> NDArray[np.int32]:
+        """The number of each row's segment, shape (n,); one number stands for none."""
+        return self._segments.values
+
+    @property
+    def segment_names(self) -> Sequence[str | None]:
+        """The segments by their numbers."""
+        return self._segment_names
+
     def segment_at(self, row: int) -> str | None:
         """The segment that a row lies in."""
         return self._segment_names[int(self._segments.values[row])]

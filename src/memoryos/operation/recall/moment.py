@@ -54,7 +54,7 @@ def _page_at(cube: MemCube, page: Page, moment: datetime) -> MemCube | None:
     sources = tuple(turn.source_id for turn in said if turn.source_id)
     return replace(
         cube,
-        payload=replace(page, turns=said, chain_summary=""),
+        payload=replace(page, turns=said, chain_summary="", chain_written=""),
         descriptive=replace(cube.descriptive, source_ids=sources),
     )
 

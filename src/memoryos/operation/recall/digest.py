@@ -1,0 +1,312 @@
+"""Digest: a stretch of time in words, all of it, at the finest grain that a budget of tokens has room for.
+
+Raw pages stay; a digest is made of them when it is asked for. Some of the budget covers the whole stretch, with a line
+for each run of turns (`span`): its dates, how many turns, and the sentences that say most, of summaries that are stored
+or of typical turns. The rest tells turns in full, the worthiest first (`worth`), and those need no other line. So a
+small budget gives one line for a year, a middle one recent turns in full and older months in a line, and a large one
+everything. What a search may not find (expired, deleted) is in no line, nor is a summary that might quote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import numpy as np
+
+from memoryos.clock import from_micros
+from memoryos.config import Settings
+from memoryos.cube import MemCube, Segment
+from memoryos.language.summary import Sentence, commonness, cover, running, sentences
+from memoryos.language.words import stem, words
+from memoryos.operation.index.turns import Flags, Ints
+from memoryos.operation.passages import turns_of
+from memoryos.operation.recall.filters import Filters
+from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.search import Source
+from memoryos.operation.recall.span import Run, Span
+from memoryos.operation.recall.worth import by_question, by_use
+
+CountTokens = Callable[[str], int]
+
+LEAST_TOKENS = 32  # of a budget: from here on the whole stretch is covered
+COVER_SHARE = 0.75  # of the budget: what at least goes to lines for runs
+ASKED_COVER_SHARE = 0.25  # the same when something is asked: what answers it lies in few turns
+RUN_TOKENS = 40  # of a run's line: its dates and a sentence
+
+_TURN_TOKENS = 8  # the least that a turn in full takes: its date and who says it
+_BREAK_TOKENS = 1  # of a line
+_TOKEN_CHARS = 8  # no sentence has more for each token, or hardly one
+_AT_A_TIME = 32  # turns read at once
+_MISSES = 32  # turns in a row that were too long for what is left; then others hardly fit
+_TYPICAL = 4  # turns that a run's sentences are taken from
+_SAMPLE = 256  # turns of a run that are compared, evenly over all
+_SUMMARIES = 2  # segments whose summaries a run's sentences are taken from
+_IDS = 12  # of segments, and of pages, that a run names
+_ASKED_WEIGHT = 3.0  # times what another word of a sentence weighs
+_CUT = "…"
+_LEAST_CUT = 6  # tokens; what is shorter tells nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a digest."""
+
+    text: str
+    start: datetime  #: of the first turn it tells of
+    end: datetime  #: of the last one
+    turns: int  #: how many it tells of
+    ids: tuple[str, ...]  #: where to read more: the page, or segments (most of the turns first) and pages in none
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What was said in a stretch of time."""
+
+    text: str
+    tokens: int
+    lines: tuple[Line, ...]  #: by time
+    turns: int  #: that were said
+    days: int  #: on which something was said
+    covered: float  #: share of the days that a line tells of: all, unless the budget is too small for a single line
+    resolved: float  #: share of the days with a line of their own
+
+    @property
+    def start(self) -> datetime | None:
+        """When the first turn it tells of was said."""
+        return min((line.start for line in self.lines), default=None)
+
+    @property
+    def end(self) -> datetime | None:
+        """When the last turn it tells of was said."""
+        return max((line.end for line in self.lines), default=None)
+
+
+def digest(
+    source: Source,
+    filters: Filters,
+    budget: int,
+    count_tokens: CountTokens,
+    settings: Settings,
+    asked: Asked | None = None,
+) -> Digest:
+    """What the filters let through, in at most `budget` tokens; detail goes first to what is asked, if something is."""
+    resident = source.resident
+    with resident.lock:
+        index = resident.turns
+        rows = np.flatnonzero(filters.admitted(index).rows)
+        worth = by_question(resident, rows, asked) if asked else by_use(resident, rows, settings, filters.now)
+        span = Span.of(index, rows, worth)
+        lines = _Teller(source, span, count_tokens, filters.now, asked).lines(budget) if len(span) else []
+        return _bound(lines, span, count_tokens)
+
+
+def _bound(lines: Sequence[Line], span: Span, count_tokens: CountTokens) -> Digest:
+    text = "\n".join(line.text for line in lines)
+    days = len(np.unique(span.days))
+    own = {line.start.date() for line in lines if line.start.date() == line.end.date()}
+    return Digest(
+        text=text,
+        tokens=count_tokens(text),
+        lines=tuple(lines),
+        turns=len(span),
+        days=days,
+        covered=1.0 if lines or not days else 0.0,
+        resolved=len(own) / days if days else 1.0,
+    )
+
+
+@dataclass
+class _Teller:
+    """Tells of one span; the resident is locked as long as it does."""
+
+    source: Source
+    span: Span
+    count_tokens: CountTokens
+    now: datetime
+    asked: Asked | None
+    _cubes: dict[str, MemCube] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)  # tokens of texts
+
+    def lines(self, budget: int) -> list[Line]:
+        """The lines, by time, of at most `budget` tokens together."""
+        share = ASKED_COVER_SHARE if self.asked else COVER_SHARE
+        full = self._all_in_full(budget) or self._best_in_full(budget - max(LEAST_TOKENS, int(share * budget)))
+        left = np.ones(len(self.span), np.bool_)
+        left[list(full)] = False
+        room = budget - sum(map(self._cost, full.values()))
+        return [line for _, line in sorted({**full, **self._covering(left, room)}.items())]
+
+    def _all_in_full(self, room: int) -> dict[int, Line]:
+        """Every turn by its place; none when they do not all fit."""
+        if len(self.span) * _TURN_TOKENS > room:
+            return {}
+        found = {}
+        for place, line in self._in_full():
+            found[place] = line
+            room -= self._cost(line)
+            if room < 0:
+                return {}
+        return found
+
+    def _best_in_full(self, room: int) -> dict[int, Line]:
+        """The worthiest turns by their places; one that is too long for what is left is passed over."""
+        found: dict[int, Line] = {}
+        misses = 0
+        for place, line in self._in_full():
+            cost = self._cost(line)
+            if cost <= room:
+                found[place] = line
+                room -= cost
+            misses = 0 if place in found else misses + 1
+            if room < _TURN_TOKENS or misses >= _MISSES:
+                break
+        return found
+
+    def _in_full(self) -> Iterator[tuple[int, Line]]:
+        """Every turn in full, with its place, the worthiest first."""
+        best = self.span.best()
+        for start in range(0, len(best), _AT_A_TIME):
+            places = best[start : start + _AT_A_TIME].tolist()
+            rows = self.span.rows[places].tolist()
+            self._read(map(self._page, rows))
+            for place, row in zip(places, rows, strict=True):
+                if said := self._said(row):
+                    at = self._at(row)
+                    text = f"[{at:%Y-%m-%d}] {said[0]}: {said[1]}"
+                    yield place, Line(text, at, at, 1, (self._page(row),))
+
+    def _covering(self, left: Flags, room: int) -> dict[int, Line]:
+        """Lines for the turns that are left, by the place of the first of each; none when there is no room for one."""
+        rest, places = self.span.where(left), np.flatnonzero(left)
+        runs = rest.runs(max(1, room // RUN_TOKENS))
+        typical = {run: self._typical(rest, run) for run in runs}
+        summarised = self._summarised(rest, runs)
+        self._read([self._page(row) for rows in typical.values() for row in rows])
+        self._read([segment for segments in summarised.values() for segment in segments])
+        lines = {}
+        for number, run in enumerate(runs):
+            texts = [*self._quotes(typical[run]), *self._summaries(summarised[run])]
+            line = self._run_line(rest, run, texts, room // (len(runs) - number) - _BREAK_TOKENS)
+            if line:
+                lines[int(places[run.first])] = line
+                room -= self._cost(line)
+        return lines
+
+    def _typical(self, rest: Span, run: Run) -> list[int]:
+        """Rows of turns that stand for the run: closest to what is asked, or to all that is said in it; by time."""
+        step = -(-(run.end - run.first) // _SAMPLE)
+        places = np.arange(run.first, run.end)
+        if self.asked:
+            scores = rest.worth[places]
+        else:
+            places = places[::step]
+            vectors = rest.index.vectors.rows(rest.rows[places])
+            scores = np.vecdot(vectors, vectors.mean(axis=0)) * np.log1p(rest.index.lengths[rest.rows[places]])
+        best = places[np.lexsort((-places, -scores))[:_TYPICAL]]
+        return [int(row) for row in rest.rows[np.sort(best)]]
+
+    def _summarised(self, rest: Span, runs: Sequence[Run]) -> dict[Run, list[str]]:
+        """Segments of each run whose stored summaries tell of nothing outside it, nor of what may not be told."""
+        numbers, names = self.span.index.facets.segments, self.span.index.facets.segment_names
+        size = len(names)
+        known = np.bincount(numbers[self.span.index.alive], minlength=size)
+        complete = known == np.bincount(numbers[self.span.rows], minlength=size)
+        total = np.bincount(numbers[rest.rows], minlength=size)
+        found = {}
+        for run in runs:
+            inside, counts = np.unique(numbers[rest.rows[run.first : run.end]], return_counts=True)
+            fits = complete[inside] & (counts == total[inside])
+            largest = inside[fits][np.argsort(-counts[fits], kind="stable")]
+            found[run] = [name for number in largest.tolist() if (name := names[number])][:_SUMMARIES]
+        return found
+
+    def _quotes(self, rows: Iterable[int]) -> Iterator[Sentence]:
+        """The sentences of turns, each with who says it."""
+        for row in rows:
+            if said := self._said(row):
+                for one in sentences([said[1]]):
+                    yield one._replace(speaker=said[0])
+
+    def _summaries(self, segments: Iterable[str]) -> list[Sentence]:
+        cubes = [self._cubes[segment] for segment in segments if segment in self._cubes]
+        alive = (cube.payload for cube in cubes if not cube.has_expired(self.now))
+        return sentences(payload.summary for payload in alive if isinstance(payload, Segment))
+
+    def _run_line(self, rest: Span, run: Run, said: Sequence[Sentence], room: int) -> Line | None:
+        """The line of a run in at most `room` tokens; none when not even its dates fit."""
+        rows = rest.rows[run.first : run.end]
+        start, end = self._at(rows[0]), self._at(rows[-1])
+        first, last = f"{start:%Y-%m-%d}", f"{end:%Y-%m-%d}"
+        turns = f"{len(rows)} turns" if len(rows) > 1 else "1 turn"
+        head = f"[{first if first == last else f'{first} – {last}'} | {turns}]"
+        room -= self._count(head)
+        if room < 0:
+            return None
+        body = self._extract(said, room)
+        return Line(f"{head} {body}" if body else head, start, end, len(rows), self._ids(rows))
+
+    def _extract(self, said: Sequence[Sentence], room: int) -> str:
+        """The sentences that say most in at most `room` tokens, or the beginning of one that says much."""
+        weights = dict(commonness(said))
+        for form in _stems_of(self.asked):
+            if form in weights:
+                weights[form] *= _ASKED_WEIGHT
+        short = [one for one in said if len(one.text) <= _TOKEN_CHARS * room]  # the others need not be counted
+        chosen = cover(short, weights, limit=room, cost=self._count)
+        if chosen:
+            return running(chosen)
+        richest = max(said, key=lambda one: sum(weights[form] for form in one.stems), default=None)
+        return _cut(richest.quoted, room, self.count_tokens) if richest else ""
+
+    def _ids(self, rows: Ints) -> tuple[str, ...]:
+        """The segments of the turns, those with most of them first, and pages that are in none; some of many."""
+        facets = self.span.index.facets
+        inside, which, counts = np.unique(facets.segments[rows], return_inverse=True, return_counts=True)
+        homes = [facets.segment_names[number] for number in inside.tolist()]
+        largest = [homes[place] for place in np.argsort(-counts, kind="stable").tolist()]
+        is_loose = np.array([home is None for home in homes])[which]
+        pages = dict.fromkeys(map(self._page, rows[is_loose].tolist()))
+        return (*[home for home in largest if home][:_IDS], *list(pages)[:_IDS])
+
+    def _said(self, row: int) -> tuple[str, str] | None:
+        """Who says a turn, and its words; nothing when its page went meanwhile."""
+        page, part = self.span.index.place(row)
+        turns = turns_of(self._cubes[page]) if page in self._cubes else ()
+        if part >= len(turns):
+            return None
+        return turns[part].speaker or turns[part].role.value, turns[part].words
+
+    def _read(self, ids: Iterable[str]) -> None:
+        self._cubes |= self.source.reader.get(set(ids).difference(self._cubes))
+
+    def _page(self, row: int) -> str:
+        return self.span.index.place(row)[0]
+
+    def _at(self, row: int) -> datetime:
+        return from_micros(int(self.span.index.said_at[row]))
+
+    def _cost(self, line: Line) -> int:
+        return self._count(line.text) + _BREAK_TOKENS
+
+    def _count(self, text: str) -> int:
+        if text not in self._counts:
+            self._counts[text] = self.count_tokens(text)
+        return self._counts[text]
+
+
+def _stems_of(asked: Asked | None) -> set[str]:
+    return {stem(word) for word in words(asked.text)} if asked else set()
+
+
+def _cut(text: str, room: int, count_tokens: CountTokens) -> str:
+    """The longest beginning of the text that fits, with a mark that it goes on; nothing when that tells nothing."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_tokens(text[:middle] + _CUT) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + _CUT if room >= _LEAST_CUT else ""

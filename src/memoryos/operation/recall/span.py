@@ -1,0 +1,125 @@
+"""Span: the turns of a stretch of time in their order, and how it falls into shorter ones.
+
+A stretch is split where the talk breaks most: between two years, else two months, weeks, days, sittings, topics. So a
+run of turns is a number of whole years, or months of one year, and so on down to the single turn.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.operation.index.turns import SITTING_PAUSE, Flags, Floats, Ints, TurnIndex
+
+_MONDAY = 3  # 1 January 1970 was a Thursday
+
+
+class Break(IntEnum):
+    """What ends between two turns; the stronger, the higher."""
+
+    NONE = 0
+    TOPIC = 1
+    SITTING = 2
+    DAY = 3
+    WEEK = 4
+    MONTH = 5
+    YEAR = 6
+
+
+class Run(NamedTuple):
+    """Turns that follow each other in a span, from `first` to before `end`."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some turns of an index by time."""
+
+    index: TurnIndex
+    rows: Ints  #: shape (n,)
+    worth: Floats  #: what to know more of each turn is worth, shape (n,)
+    breaks: NDArray[np.int8]  #: the Break before each turn, shape (n,)
+
+    @classmethod
+    def of(cls, index: TurnIndex, rows: Ints, worth: Floats) -> Span:
+        """The span of these rows; `worth` has a number for each."""
+        by_time = np.lexsort((index.order[rows], index.said_at[rows]))
+        ordered = rows[by_time]
+        return cls(index, ordered, worth[by_time], _breaks(index, ordered))
+
+    def __len__(self) -> int:
+        """How many turns there are."""
+        return len(self.rows)
+
+    @property
+    def days(self) -> Ints:
+        """The day (UTC) of each turn, counted from the epoch, shape (n,)."""
+        return _days(self.index.said_at[self.rows])
+
+    def where(self, chosen: Flags) -> Span:
+        """The span of some of the turns."""
+        return Span.of(self.index, self.rows[chosen], self.worth[chosen])
+
+    def best(self) -> Ints:
+        """The places of the turns, the worthiest first and the later first in a tie, shape (n,)."""
+        return np.lexsort((-np.arange(len(self)), -self.worth))
+
+    def runs(self, count: int) -> list[Run]:
+        """The span as at most `count` runs, in order; again and again the worthiest is split."""
+        if not len(self):
+            return []
+        sums = np.concatenate(([0.0], np.cumsum(self.worth, dtype=np.float64)))
+        whole = Run(0, len(self))
+        heap = [(-sums[-1], whole)]
+        single: list[Run] = []
+        while heap and len(heap) + len(single) < count:
+            _, run = heapq.heappop(heap)
+            if run.end - run.first == 1:
+                single.append(run)
+                continue
+            for part in self._halves(run):
+                heapq.heappush(heap, (sums[part.first] - sums[part.end], part))
+        return sorted([*single, *(run for _, run in heap)])
+
+    def _halves(self, run: Run) -> Iterator[Run]:
+        """The run in two, at its strongest break; of several the one nearest to the middle."""
+        breaks = self.breaks[run.first + 1 : run.end]
+        places = np.flatnonzero(breaks == breaks.max()) + run.first + 1
+        middle = int(places[np.abs(2 * places - run.first - run.end).argmin()])
+        yield Run(run.first, middle)
+        yield Run(middle, run.end)
+
+
+def _breaks(index: TurnIndex, rows: Ints) -> NDArray[np.int8]:
+    """What ends before each of the rows, shape (n,); before the first, nothing."""
+    said_at, facets = index.said_at[rows], index.facets
+    days = _days(said_at)
+    months = days.astype("M8[D]").astype("M8[M]").astype(np.int64)
+    found = np.zeros(len(rows), np.int8)
+    ends = {  # the weaker first: a stronger one overwrites it
+        Break.TOPIC: _changes(facets.segments[rows]),
+        Break.SITTING: _changes(facets.sessions[rows]) | (np.diff(said_at, prepend=said_at[:1]) > SITTING_PAUSE),
+        Break.DAY: _changes(days),
+        Break.WEEK: _changes((days + _MONDAY) // 7),
+        Break.MONTH: _changes(months),
+        Break.YEAR: _changes(months // 12),
+    }
+    for kind, here in ends.items():
+        found[here] = kind
+    return found
+
+
+def _changes(values: NDArray[np.integer]) -> Flags:
+    return np.asarray(np.diff(values, prepend=values[:1]) != 0, np.bool_)
+
+
+def _days(micros: Ints) -> Ints:
+    return micros // (24 * 3600 * 10**6)
