@@ -1,0 +1,179 @@
+"""Repair: which pages lie in the wrong segment, and where they belong. Values in, values out.
+
+Paging places each page once, by the segments there were when it left STM, and a segment drifts with what it takes in.
+Here the pages are looked at again with all the others at hand: a mixed segment is split, a page that clearly fits
+another segment better is moved, and twins are merged. Every step raises the fits (`cohesion`) of all pages taken
+together, or leaves them and lowers the number of segments; so the steps come to an end, and a second run finds
+nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from memoryos.infrastructure.vault.contract import Vector
+from memoryos.operation.hierarchy.arrangement import Arrangement, Placed, Plan, Reason, Rows
+from memoryos.operation.hierarchy.cohesion import LEAST_GAIN, SAME, Flags, Floats, fits, halves, is_clear, unit_rows
+
+SPREADS = 2.0  # standard deviations of the fits within segments that another segment must be better by
+SMALLEST_PART = 2  # pages: one page that stands apart is no topic
+
+_ROUNDS = 20  # at most; two or three are usual
+
+
+def plan(pages: Sequence[Placed], threshold: float, room: int) -> Plan:
+    """What is to be done about these pages, given by position, all of each segment.
+
+    `threshold` is the F_score above which a page joins a segment: so much is a page worth that lies alone. `room` is
+    how many segments may be opened.
+    """
+    if not pages:
+        return Plan()
+    arrangement = Arrangement(pages, threshold, room)
+    for _ in range(_ROUNDS):
+        steps = (_split_all(arrangement), _move_all(arrangement), _merge_all(arrangement))
+        if not any(steps):
+            break
+    return arrangement.plan()
+
+
+def is_mixed(pages: Sequence[Placed]) -> bool:
+    """Whether these pages of one segment are about two topics."""
+    return bool(pages) and _parted(unit_rows([page.vector for page in pages])) is not None
+
+
+def strays(pages: Sequence[Placed], others: Mapping[str, Vector], threshold: float) -> set[str]:
+    """Of other segments, given by their centroids, those that a page of this one seems to belong to."""
+    if not others or len(pages) < SMALLEST_PART:
+        return set()
+    units = unit_rows([page.vector for page in pages])
+    own = fits(units)
+    cosines = units @ unit_rows(list(others.values())).T
+    wrong = cosines.max(axis=1) > np.maximum(own + SPREADS * own.std(), threshold)
+    names = list(others)
+    return {names[index] for index in cosines.argmax(axis=1)[wrong].tolist()}
+
+
+# Mixed segments
+
+
+def _split_all(arrangement: Arrangement) -> int:
+    """Split mixed segments, and parts that are mixed, too; returns how many were split."""
+    count, waiting = 0, arrangement.numbers
+    while waiting and arrangement.room > 0:
+        number = waiting.pop()
+        rows = arrangement.rows(number)
+        side = _parted(arrangement.units(rows))
+        if side is None:
+            continue
+        staying = side if (side.sum(), side[0]) > ((~side).sum(), ~side[0]) else ~side  # of two as large, the older
+        arrangement.keep(number, rows[staying])
+        waiting += [number, arrangement.open(rows[~staying])]
+        count += 1
+    return count
+
+
+def _parted(units: Floats) -> Flags | None:
+    """Which rows are about the one of two topics, shape (n,); None when there is but one."""
+    if len(units) < 2 * SMALLEST_PART:
+        return None
+    side = halves(units)
+    if side is None or min(side.sum(), (~side).sum()) < SMALLEST_PART:
+        return None
+    after = np.empty(len(units))
+    after[side], after[~side] = fits(units[side]), fits(units[~side])
+    return side if is_clear(after - fits(units)) else None
+
+
+# Pages in the wrong segment
+
+
+def _move_all(arrangement: Arrangement) -> int:
+    """Move pages that are clearly better off elsewhere; returns how many."""
+    if len(arrangement.numbers) < 2:
+        return 0
+    margin = SPREADS * _spread(arrangement)
+    return sum(_move(arrangement, row, source, margin) for row, source in _suspects(arrangement, margin))
+
+
+def _spread(arrangement: Arrangement) -> float:
+    """The standard deviation of the fits within segments."""
+    several = [rows for rows in map(arrangement.rows, arrangement.numbers) if len(rows) > 1]
+    apart = [found - found.mean() for found in map(arrangement.fits, several)]
+    return float(np.concatenate(apart).std()) if apart else 0.0
+
+
+def _suspects(arrangement: Arrangement, margin: float) -> list[tuple[int, int]]:
+    """Pages that seem to be better off elsewhere, with the segment they are in."""
+    numbers = arrangement.numbers
+    centres = arrangement.centres(numbers)
+    found: list[tuple[int, int]] = []
+    for place, number in enumerate(numbers):
+        rows = arrangement.rows(number)
+        wanted = np.maximum(arrangement.fits(rows) + margin, arrangement.alone)
+        cosines = arrangement.units(rows) @ centres.T
+        cosines[:, place] = -1
+        found += [(row, number) for row in rows[cosines.max(axis=1) > wanted].tolist()]
+    return sorted(found)
+
+
+def _move(arrangement: Arrangement, row: int, source: int, margin: float) -> bool:
+    """Move a page, if the moves before have left it a reason; returns whether it went."""
+    others = [number for number in arrangement.numbers if number != source]
+    page = np.array([row])
+    cosines = arrangement.centres(others) @ arrangement.units(page)[0]
+    target, cosine = others[int(cosines.argmax())], float(cosines.max())
+    here = arrangement.rows(source)
+    own = float(arrangement.fits(here)[here == row][0])
+    if cosine <= max(own + margin, arrangement.alone) or not _may_join(arrangement, page, source, target):
+        return False
+    arrangement.give(page, source, target, Reason.MOVE)
+    return True
+
+
+def _may_join(arrangement: Arrangement, page: Rows, source: int, target: int) -> bool:
+    """Whether all pages concerned are better off, and those not read yet still come last."""
+    here, there = arrangement.rows(source), arrangement.rows(target)
+    staying, joined = np.setdiff1d(here, page), np.sort(np.append(there, page))
+    after = arrangement.fits(staying).sum() + arrangement.fits(joined).sum()
+    before = arrangement.fits(here).sum() + arrangement.fits(there).sum()
+    return bool(after - before > LEAST_GAIN) and arrangement.keeps_order(joined)
+
+
+# Twins
+
+
+def _merge_all(arrangement: Arrangement) -> int:
+    """Merge twins; returns how many segments went."""
+    count = 0
+    while pair := next((pair for pair in _neighbours(arrangement) if _are_twins(arrangement, *pair)), None):
+        kept, gone = sorted(pair, key=lambda number: (-len(arrangement.rows(number)), number))
+        arrangement.give(arrangement.rows(gone), gone, kept, Reason.MERGE)
+        count += 1
+    return count
+
+
+def _neighbours(arrangement: Arrangement) -> Iterator[tuple[int, int]]:
+    """Each segment of several pages with the one closest to it, the closest pair first."""
+    numbers = [number for number in arrangement.numbers if len(arrangement.rows(number)) >= SMALLEST_PART]
+    if len(numbers) < 2:
+        return
+    centres = arrangement.centres(numbers)
+    cosines = centres @ centres.T
+    np.fill_diagonal(cosines, -1)
+    closest, highest = cosines.argmax(axis=1), cosines.max(axis=1)
+    for index in np.argsort(-highest, kind="stable").tolist():
+        if highest[index] > arrangement.alone:
+            yield numbers[index], numbers[int(closest[index])]
+
+
+def _are_twins(arrangement: Arrangement, one: int, other: int) -> bool:
+    """Whether their pages fit better together, or are the same anyhow."""
+    apart = [arrangement.rows(one), arrangement.rows(other)]
+    together = np.concatenate(apart)
+    if not arrangement.keeps_order(np.sort(together)):
+        return False
+    gains = arrangement.fits(together) - np.concatenate([arrangement.fits(rows) for rows in apart])
+    return is_clear(gains) or bool(np.abs(gains).max() <= SAME)
