@@ -22,6 +22,20 @@ class PersonaSharing(StrEnum):
     USER = "user"  # every agent of the user
 
 
+class ExtractorKind(StrEnum):
+    """Who reads the pages of a hot segment."""
+
+    RULES = "rules"
+    MODEL = "model"
+
+
+class JobsRun(StrEnum):
+    """Where the jobs behind the writes are done."""
+
+    HERE = "here"  # in the process that writes
+    WORKER = "worker"  # in the processes of `memoryos worker`
+
+
 class Settings(BaseSettings):
     """How one MemoryOS behaves."""
 
@@ -51,6 +65,17 @@ class Settings(BaseSettings):
     persona_sharing: PersonaSharing = PersonaSharing.PAIR
     persona_schema: str | None = Field(None, description="path of a persona schema; None is the built-in one")
 
+    # Consolidation.
+    extractor: ExtractorKind = Field(
+        ExtractorKind.RULES, description="rules (free, no model) or model (asks llm_model in the background)"
+    )
+    extract_within_seconds: float | None = Field(
+        86_400.0, gt=0, description="a page in MTM is extracted this soon, hot or not; None: only when hot"
+    )
+    batch_pages: int = Field(12, ge=1, description="pages that a model reads in one call")
+    batch_seconds: float = Field(300.0, ge=0, description="how long hot pages wait for others to share a call with")
+    jobs: JobsRun = Field(JobsRun.HERE, description="here (a thread beside the callers) or worker (memoryos worker)")
+
     # Models.
     embedder: str = Field(
         "static", description="static (fast), minilm (recalls about a point more) or openai:MODEL, behind an endpoint"
@@ -67,6 +92,15 @@ class Settings(BaseSettings):
     llm_retries: int = Field(2, ge=0)
     llm_temperature: float | None = Field(None, ge=0, le=2)
     llm_max_tokens: int | None = Field(None, ge=1)
+    llm_json_mode: bool = Field(
+        default=False, description="ask for JSON with response_format json_object, which not every server knows"
+    )
+    llm_concurrency: int = Field(4, ge=1, description="calls at once, of this process")
+    llm_requests_per_minute: float | None = Field(None, gt=0, description="of this process; None is no limit")
+    llm_tokens_per_day: int | None = Field(None, ge=1, description="budget of the store, tokens a day (UTC)")
+    llm_cost_per_day: float | None = Field(None, gt=0, description="budget of the store, in the prices' currency")
+    llm_price_prompt: float = Field(0.0, ge=0, description="of a million prompt tokens")
+    llm_price_completion: float = Field(0.0, ge=0, description="of a million tokens that the model writes")
 
     # Limits.
     max_text_chars: int = Field(100_000, ge=1, description="characters in one turn")

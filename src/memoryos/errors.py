@@ -58,7 +58,9 @@ class ModelNotConfigured(ModelError):
 class ModelUnavailable(ModelError):
     """The model cannot be reached or is too busy; nothing was stored."""
 
-    retry_after: float | None = None  #: seconds, as the server asked
+    def __init__(self, message: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after  #: seconds, as the server asked
 
 
 class BadAnswer(ModelError):

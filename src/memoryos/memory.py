@@ -8,20 +8,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
 from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
-from memoryos.config import Settings, load_settings
+from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
 from memoryos.errors import InvalidInput, ModelError, NotFound
-from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Operation, Reader, Vault
+from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Operation, Reader, Spending, Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.limits import Limits
 from memoryos.models.questions import Questions
 from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
@@ -30,6 +31,7 @@ from memoryos.operation.background import Background
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
+from memoryos.operation.consolidation.reader import ModelReader
 from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.long_term import Lesson
 from memoryos.operation.housekeeping import Housekeeping
@@ -44,6 +46,7 @@ from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.search import Search, Source, recall
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
+from memoryos.operation.spending import Purpose, Purse
 from memoryos.operation.stated import stated_fact, stated_field
 from memoryos.scope import PRIVATE, Scope
 from memoryos.text import checked_text
@@ -76,6 +79,7 @@ class MemoryOS:
         self._questions = Questions(embedder)
         self._scope = scope
         self._chat = chat
+        self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._reranker = reranker
         self._clock = clock
         lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
@@ -84,7 +88,10 @@ class MemoryOS:
         )
         self._turns = Background("turns")
         schema = PersonaSchema.load(Path(self.settings.persona_schema) if self.settings.persona_schema else None)
-        self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock)
+        limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
+        self._purse = Purse(vault, self.settings, clock, limits)
+        reader = self._model_reader(schema)
+        self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         runner = JobRunner(vault, {JobKind.EXTRACT: self._promoter}, clock)
         self._housekeeping = Housekeeping(runner, self._residency, self.settings)
 
@@ -313,15 +320,15 @@ class MemoryOS:
         Raises ModelNotConfigured without a model, ModelError when it fails; then nothing is stored.
         """
         owner = self._scope_of(scope)
-        answer = self._model().answer(self._prompt(query, role, owner))
+        answer = self._purse.answer(self._model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
         self._remember_later(query, answer.text, owner)
         return answer
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Iterator[str]:
         """Like `respond`, in pieces; the turn is stored when the last piece has been taken."""
         owner = self._scope_of(scope)
-        model = self._model()
-        return self._streamed(model.stream(self._prompt(query, role, owner)), query, owner)
+        pieces = self._purse.stream(self._model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
+        return self._streamed(pieces, query, owner)
 
     def get(self, cube_id: str, *, scope: Scope | None = None) -> MemCube:
         """A memory by its id. Raises NotFound."""
@@ -382,6 +389,11 @@ class MemoryOS:
         with self._settled(scope) as reader, self._vault.read(home) as persona:
             return overview.stats(reader, persona, self._embedder.name)
 
+    def usage(self, *, since: date | None = None, scope: Scope | None = None) -> list[Spending]:
+        """What model calls for this scope took, by day (UTC), purpose and model."""
+        with self._vault.read(self._scope_of(scope)) as reader:
+            return reader.spending(since=since)
+
     def scopes(self, *, tenant: str = "default") -> list[Scope]:
         """Every scope of a tenant that holds a memory."""
         return self._vault.owners(checked_text("tenant", tenant, limit=256))
@@ -398,8 +410,8 @@ class MemoryOS:
         with ExitStack() as steps:  # each step runs, whatever became of those before it
             steps.callback(self._vault.close)
             steps.callback(self._housekeeping.close)
-            if isinstance(self._chat, OpenAIChat):
-                steps.callback(self._chat.close)
+            for connection in self._connections:
+                steps.callback(connection.close)
             steps.callback(self._turns.close)
 
     def __enter__(self) -> Self:
@@ -470,8 +482,21 @@ class MemoryOS:
 
     def _model(self) -> ChatModel:
         if self._chat is None:
-            self._chat = OpenAIChat(self.settings)
+            self._chat = self._connected(quoting=True)
         return self._chat
+
+    def _model_reader(self, schema: PersonaSchema) -> ModelReader | None:
+        """What reads pages in the background, when that is a model."""
+        if self.settings.extractor is ExtractorKind.RULES:
+            return None
+        # What goes wrong there is kept with a job: it must not quote what a user said.
+        chat = self._chat or self._connected(quoting=False)
+        return ModelReader(chat, self._purse, schema, f"model:{self.settings.llm_model or 'custom'}")
+
+    def _connected(self, *, quoting: bool) -> OpenAIChat:
+        chat = OpenAIChat(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
+        self._connections.append(chat)
+        return chat
 
     def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
         recalled = self.search(query, pages=self._pages(self.settings.context_tokens), scope=owner)

@@ -107,7 +107,7 @@ class World:
         self._opened: list[MemoryOS] = []
 
     def open(self, path: str = "memory.db", *, scope: Scope = ANN, **settings: object) -> MemoryOS:
-        self.settings = load_settings(**settings)
+        self.settings = load_settings(**{"extract_within_seconds": None, **settings})
         self.vault = SqliteVault(
             self.folder / path, embedder=self.embedder.name, clock=self.clock, busy_timeout_seconds=5
         )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from openai import Stream
     from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
+ANSWER_TOKENS = 2_048  # the longest answer, where a budget needs a bound and none is set
+
 _REASONING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
@@ -61,20 +63,27 @@ class ChatModel(Protocol):
 class OpenAIChat:
     """A chat model behind the OpenAI API, or behind one that speaks the same."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, quoting: bool = True, json_mode: bool = False) -> None:
+        """Connect to the model of the settings.
+
+        Without `quoting` no error repeats what the server said; `json_mode` asks it for nothing but JSON.
+        """
         if not settings.llm_model:
             raise ModelNotConfigured
         self._endpoint = _endpoint(settings)
         self._client = self._endpoint.connect()
+        self._quoting = quoting
         self._options: dict[str, Any] = {"model": settings.llm_model}
         if settings.llm_temperature is not None:
             self._options["temperature"] = settings.llm_temperature
-        if settings.llm_max_tokens is not None:
-            self._options["max_tokens"] = settings.llm_max_tokens
+        if (limit := answer_tokens(settings)) is not None:
+            self._options["max_tokens"] = limit
+        if json_mode:
+            self._options["response_format"] = {"type": "json_object"}
 
     def answer(self, messages: Sequence[Message]) -> Answer:
         """The whole answer. Raises ModelError when there is none."""
-        with self._endpoint.mapped_errors():
+        with self._endpoint.mapped_errors(quoting=self._quoting):
             completion: ChatCompletion = self._client.chat.completions.create(**self._request(messages))
             text = without_reasoning("".join(choice.message.content or "" for choice in completion.choices[:1]))
             answer = Answer(text, _usage(completion.usage), completion.model)
@@ -97,6 +106,12 @@ class OpenAIChat:
 
     def _request(self, messages: Sequence[Message]) -> dict[str, Any]:
         return {**self._options, "messages": list(messages)}
+
+
+def answer_tokens(settings: Settings) -> int | None:
+    """The longest answer that is asked for, in tokens; with a budget there must be one."""
+    has_budget = settings.llm_tokens_per_day is not None or settings.llm_cost_per_day is not None
+    return settings.llm_max_tokens or (ANSWER_TOKENS if has_budget else None)
 
 
 def without_reasoning(text: str) -> str:

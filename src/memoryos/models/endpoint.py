@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from memoryos.errors import InvalidInput, MissingExtra, ModelError
+from memoryos.errors import InvalidInput, MissingExtra, ModelError, ModelUnavailable
 
 if TYPE_CHECKING:
     from openai import OpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
+_BUSY = (408, 409, 425, 429)  # HTTP: later it may work
+_SERVER_ERRORS = 500
 SECRET_CHARS = 8  # a shorter key is a placeholder for a local server, such as "none"
 
 
@@ -47,7 +49,10 @@ class Endpoint:
         except (OpenAIError, ValueError, AttributeError, TypeError, OverflowError) as error:
             # The SDK does not check what it gets: a body that is no JSON, or of another shape, shows only when used.
             problem = self._masked(_quoted(error) if quoting else _unquoted(error))
-            raise ModelError(f"the {self.what} failed ({problem}); nothing was stored") from None
+            message = f"the {self.what} failed ({problem}); nothing was stored"
+            if _may_pass(error):
+                raise ModelUnavailable(message, _retry_after(error)) from None
+            raise ModelError(message) from None
 
     def _masked(self, text: str) -> str:
         # Servers quote a key that they refuse.
@@ -60,6 +65,22 @@ def checked_key(name: str, secret: SecretStr | None) -> str:
     if not key.isascii() or not key.isprintable():
         raise InvalidInput(name, "holds characters that no key has", "Copy it again from your provider")
     return key
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the same call may succeed later: no connection, no answer in time, too busy, out of order."""
+    from openai import APIConnectionError, APIStatusError
+
+    if isinstance(error, APIStatusError):
+        return error.status_code in _BUSY or error.status_code >= _SERVER_ERRORS
+    return isinstance(error, APIConnectionError)
+
+
+def _retry_after(error: Exception) -> float | None:
+    """The seconds that a busy server asked for; a date in their place is left to our own patience."""
+    response = getattr(error, "response", None)
+    asked = response.headers.get("retry-after", "") if response is not None else ""
+    return float(asked) if asked.isascii() and asked.isdigit() else None
 
 
 def _quoted(error: Exception) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 
-from memoryos.config import Settings
+from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Writer
@@ -27,6 +27,7 @@ from memoryos.operation.recall.visits import Counts, VisitLog
 from memoryos.scope import Scope
 
 PATIENCE_SECONDS = 60.0  # what waits longer no longer waits for the callers to be quiet
+RETRY_SECONDS = 2.0  # until jobs that could not be done now are looked at again
 AT_A_TIME = 64  # pages moved in one transaction: other writers wait for as long as it takes
 
 logger = logging.getLogger(__name__)
@@ -50,11 +51,15 @@ class Housekeeping:
         self._residency = residency
         self._visits = VisitLog()
         self._background = Background("housekeeping", PATIENCE_SECONDS)
+        # Calls of a model take seconds: pages do not wait for them.
+        is_slow = settings.extractor is ExtractorKind.MODEL
+        self._worker = Background("jobs") if is_slow else self._background
         self._alarm = Alarm(self._schedule)
         self._lock = Lock()
         self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
         self._scheduled: set[Scope] = set()
         self._is_abandoned = False
+        self._is_closing = False
 
     def call(self) -> AbstractContextManager[None]:
         """A call is in flight: housekeeping lets it pass."""
@@ -107,13 +112,17 @@ class Housekeeping:
     def wait(self) -> None:
         """Return when nothing waits any more. Raises the first error of the work behind earlier calls."""
         self._background.wait()
+        self._worker.wait()
 
     def close(self) -> None:
-        """Finish, and write the visits that wait."""
+        """Finish, and write the visits that wait. Of the jobs that ask a model, only the one that runs is finished."""
         self._alarm.close()
         for owner in self._visits.owners():
             self._schedule(owner)
-        self._background.close()
+        self._is_closing = self._worker is not self._background
+        with ExitStack() as steps:
+            steps.callback(self._worker.close)
+            steps.callback(self._background.close)
 
     def abandon(self) -> None:
         """Leave what waits to the next process; only the step that runs is finished."""
@@ -140,18 +149,29 @@ class Housekeeping:
             _log_delay(error)  # a count of visits is worth no error
             return
         if left.jobs:
-            self._runner.run_all(owner, self._goes_on)
-            self._wake_for(owner)
+            self._worker.submit(lambda: self._run_jobs(owner))
 
-    def _wake_for(self, owner: Scope) -> None:
-        """Come back when the next job is due."""
-        if (moment := self._runner.next_due(owner)) is not None:
-            self._alarm.set(owner, (moment - self._runner.clock()).total_seconds())
+    def _run_jobs(self, owner: Scope) -> None:
+        """Do the jobs that are due, and come back when the next one is; or leave them to the workers."""
+        if self._settings.jobs is JobsRun.WORKER:
+            return
+        while (moment := self._runner.next_due(owner)) is not None and self._works_on():
+            if (seconds := (moment - self._runner.clock()).total_seconds()) > 0:
+                self._alarm.set(owner, seconds)
+                return
+            if not self._runner.run_all(owner, self._works_on):
+                self._alarm.set(owner, RETRY_SECONDS)
+                return
 
     def _goes_on(self) -> bool:
         """Let callers go first; then, whether to go on."""
         self._background.give_way()
         return not self._is_abandoned
+
+    def _works_on(self) -> bool:
+        """The same for jobs; those that ask a model are left to the next process when this one ends."""
+        self._worker.give_way()
+        return not self._is_abandoned and not self._is_closing
 
     def _is_tidy(self, owner: Scope) -> bool:
         with self._vault.read(owner) as reader:

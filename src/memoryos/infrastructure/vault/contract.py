@@ -329,6 +329,10 @@ class Writer(Reader, Protocol):
         """Add to what was spent that day for that purpose; negative numbers take back what was not needed."""
         ...
 
+    def spent_by_all(self, day: date) -> tuple[int, int]:
+        """The tokens and the cost (in millionths) of that day, of every owner of the store."""
+        ...
+
 
 class Vault(Protocol):
     """A store of cubes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Table, and_, delete, select
+from sqlalchemy import Connection, Table, and_, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from memoryos.infrastructure.vault import tables
@@ -55,6 +55,14 @@ class Ledger:
         summed = {name: usage.c[name] + insertion.excluded[name] for name in _SUMMED}
         key = list(usage.primary_key)
         self._connection.execute(insertion.on_conflict_do_update(index_elements=key, set_=summed))
+
+    def spent_by_all(self, day: date) -> tuple[int, int]:
+        """Tokens and cost of the whole store: a budget protects who pays for it, not one owner."""
+        usage = tables.usage
+        tokens = func.sum(usage.c.prompt_tokens + usage.c.completion_tokens)
+        query = select(func.coalesce(tokens, 0), func.coalesce(func.sum(usage.c.cost), 0))
+        row = self._connection.execute(query.where(usage.c.day == _number(day))).one()
+        return int(row[0]), int(row[1])
 
     def _mine(self, table: Table) -> Any:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))

@@ -223,6 +223,9 @@ class SqlWriter(SqlReader):
     def spend(self, spending: Spending) -> None:
         self._ledger.spend(spending)
 
+    def spent_by_all(self, day: date) -> tuple[int, int]:
+        return self._ledger.spent_by_all(day)
+
     def _index(self, entries: Sequence[Entry]) -> None:
         vectors = [_vector_row(entry) for entry in entries if entry.vector is not None]
         insert_rows(self._connection, tables.vectors, vectors)

@@ -14,6 +14,7 @@ from memoryos.language.calendar import MONTHS, spoken
 from memoryos.language.period import Grain
 from memoryos.language.times import Mention, chinese_times, english_times
 
+_HAN = re.compile(r"[\u3400-\u9fff]")
 _OPENS = re.compile(r"\b(?:since|until) $", re.IGNORECASE)  # "since last year" is a span, not a date
 
 
@@ -59,6 +60,11 @@ def insert_dates(text: str, mentions: list[DateMention], brackets: tuple[str, st
     for mention in reversed(mentions):
         text = f"{text[: mention.end]}{brackets[0]}{mention.label}{brackets[1]}{text[mention.end :]}"
     return text
+
+
+def labelled_day(day: date, text: str) -> str:
+    """A day as the language of the text writes it."""
+    return (_CHINESE if _HAN.search(text) else _ENGLISH)[Grain.DAY](day)
 
 
 def _labelled(text: str, mentions: Iterable[Mention], labels: _Labels) -> list[DateMention]:

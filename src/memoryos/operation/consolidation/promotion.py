@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoryos.clock import Clock
 from memoryos.config import PersonaSharing, Settings
-from memoryos.cube import Fact, Kind, MemCube, Origin, Subject
+from memoryos.cube import Fact, Kind, MemCube, Origin, Segment, Subject
 from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.contract import Entry, Job, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Entry, Job, JobKind, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor, Finding
+from memoryos.operation.consolidation.reader import ModelReader, Reading, Topic
+from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.long_term import Lesson, LongTerm
 from memoryos.scope import Scope
 
-SEGMENTS_AT_ONCE = 8  # extracted in one transaction
+SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
+PAGES_AT_ONCE = 64  # read by rules and written in one transaction
+
+_REJECTED = "rejected"  # the note that counts what was not believed
 
 
 def persona_scope(scope: Scope, settings: Settings) -> Scope:
@@ -24,35 +31,79 @@ def persona_scope(scope: Scope, settings: Settings) -> Scope:
 
 
 @dataclass(frozen=True)
+class Portion:
+    """New pages of a segment that are read together, for the job that asked for it."""
+
+    job: Job
+    segment: MemCube | None  #: None when it is gone, or the job is about a page alone
+    pages: Sequence[MemCube]
+    ends_job: bool  #: whether nothing of the segment is left to read after it
+
+
+@dataclass(frozen=True)
 class Promoter:
-    """Does the extraction jobs of one store."""
+    """Does the extraction jobs of one store; what it learns of some pages is one transaction with the jobs' end."""
 
     vault: Vault
     embedder: Embedder
-    extractor: Extractor
+    extractor: Extractor  #: reads by rules: without a model, and what must be derived again at once
     settings: Settings
     clock: Clock
+    reader: ModelReader | None = None
     at_once: int = SEGMENTS_AT_ONCE
 
     def run(self, scope: Scope, jobs: Sequence[Job]) -> None:
-        """Extract the new pages of the jobs' segments, learn what they say, and finish the jobs."""
+        """Read the new pages of the jobs' segments, learn what they say, and finish the jobs."""
+        waiting = list(jobs)
+        while waiting:
+            portions = self._portions(scope, waiting)
+            self._promote(scope, portions)
+            ended = {portion.job.id for portion in portions if portion.ends_job}
+            waiting = [job for job in waiting if job.id not in ended]
+
+    def _portions(self, scope: Scope, jobs: Sequence[Job]) -> list[Portion]:
+        """What is read next: the new pages of the first jobs, as many as are read together."""
+        portions: list[Portion] = []
+        room = self.settings.batch_pages if self.reader else PAGES_AT_ONCE
         with self.vault.read(scope) as reader:
-            pages = {job.cube_id: new_pages(reader, job.cube_id) for job in jobs}
-        read = [page for found in pages.values() for page in found]
-        lessons = self.lessons(self.extractor.extract(read))
+            for job in jobs:
+                if room <= 0:
+                    break
+                segment = reader.get([job.cube_id]).get(job.cube_id)
+                pages = _unread(reader, segment)
+                portions.append(Portion(job, segment, pages[:room], len(pages) <= room))
+                room -= len(pages)
+        return portions
+
+    def _promote(self, scope: Scope, portions: Sequence[Portion]) -> None:
+        pages = [page for portion in portions for page in portion.pages]
+        reading = self._read(scope, portions)
+        lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
         home = persona_scope(scope, self.settings)
-        about_user = [lesson for lesson in lessons if lesson.payload.subject is Subject.USER]
-        about_agent = [lesson for lesson in lessons if lesson.payload.subject is Subject.AGENT]
         if home != scope.owner:
             with self.vault.write(home) as writer:
-                self.learn(writer, home, about_user)
-        with self.vault.write(scope) as writer:
-            _check_unchanged(writer, read)
+                self.learn(writer, home, [one for one in lessons if one.payload.subject is Subject.USER])
             # What an agent learned of itself stays with this user: it may quote the user's words.
-            self.learn(writer, scope, about_agent if home != scope.owner else lessons)
-            for job in jobs:
-                _mark_extracted(writer, job.cube_id, len(pages[job.cube_id]))
-                writer.finish(job)
+            lessons = [one for one in lessons if one.payload.subject is Subject.AGENT]
+        with self.vault.write(scope) as writer:
+            _check_unchanged(writer, pages)
+            self.learn(writer, scope, lessons)
+            self._end(writer, portions, reading)
+
+    def _read(self, scope: Scope, portions: Sequence[Portion]) -> Reading:
+        pages = [page for portion in portions for page in portion.pages]
+        if self.reader is None or not pages:
+            return Reading(self.extractor.extract(pages))
+        return self.reader.read(scope, [_topic(portion) for portion in portions if portion.pages])
+
+    def _end(self, writer: Writer, portions: Sequence[Portion], reading: Reading) -> None:
+        count_rejected(writer, reading.rejected)
+        for portion in portions:
+            left = _mark_extracted(writer, portion, reading.summaries.get(portion.job.cube_id))
+            if portion.ends_job:
+                writer.finish(portion.job)
+                if left and (latest := extracted_by(self.settings, self.clock())):  # pages joined meanwhile
+                    writer.enqueue(JobKind.EXTRACT, [portion.job.cube_id], not_before=latest)
 
     def learn(self, writer: Writer, scope: Scope, lessons: Sequence[Lesson]) -> None:
         """Add lessons to the personas of the writer's scope."""
@@ -60,8 +111,8 @@ class Promoter:
         long_term.learn(lessons)
         long_term.flush()
 
-    def lessons(self, findings: Sequence[Finding]) -> list[Lesson]:
-        """Findings as lessons; facts get their vectors."""
+    def lessons(self, findings: Sequence[Finding], derived_by: str | None = None) -> list[Lesson]:
+        """Findings, by rules unless told otherwise, as lessons; facts get their vectors."""
         facts = [index for index, finding in enumerate(findings) if isinstance(finding.payload, Fact)]
         vectors = self.embedder.embed([findings[index].payload.text for index in facts])
         by_index = dict(zip(facts, vectors, strict=True))
@@ -72,19 +123,16 @@ class Promoter:
                 event_at=finding.event_at,
                 semantic_type=finding.semantic_type,
                 origin=Origin.INFERENCE,
-                derived_by=self.extractor.name,
+                derived_by=derived_by or self.extractor.name,
                 vector=by_index.get(index),
             )
             for index, finding in enumerate(findings)
         ]
 
 
-def new_pages(reader: Reader, segment_id: str) -> list[MemCube]:
+def new_pages(reader: Reader, segment: MemCube) -> list[MemCube]:
     """The pages that joined the segment since its last extraction: L_interaction counts them."""
-    segment = reader.get([segment_id]).get(segment_id)
-    if segment is None or segment.kind is not Kind.SEGMENT:
-        return []
-    ids = [link.source for link in reader.sources([segment_id], LinkKind.MEMBER_OF)]
+    ids = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
     fresh = ids[max(0, len(ids) - segment.behaviour.interactions) :]
     pages = reader.get(fresh)
     return [pages[page] for page in fresh if page in pages]
@@ -92,8 +140,34 @@ def new_pages(reader: Reader, segment_id: str) -> list[MemCube]:
 
 def was_extracted(reader: Reader, page_id: str) -> bool:
     """Whether the page is in a segment and is not one of its new pages."""
-    homes = reader.targets([page_id], LinkKind.MEMBER_OF)
-    return any(page_id not in {page.id for page in new_pages(reader, link.target)} for link in homes)
+    homes = [link.target for link in reader.targets([page_id], LinkKind.MEMBER_OF)]
+    return any(page_id not in {page.id for page in new_pages(reader, home)} for home in reader.get(homes).values())
+
+
+def count_rejected(writer: Writer, rejected: Mapping[str, int]) -> None:
+    """Add to what was not believed of models' answers, by flaw."""
+    if rejected:
+        known = rejections(writer)
+        writer.write_note(_REJECTED, json.dumps(Counter(known) + Counter(rejected)))
+
+
+def rejections(reader: Reader) -> dict[str, int]:
+    """What was not believed of models' answers, by flaw."""
+    counted: dict[str, int] = json.loads(reader.note(_REJECTED) or "{}")
+    return counted
+
+
+def _unread(reader: Reader, cube: MemCube | None) -> list[MemCube]:
+    """What a job about this cube asks to read: the new pages of a segment, or a page that was corrected."""
+    if cube is None:
+        return []
+    return [cube] if cube.kind is Kind.PAGE else new_pages(reader, cube)
+
+
+def _topic(portion: Portion) -> Topic:
+    segment = portion.segment
+    summary = segment.payload.summary if segment and isinstance(segment.payload, Segment) else ""
+    return Topic(portion.job.cube_id, summary, portion.pages)
 
 
 def _check_unchanged(reader: Reader, pages: Sequence[MemCube]) -> None:
@@ -103,9 +177,13 @@ def _check_unchanged(reader: Reader, pages: Sequence[MemCube]) -> None:
         raise StorageError("pages changed while they were read; nothing was written")
 
 
-def _mark_extracted(writer: Writer, segment_id: str, pages: int) -> None:
-    """Reset L_interaction, and nothing else; pages that joined meanwhile still count."""
-    for segment in writer.get([segment_id]).values():
-        left = max(0, segment.behaviour.interactions - pages)
-        cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
-        writer.update([Entry(cube)], Operation.PROMOTE)
+def _mark_extracted(writer: Writer, portion: Portion, summary: str | None) -> int:
+    """Lower L_interaction by what was read, and nothing else but the summary; returns how many pages are left."""
+    segment = writer.get([portion.job.cube_id]).get(portion.job.cube_id)
+    if segment is None or not isinstance(segment.payload, Segment):
+        return 0
+    left = max(0, segment.behaviour.interactions - len(portion.pages))
+    payload = replace(segment.payload, summary=summary) if summary else segment.payload
+    cube = replace(segment, payload=payload, behaviour=replace(segment.behaviour, interactions=left))
+    writer.update([Entry(cube)], Operation.PROMOTE)
+    return left

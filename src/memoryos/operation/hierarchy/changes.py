@@ -9,9 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum
 
 from memoryos.cube import MemCube, Tier
 from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Link, LinkKind, Operation, Writer
+
+
+class Urgency(IntEnum):
+    """How urgent an extraction is: the priority of its job."""
+
+    SOME_DAY = 0  # the segment is cold; it waits for `extract_within_seconds`
+    HOT = 1
+    ASKED = 2  # the caller wants it now
 
 
 @dataclass
@@ -22,8 +32,8 @@ class Changes:
     _new: dict[str, Entry] = field(default_factory=dict)
     _changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
     _links: list[Link] = field(default_factory=list)
-    _waiting: set[str] | None = None  # cubes whose extraction is queued or running
-    _enqueued: list[str] = field(default_factory=list)
+    _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
+    _enqueued: dict[tuple[Urgency, datetime | None], list[str]] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
         """Store a new cube."""
@@ -46,17 +56,23 @@ class Changes:
         """Add a link."""
         self._links.append(Link(source, kind, target))
 
-    def enqueue(self, cube_id: str) -> None:
+    def enqueue(self, cube_id: str, urgency: Urgency, not_before: datetime | None = None) -> None:
         """Ask for the extraction of a segment."""
-        self.waiting.add(cube_id)
-        self._enqueued.append(cube_id)
+        self.jobs[cube_id] = urgency > Urgency.SOME_DAY
+        self._enqueued.setdefault((urgency, not_before), []).append(cube_id)
+
+    @property
+    def jobs(self) -> dict[str, bool]:
+        """The segments whose extraction is asked for, and whether it is urgent."""
+        if self._jobs is None:
+            asked = self.writer.jobs(JobState.QUEUED, JobState.LEASED)
+            self._jobs = {job.cube_id: job.priority > Urgency.SOME_DAY for job in asked}
+        return self._jobs
 
     @property
     def waiting(self) -> set[str]:
-        """The segments that wait for their extraction."""
-        if self._waiting is None:
-            self._waiting = {job.cube_id for job in self.writer.jobs(JobState.QUEUED, JobState.LEASED)}
-        return self._waiting
+        """The segments whose extraction is urgent."""
+        return {cube_id for cube_id, is_urgent in self.jobs.items() if is_urgent}
 
     def get(self, ids: Iterable[str]) -> list[MemCube]:
         """Cubes as they will be."""
@@ -87,8 +103,9 @@ class Changes:
     def flush(self) -> bool:
         """Write everything; returns whether a job waits, of this or an earlier operation."""
         self._write()
-        self.writer.enqueue(JobKind.EXTRACT, self._enqueued)
-        return bool(self.waiting)
+        for (urgency, not_before), cube_ids in self._enqueued.items():
+            self.writer.enqueue(JobKind.EXTRACT, cube_ids, priority=urgency, not_before=not_before)
+        return bool(self.jobs)
 
     def _write(self) -> None:
         self.writer.insert(list(self._new.values()))

@@ -9,7 +9,7 @@ history: an imported page was last accessed when it was said, not when it was im
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memoryos.config import Settings
 from memoryos.cube import Behaviour
@@ -18,6 +18,12 @@ from memoryos.cube import Behaviour
 def recency(last_access: datetime, now: datetime, mu_seconds: float) -> float:
     """`exp(-dt / mu)`, in (0, 1]; a clock that ran backwards counts as no time at all."""
     return math.exp(-max(0.0, (now - last_access).total_seconds()) / mu_seconds)
+
+
+def extracted_by(settings: Settings, now: datetime) -> datetime | None:
+    """When a page that joins a segment now is extracted at the latest, hot or not; None: only when it is hot."""
+    within = settings.extract_within_seconds
+    return now + timedelta(seconds=within) if within is not None else None
 
 
 def heat(behaviour: Behaviour, now: datetime, settings: Settings) -> float:

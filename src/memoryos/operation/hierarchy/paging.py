@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from memoryos.config import Settings
+from memoryos.config import ExtractorKind, Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
 from memoryos.operation.hierarchy.chain import chain_summary, continues
-from memoryos.operation.hierarchy.changes import Changes
-from memoryos.operation.hierarchy.mid_term import MidTerm, joined, opened, page_of
+from memoryos.operation.hierarchy.changes import Changes, Urgency
+from memoryos.operation.hierarchy.heat import extracted_by
+from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, joined, opened, page_of
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.passages import page_vectors, topic_words
@@ -28,6 +29,9 @@ class Pager:
         """Begin; the resident follows the writer, which has not written yet."""
         self._writer = writer
         self._now = now
+        self._settings = settings
+        self._latest = extracted_by(settings, now)
+        self._is_sent = False  # whether the hot segments wait no longer
         self._capacity = settings.short_term_capacity
         self._mid_term = MidTerm(resident.topics, settings)
         self.changes = Changes(writer)
@@ -56,8 +60,8 @@ class Pager:
     def promote_all(self) -> None:
         """Send every segment with pages not yet extracted to LPM extraction, hot or not."""
         for topic in self._mid_term:
-            if topic.cube.behaviour.interactions > 0 and topic.cube.id not in self.changes.waiting:
-                self.changes.enqueue(topic.cube.id)
+            if topic.cube.behaviour.interactions > 0:
+                self.changes.enqueue(topic.cube.id, Urgency.ASKED)
 
     def flush(self) -> bool:
         """Write the moves; returns whether jobs wait, of these moves or from before."""
@@ -96,9 +100,35 @@ class Pager:
         self._evict(fresh=topic.cube.id)
 
     def _promote_if_hot(self, segment_id: str) -> None:
+        """Ask for the extraction of a segment: soon when it is hot, some day when it is not."""
         topic = self._mid_term.get(segment_id)
-        if topic and segment_id not in self.changes.waiting and self._mid_term.is_hot(topic, self._now):
-            self.changes.enqueue(segment_id)
+        if topic is None:
+            return
+        if not self.changes.jobs.get(segment_id):
+            self._ask_for(topic)
+        if self._settings.extractor is ExtractorKind.MODEL:
+            self._send_full_batch()
+
+    def _ask_for(self, topic: Topic) -> None:
+        if self._mid_term.is_hot(topic, self._now):
+            self.changes.enqueue(topic.cube.id, Urgency.HOT, self._companions_until)
+        elif topic.cube.behaviour.interactions and topic.cube.id not in self.changes.jobs and self._latest:
+            self.changes.enqueue(topic.cube.id, Urgency.SOME_DAY, self._latest)
+
+    @property
+    def _companions_until(self) -> datetime | None:
+        """How long a hot segment waits for others, so that a model reads several pages in one call."""
+        if self._settings.extractor is ExtractorKind.RULES:
+            return None
+        return self._now + timedelta(seconds=self._settings.batch_seconds)
+
+    def _send_full_batch(self) -> None:
+        """Wait no longer once the hot segments have pages enough for a call."""
+        hot = [topic for topic in self._mid_term if self.changes.jobs.get(topic.cube.id)]
+        if not self._is_sent and sum(topic.cube.behaviour.interactions for topic in hot) >= self._settings.batch_pages:
+            self._is_sent = True
+            for topic in hot:
+                self.changes.enqueue(topic.cube.id, Urgency.HOT)
 
     def _evict(self, *, fresh: str) -> None:
         """Archive the coldest segments with their pages; never the fresh one, nor one that awaits extraction."""

@@ -1,0 +1,81 @@
+"""Structured answers: JSON of a given shape from models that may wrap it, break it or refuse.
+
+The answer is checked against a pydantic model. One that does not fit is sent back once with what is wrong; a second
+one that does not fit is a BadAnswer. Nothing of an answer that does not fit is used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from memoryos.errors import BadAnswer
+from memoryos.models.chat import Answer, Message
+
+ANSWER_CHARS = 60_000  # a longer answer is none: what is asked for fits in a few thousand
+_BEGINNINGS = 100  # braces that are tried; each may cost a walk to the end
+_ERRORS_NAMED = 3
+_QUOTED_CHARS = 2_000  # of a wrong answer, when it is sent back
+
+_FENCED = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+def ask(answer: Callable[[Sequence[Message]], Answer], messages: Sequence[Message], shape: type[Shape]) -> Shape:
+    """Ask for JSON of this shape. Raises BadAnswer when the second try does not fit either, without quoting it."""
+    first = answer(messages)
+    try:
+        return read(first.text, shape)
+    except BadAnswer as error:
+        again = answer([*messages, *_repair(first.text, error)])
+        return read(again.text, shape)
+
+
+def read(text: str, shape: type[Shape]) -> Shape:
+    """The first JSON object in the text that has the shape. Raises BadAnswer saying what is wrong with it."""
+    if len(text) > ANSWER_CHARS:
+        raise BadAnswer(f"the model sent {len(text):,} characters where a short JSON object was asked for")
+    problems: list[str] = []
+    for value in _objects(text):
+        try:
+            return shape.model_validate(value)
+        except ValidationError as error:
+            problems.append(_described(error))
+    raise BadAnswer(f"the model sent no usable JSON object ({problems[0] if problems else 'none was found'})")
+
+
+def _repair(text: str, error: BadAnswer) -> list[Message]:
+    wish = f"That cannot be used: {error}. Answer again with the JSON object alone, in the form described above."
+    return [{"role": "assistant", "content": text[:_QUOTED_CHARS]}, {"role": "user", "content": wish}]
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """The JSON objects of the text: in its fences, or anywhere, from the outermost on."""
+    for part in (*_FENCED.findall(text), text):
+        yield from _outermost(part)
+
+
+def _outermost(text: str) -> Iterator[Any]:
+    decoder, start = json.JSONDecoder(), text.find("{")
+    for _ in range(_BEGINNINGS):
+        if start < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            yield value
+        start = text.find("{", end)
+
+
+def _described(error: ValidationError) -> str:
+    """What is wrong, by place and rule alone: the values stay out of logs and of the jobs' causes."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    named = [f"{'.'.join(map(str, one['loc'])) or 'object'}: {one['type']}" for one in found[:_ERRORS_NAMED]]
+    return "; ".join(named)

@@ -1,0 +1,87 @@
+"""Sheets: pages as a model reads them, numbered, dated, and short enough for one prompt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from memoryos.cube import MemCube, Page, Turn
+from memoryos.models.tokenizer import count_tokens
+from memoryos.operation.consolidation.grounding import Evidence
+
+SHEET_TOKENS = 2_400  # of dialogue in one prompt: small models lose the thread in more
+_TOPIC_PAGE_CHARS = 600  # of a page, where only a summary is asked for
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What one prompt shows: some pages, or a part of a long one."""
+
+    cubes: tuple[MemCube, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """The pages, each with its number and its day."""
+        return "\n".join(_numbered(number, cube) for number, cube in enumerate(self.cubes, 1))
+
+    @cached_property
+    def pages(self) -> dict[int | None, str]:
+        """The ids by number."""
+        return dict(enumerate((cube.id for cube in self.cubes), 1))
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What it says."""
+        return Evidence.of(self.cubes)
+
+
+def sheets(pages: Sequence[MemCube]) -> Iterator[Sheet]:
+    """All the words of these pages, in their order, on as few sheets as they fit."""
+    held: list[MemCube] = []
+    room = SHEET_TOKENS
+    for piece in (piece for page in pages for piece in _pieces(page)):
+        tokens = count_tokens(piece.text)
+        if held and (tokens > room or held[-1].id == piece.id):
+            yield Sheet(tuple(held))
+            held, room = [], SHEET_TOKENS
+        held.append(piece)
+        room -= tokens
+    if held:
+        yield Sheet(tuple(held))
+
+
+def topic_sheet(topics: Mapping[str, tuple[str, Sequence[MemCube]]]) -> str:
+    """Topics by their letters: what is known of each, and the beginnings of its new pages."""
+    return "\n\n".join(_topic(letter, summary, pages) for letter, (summary, pages) in topics.items())
+
+
+def _topic(letter: str, summary: str, pages: Sequence[MemCube]) -> str:
+    lines = [f"- {page.descriptive.event_at:%Y-%m-%d} {page.text[:_TOPIC_PAGE_CHARS]}" for page in pages]
+    return "\n".join([f"topic {letter}", f"known: {summary or 'nothing yet'}", "new:", *lines])
+
+
+def _numbered(number: int, cube: MemCube) -> str:
+    return f"[{number}] {cube.descriptive.event_at:%Y-%m-%d %a}\n{cube.text}"
+
+
+def _pieces(page: MemCube) -> Iterator[MemCube]:
+    """The page, or pages of that id with a part of its words each."""
+    if not isinstance(page.payload, Page):
+        return
+    parts = [part for turn in page.payload.turns for part in _parts(turn)]
+    if len(parts) == len(page.payload.turns) and count_tokens(page.text) <= SHEET_TOKENS:
+        yield page
+    else:
+        yield from (replace(page, payload=replace(page.payload, turns=(part,))) for part in parts)
+
+
+def _parts(turn: Turn) -> Iterator[Turn]:
+    count = math.ceil(count_tokens(turn.text) / SHEET_TOKENS)
+    if count <= 1:
+        yield turn
+        return
+    size = math.ceil(len(turn.text) / count)
+    for start in range(0, len(turn.text), size):
+        yield replace(turn, text=turn.text[start : start + size])

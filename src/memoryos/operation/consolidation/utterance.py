@@ -1,0 +1,75 @@
+"""Utterances: the turns of pages, with what is needed to read them: who speaks, when, and on which page."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from memoryos.cube import MemCube, Page, Role, Subject, Turn
+from memoryos.language.orders import gives_orders
+from memoryos.language.sentences import split_sentences
+
+_WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")  # a Chinese character is one: words overlap there
+
+# Display names that say what an assistant is, not who is talking.
+_GENERIC_SPEAKERS = frozenset(
+    ("assistant", "ai", "bot", "chatbot", "agent", "system", "model", "llm", "ai companion", "ai assistant", "chatgpt")
+) | frozenset(("gpt", "gpt-4", "claude", "gemini", "助手", "助理", "机器人", "智能助手", "人工智能", "系统"))
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """One turn of a page."""
+
+    page: str
+    turn: Turn
+    at: datetime
+
+    @property
+    def subject(self) -> Subject:
+        """Whose persona it tells of."""
+        return Subject.USER if self.turn.role is Role.USER else Subject.AGENT
+
+    @property
+    def speaker(self) -> str:
+        """The display name, if there is one."""
+        return " ".join((self.turn.speaker or "").split())
+
+    @property
+    def is_person(self) -> bool:
+        """A user, or the second human of a two-person chat in the assistant's place."""
+        if self.turn.role is Role.USER:
+            return True
+        return bool(self.speaker) and self.speaker.casefold() not in _GENERIC_SPEAKERS
+
+    @cached_property
+    def text(self) -> str:
+        """What it says, without the sentences that give orders."""
+        return " ".join(sentence for sentence in split_sentences(self.turn.words) if not gives_orders(sentence))
+
+    @cached_property
+    def wording(self) -> str:
+        """The same without case, marks and width."""
+        return wording(self.text)
+
+    def says(self, words: str) -> bool:
+        """Whether it says these words, as `wording` writes them."""
+        return f" {words} " in f" {self.wording} "
+
+
+def utterances(pages: Sequence[MemCube]) -> Iterator[Utterance]:
+    """What user and assistant said on these pages, in order."""
+    for cube in pages:
+        if isinstance(cube.payload, Page):
+            for turn in cube.payload.turns:
+                if turn.role in (Role.USER, Role.ASSISTANT):
+                    yield Utterance(cube.id, turn, turn.at or cube.descriptive.event_at)
+
+
+def wording(text: str) -> str:
+    """A text as bare words: two copies are equal whatever became of their case, marks and spaces."""
+    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))

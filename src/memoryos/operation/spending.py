@@ -1,0 +1,124 @@
+"""Spending: what model calls take, written down by scope and purpose, and kept within the budget of the day.
+
+Before a call the most that it can take is written down; afterwards that is corrected to what it took. So a budget
+is never passed, whatever happens in between: a process that dies leaves too much on the books, not too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from enum import StrEnum
+
+from memoryos.clock import Clock
+from memoryos.config import Settings
+from memoryos.errors import BudgetSpent, ModelUnavailable
+from memoryos.infrastructure.vault.contract import Spending, Vault, Writer
+from memoryos.models.chat import ANSWER_TOKENS, Answer, ChatModel, Message, answer_tokens
+from memoryos.models.limits import Limits
+from memoryos.models.tokenizer import count_tokens
+from memoryos.scope import Scope
+
+_MARGIN = 1.3  # a model's own tokenizer may cut finer than ours
+_MESSAGE_TOKENS = 8  # around each message
+_MICROS = 1_000_000
+
+
+class Purpose(StrEnum):
+    """What a model is called for."""
+
+    RESPOND = "respond"
+    FACTS = "facts"
+    PERSONA = "persona"
+    SUMMARY = "summary"
+    JUDGE = "judge"
+
+
+@dataclass(frozen=True)
+class Purse:
+    """Pays for the model calls of one store."""
+
+    vault: Vault
+    settings: Settings
+    clock: Clock
+    limits: Limits
+
+    def answer(self, chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Answer:
+        """Call the model and write down what it took. Raises BudgetSpent before a call that could pass the budget."""
+        with self.limits.call():
+            reserved = self._reserve(messages, scope, purpose)
+            try:
+                answer = chat.answer(messages)
+            except ModelUnavailable:
+                self._settle(scope, reserved, replace(reserved, prompt_tokens=0, completion_tokens=0, cost=0))
+                raise
+        self._settle(scope, reserved, self._taken(reserved, answer))
+        return answer
+
+    def stream(self, chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Iterator[str]:
+        """The answer in pieces; its tokens are counted here, for a stream does not tell them."""
+        said: list[str] = []
+        with self.limits.call():
+            reserved = self._reserve(messages, scope, purpose)
+            try:
+                for piece in chat.stream(messages):
+                    said.append(piece)
+                    yield piece
+            finally:  # also when the caller stops listening: what was said was paid for
+                tokens = count_tokens("".join(said))
+                cost = self._cost(reserved.prompt_tokens, tokens)
+                self._settle(scope, reserved, replace(reserved, completion_tokens=tokens, cost=cost))
+
+    def _reserve(self, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Spending:
+        """Write down the most that a call can take. Raises BudgetSpent when that is more than is left of the day."""
+        prompt = prompt_tokens(messages)
+        most = answer_tokens(self.settings) or ANSWER_TOKENS
+        model = self.settings.llm_model or "custom"
+        day = self.clock().date()
+        reserved = Spending(day, purpose.value, model, 1, prompt, most, self._cost(prompt, most))
+        with self.vault.write(scope) as writer:
+            self._check(writer, reserved)
+            writer.spend(reserved)
+        return reserved
+
+    def _settle(self, scope: Scope, reserved: Spending, taken: Spending) -> None:
+        correction = replace(
+            taken,
+            calls=taken.calls - reserved.calls,
+            prompt_tokens=taken.prompt_tokens - reserved.prompt_tokens,
+            completion_tokens=taken.completion_tokens - reserved.completion_tokens,
+            cost=taken.cost - reserved.cost,
+        )
+        with self.vault.write(scope) as writer:
+            writer.spend(correction)
+
+    def _taken(self, reserved: Spending, answer: Answer) -> Spending:
+        """What the server counted; where it did not, what we count."""
+        prompt = answer.usage.prompt_tokens or reserved.prompt_tokens
+        completion = answer.usage.completion_tokens or count_tokens(answer.text)
+        return replace(
+            reserved, prompt_tokens=prompt, completion_tokens=completion, cost=self._cost(prompt, completion)
+        )
+
+    def _check(self, writer: Writer, wanted: Spending) -> None:
+        tokens, cost = writer.spent_by_all(wanted.day)
+        tokens += wanted.prompt_tokens + wanted.completion_tokens
+        settings = self.settings
+        if settings.llm_tokens_per_day is not None and tokens > settings.llm_tokens_per_day:
+            raise self._spent(f"llm_tokens_per_day ({settings.llm_tokens_per_day:,} tokens)")
+        if settings.llm_cost_per_day is not None and cost + wanted.cost > settings.llm_cost_per_day * _MICROS:
+            raise self._spent(f"llm_cost_per_day ({settings.llm_cost_per_day:g})")
+
+    def _spent(self, budget: str) -> BudgetSpent:
+        tomorrow = datetime.combine(self.clock().date() + timedelta(days=1), time(), UTC)
+        return BudgetSpent(f"the call could pass the budget {budget}; nothing was sent. It is new tomorrow", tomorrow)
+
+    def _cost(self, prompt: int, completion: int) -> int:
+        """In millionths: a price of a million tokens is that many millionths for one."""
+        return round(prompt * self.settings.llm_price_prompt + completion * self.settings.llm_price_completion)
+
+
+def prompt_tokens(messages: Sequence[Message]) -> int:
+    """The most tokens that these messages are likely to be."""
+    return sum(round(count_tokens(message["content"]) * _MARGIN) + _MESSAGE_TOKENS for message in messages)
