@@ -47,6 +47,8 @@ class AsyncMemoryOS:
     delete = _awaited(MemoryOS.delete)
     add_fact = _awaited(MemoryOS.add_fact)
     set_profile = _awaited(MemoryOS.set_profile)
+    repair = _awaited(MemoryOS.repair)
+    undo_repair = _awaited(MemoryOS.undo_repair)
     consolidate = _awaited(MemoryOS.consolidate)
     search = _awaited(MemoryOS.search)
     context = _awaited(MemoryOS.context)

@@ -32,6 +32,7 @@ class Placed:
     segment: str
     vector: Vector
     is_read: bool = True  #: its segment's extraction has read it
+    is_kept: bool = False  #: somebody put it there
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Arrangement:
         self._pages = pages
         self._units = unit_rows([page.vector for page in pages])
         self._is_read = np.array([page.is_read for page in pages], np.bool_)
+        self._is_kept = np.array([page.is_kept for page in pages], np.bool_)
         self._names = list(dict.fromkeys(page.segment for page in pages))
         self._stored = tuple(self._names)
         self._rows: dict[int, Rows] = {}
@@ -98,6 +100,10 @@ class Arrangement:
         """Whether the pages not read yet come last: extraction knows them by their number (`promotion.new_pages`)."""
         is_read = self._is_read[rows]
         return not bool((is_read[1:] & ~is_read[:-1]).any())
+
+    def may_leave(self, rows: Rows) -> bool:
+        """Whether none of these pages must stay where it is."""
+        return not bool(self._is_kept[rows].any())
 
     def open(self, rows: Rows) -> int:
         """Let pages be a segment of their own; returns its number."""

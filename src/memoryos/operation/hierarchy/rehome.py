@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault.contract import (
     LinkKind,
     Operation,
     Reader,
+    Vector,
     Writer,
 )
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
@@ -51,6 +52,19 @@ def members_of(reader: Reader, segments: Iterable[str]) -> dict[str, Members]:
     for link in reader.sources(cubes, LinkKind.MEMBER_OF):
         pages[link.target].append(link.source)
     return {name: Members(cube, tuple(pages[name])) for name, cube in cubes.items()}
+
+
+def keeps_order(reader: Reader, members: Mapping[str, Members], homes: Mapping[str, str]) -> bool:
+    """Whether the pages not read yet come last in every segment when these pages have these homes."""
+    unread = frozenset[str]().union(*(one.unread for one in members.values()))
+    waits: set[str] = set()  # segments with a page not read yet
+    for link in reader.sources(members, LinkKind.MEMBER_OF):
+        home = homes.get(link.source, link.target)
+        if link.source in unread:
+            waits.add(home)
+        elif home in waits:
+            return False
+    return True
 
 
 def carry_out(writer: Writer, plan: Plan, now: datetime) -> None:
@@ -141,9 +155,9 @@ class _Rehomer:
         cube = replace(members.cube, payload=payload, behaviour=behaviour, descriptive=descriptive)
         return Entry(cube, self._centroid(members.pages))
 
-    def _centroid(self, pages: Sequence[str]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    def _centroid(self, pages: Sequence[str]) -> Vector:
         vectors = list(page_vectors(self._writer, pages).values())
-        return np.stack(vectors).mean(axis=0, dtype=np.float32)
+        return np.asarray(np.stack(vectors).mean(axis=0), np.float32)
 
     def _waiting_in(self, pages: Iterable[str]) -> int:
         return len(self._unread.intersection(pages))

@@ -68,11 +68,18 @@ def _split_all(arrangement: Arrangement) -> int:
         side = _parted(arrangement.units(rows))
         if side is None:
             continue
-        staying = side if (side.sum(), side[0]) > ((~side).sum(), ~side[0]) else ~side  # of two as large, the older
-        arrangement.keep(number, rows[staying])
-        waiting += [number, arrangement.open(rows[~staying])]
-        count += 1
+        leaving = _leaving(arrangement, rows[side], rows[~side])
+        if leaving is not None:
+            arrangement.keep(number, np.setdiff1d(rows, leaving))
+            waiting += [number, arrangement.open(leaving)]
+            count += 1
     return count
+
+
+def _leaving(arrangement: Arrangement, *parts: Rows) -> Rows | None:
+    """The part for which a segment is opened: the smaller one, the younger of two as large, if it may leave."""
+    ordered = sorted(parts, key=lambda rows: (len(rows), -rows[0]))
+    return next((rows for rows in ordered if arrangement.may_leave(rows)), None)
 
 
 def _parted(units: Floats) -> Flags | None:
@@ -123,6 +130,8 @@ def _move(arrangement: Arrangement, row: int, source: int, margin: float) -> boo
     """Move a page, if the moves before have left it a reason; returns whether it went."""
     others = [number for number in arrangement.numbers if number != source]
     page = np.array([row])
+    if not arrangement.may_leave(page):
+        return False
     cosines = arrangement.centres(others) @ arrangement.units(page)[0]
     target, cosine = others[int(cosines.argmax())], float(cosines.max())
     here = arrangement.rows(source)
@@ -149,10 +158,16 @@ def _merge_all(arrangement: Arrangement) -> int:
     """Merge twins; returns how many segments went."""
     count = 0
     while pair := next((pair for pair in _neighbours(arrangement) if _are_twins(arrangement, *pair)), None):
-        kept, gone = sorted(pair, key=lambda number: (-len(arrangement.rows(number)), number))
+        gone, kept = sorted(pair, key=lambda number: _staying(arrangement, number))
         arrangement.give(arrangement.rows(gone), gone, kept, Reason.MERGE)
         count += 1
     return count
+
+
+def _staying(arrangement: Arrangement, number: int) -> tuple[bool, int, int]:
+    """How much a segment is the one that stays: it must, it is larger, it is older."""
+    rows = arrangement.rows(number)
+    return not arrangement.may_leave(rows), len(rows), -number
 
 
 def _neighbours(arrangement: Arrangement) -> Iterator[tuple[int, int]]:
@@ -173,7 +188,7 @@ def _are_twins(arrangement: Arrangement, one: int, other: int) -> bool:
     """Whether their pages fit better together, or are the same anyhow."""
     apart = [arrangement.rows(one), arrangement.rows(other)]
     together = np.concatenate(apart)
-    if not arrangement.keeps_order(np.sort(together)):
+    if not arrangement.keeps_order(np.sort(together)) or not any(map(arrangement.may_leave, apart)):
         return False
     gains = arrangement.fits(together) - np.concatenate([arrangement.fits(rows) for rows in apart])
     return is_clear(gains) or bool(np.abs(gains).max() <= SAME)
