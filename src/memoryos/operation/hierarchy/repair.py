@@ -18,8 +18,10 @@ from memoryos.operation.hierarchy.arrangement import Arrangement, Placed, Plan, 
 from memoryos.operation.hierarchy.cohesion import LEAST_GAIN, SAME, Flags, Floats, fits, halves, is_clear, unit_rows
 
 SPREADS = 2.0  # standard deviations of the fits within segments that another segment must be better by
+SHARE = 0.05  # of what pages do not have in common, that a split must explain: the halves of mere noise explain less
 SMALLEST_PART = 2  # pages: one page that stands apart is no topic
 
+_PAIRS = 4  # looked at for each segment, when twins are sought
 _ROUNDS = 20  # at most; two or three are usual
 
 
@@ -89,9 +91,10 @@ def _parted(units: Floats) -> Flags | None:
     side = halves(units)
     if side is None or min(side.sum(), (~side).sum()) < SMALLEST_PART:
         return None
-    after = np.empty(len(units))
+    before, after = fits(units), np.empty(len(units))
     after[side], after[~side] = fits(units[side]), fits(units[~side])
-    return side if is_clear(after - fits(units)) else None
+    gains = after - before
+    return side if is_clear(gains) and gains.mean() >= SHARE * (1 - before.mean()) else None
 
 
 # Pages in the wrong segment
@@ -128,18 +131,17 @@ def _suspects(arrangement: Arrangement, margin: float) -> list[tuple[int, int]]:
 
 def _move(arrangement: Arrangement, row: int, source: int, margin: float) -> bool:
     """Move a page, if the moves before have left it a reason; returns whether it went."""
+    page, here = np.array([row]), arrangement.rows(source)
     others = [number for number in arrangement.numbers if number != source]
-    page = np.array([row])
-    if not arrangement.may_leave(page):
+    if not others or not arrangement.may_leave(page):
         return False
     cosines = arrangement.centres(others) @ arrangement.units(page)[0]
-    target, cosine = others[int(cosines.argmax())], float(cosines.max())
-    here = arrangement.rows(source)
-    own = float(arrangement.fits(here)[here == row][0])
-    if cosine <= max(own + margin, arrangement.alone) or not _may_join(arrangement, page, source, target):
-        return False
-    arrangement.give(page, source, target, Reason.MOVE)
-    return True
+    wanted = max(float(arrangement.fits(here)[here == row][0]) + margin, arrangement.alone)
+    better = [others[index] for index in np.argsort(-cosines, kind="stable").tolist() if cosines[index] > wanted]
+    target = next((number for number in better if _may_join(arrangement, page, source, number)), None)
+    if target is not None:
+        arrangement.give(page, source, target, Reason.MOVE)
+    return target is not None
 
 
 def _may_join(arrangement: Arrangement, page: Rows, source: int, target: int) -> bool:
@@ -171,17 +173,16 @@ def _staying(arrangement: Arrangement, number: int) -> tuple[bool, int, int]:
 
 
 def _neighbours(arrangement: Arrangement) -> Iterator[tuple[int, int]]:
-    """Each segment of several pages with the one closest to it, the closest pair first."""
+    """The pairs of segments of several pages that lie closest, the closest first."""
     numbers = [number for number in arrangement.numbers if len(arrangement.rows(number)) >= SMALLEST_PART]
     if len(numbers) < 2:
         return
     centres = arrangement.centres(numbers)
-    cosines = centres @ centres.T
-    np.fill_diagonal(cosines, -1)
-    closest, highest = cosines.argmax(axis=1), cosines.max(axis=1)
-    for index in np.argsort(-highest, kind="stable").tolist():
-        if highest[index] > arrangement.alone:
-            yield numbers[index], numbers[int(closest[index])]
+    left, right = np.triu_indices(len(numbers), 1)
+    cosines = (centres @ centres.T)[left, right]
+    for index in np.argsort(-cosines, kind="stable")[: _PAIRS * len(numbers)].tolist():
+        if cosines[index] > arrangement.alone:
+            yield numbers[int(left[index])], numbers[int(right[index])]
 
 
 def _are_twins(arrangement: Arrangement, one: int, other: int) -> bool:
