@@ -328,7 +328,7 @@ def test_a_memory_that_is_open_elsewhere_follows(world: World):
         found = {hit.id: hit.segment for hit in one.search("🍵🚲", pages=20).hits if hit.id in ids}
         assert found == {page: home(world, page) for page in ids}
         hits = one.search("🚲", strategy="two_stage", pages=4).hits
-        assert {hit.segment for hit in hits} == {home(world, ids[1])}
+        assert {hit.segment for hit in hits if hit.id in ids} == {home(world, ids[1])}
     other.undo_repair(*report.events)
     assert {hit.segment for hit in memory.search("🚲").hits if hit.id in ids} == {home(world, ids[0])}
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
 from memoryos.interface.cli import bench, importing, jobs, memory, render
 from memoryos.interface.cli.demo import demo
+from memoryos.interface.cli.repair import repair
 
 _EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
     (InvalidInput, 2),
@@ -30,6 +31,7 @@ app.command()(memory.search)
 app.command()(memory.ask)
 app.command()(memory.show)
 app.command()(memory.stats)
+app.command()(repair)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(importing.app, name="import")
 app.add_typer(bench.app, name="bench")

@@ -70,18 +70,12 @@ def _split_all(arrangement: Arrangement) -> int:
         side = _parted(arrangement.units(rows))
         if side is None:
             continue
-        leaving = _leaving(arrangement, rows[side], rows[~side])
-        if leaving is not None:
+        leaving = max(rows[side], rows[~side], key=_seniority)
+        if arrangement.may_leave(leaving):
             arrangement.keep(number, np.setdiff1d(rows, leaving))
             waiting += [number, arrangement.open(leaving)]
             count += 1
     return count
-
-
-def _leaving(arrangement: Arrangement, *parts: Rows) -> Rows | None:
-    """The part for which a segment is opened: the smaller one, the younger of two as large, if it may leave."""
-    ordered = sorted(parts, key=lambda rows: (len(rows), -rows[0]))
-    return next((rows for rows in ordered if arrangement.may_leave(rows)), None)
 
 
 def _parted(units: Floats) -> Flags | None:
@@ -160,16 +154,15 @@ def _merge_all(arrangement: Arrangement) -> int:
     """Merge twins; returns how many segments went."""
     count = 0
     while pair := next((pair for pair in _neighbours(arrangement) if _are_twins(arrangement, *pair)), None):
-        gone, kept = sorted(pair, key=lambda number: _staying(arrangement, number))
+        kept, gone = sorted(pair, key=lambda number: _seniority(arrangement.rows(number)))
         arrangement.give(arrangement.rows(gone), gone, kept, Reason.MERGE)
         count += 1
     return count
 
 
-def _staying(arrangement: Arrangement, number: int) -> tuple[bool, int, int]:
-    """How much a segment is the one that stays: it must, it is larger, it is older."""
-    rows = arrangement.rows(number)
-    return not arrangement.may_leave(rows), len(rows), -number
+def _seniority(rows: Rows) -> tuple[int, int]:
+    """The segment that stays comes first: the larger one, of two as large the older."""
+    return -len(rows), int(rows[0])
 
 
 def _neighbours(arrangement: Arrangement) -> Iterator[tuple[int, int]]:
@@ -186,10 +179,10 @@ def _neighbours(arrangement: Arrangement) -> Iterator[tuple[int, int]]:
 
 
 def _are_twins(arrangement: Arrangement, one: int, other: int) -> bool:
-    """Whether their pages fit better together, or are the same anyhow."""
-    apart = [arrangement.rows(one), arrangement.rows(other)]
+    """Whether their pages fit better together, or are the same anyhow; and those of the smaller one may leave."""
+    apart = sorted([arrangement.rows(one), arrangement.rows(other)], key=_seniority)
     together = np.concatenate(apart)
-    if not arrangement.keeps_order(np.sort(together)) or not any(map(arrangement.may_leave, apart)):
+    if not arrangement.keeps_order(np.sort(together)) or not arrangement.may_leave(apart[1]):
         return False
     gains = arrangement.fits(together) - np.concatenate([arrangement.fits(rows) for rows in apart])
     return is_clear(gains) or bool(np.abs(gains).max() <= SAME)
