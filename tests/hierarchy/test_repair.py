@@ -1,4 +1,4 @@
-"""Self-repair: pages in the wrong segment are found and moved, what describes segments follows, and it can be undone."""
+"""Self-repair: pages in the wrong segment are found and moved, their segments follow, and it can be undone."""
 
 from __future__ import annotations
 

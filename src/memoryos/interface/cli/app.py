@@ -14,6 +14,7 @@ from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
 from memoryos.interface.cli import bench, importing, jobs, memory, render
+from memoryos.interface.cli.bench_purity import purity
 from memoryos.interface.cli.demo import demo
 from memoryos.interface.cli.repair import repair
 
@@ -34,6 +35,7 @@ app.command()(memory.stats)
 app.command()(repair)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(importing.app, name="import")
+bench.app.command()(purity)
 app.add_typer(bench.app, name="bench")
 
 
