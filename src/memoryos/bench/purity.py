@@ -27,7 +27,7 @@ from memoryos.importers.gvd import read_gvd
 from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
 from memoryos.importers.source import Text, read_json
-from memoryos.language.words import keywords, stems
+from memoryos.language.words import keywords, stems, words
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.repairer import RepairReport
@@ -113,7 +113,8 @@ _SHAPE = TypeAdapter(Annotated[list[_Sample], BeforeValidator(_as_list)])
 
 def _stems_by_session(summary: Mapping[str, Mapping[str, list[str] | str]]) -> Events:
     """Who the speakers are tells no event from another: their names are left out."""
-    people = stems(name for day in summary.values() for name, told in day.items() if isinstance(told, list))
+    names = [name for day in summary.values() for name, told in day.items() if isinstance(told, list)]
+    people = stems(word for name in names for word in words(name))
     return {
         found[1]: [_said(text) - people for told in day.values() if isinstance(told, list) for text in told]
         for key, day in summary.items()
