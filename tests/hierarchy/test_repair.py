@@ -336,13 +336,13 @@ def test_a_memory_that_is_open_elsewhere_follows(world: World):
 @pytest.mark.parametrize("self_repair", [True, False])
 def test_a_segment_that_has_doubled_is_looked_at_in_the_background(world: World, self_repair: bool):
     memory = world.open(**QUIET, segment_threshold=-1.0, self_repair=self_repair)  # everything joins one segment
-    ids = [memory.add((TEA, BIKE)[number % 2]) for number in range(18)]
+    ids = [memory.add((TEA, BIKE)[number % 2]) for number in range(34)]
     memory.wait()
     assert memory.jobs(JobState.DEAD) == memory.jobs(JobState.QUEUED) == []
     moved = [event for event in memory.events() if event.operation is Operation.REHOME]
     assert bool(moved) is self_repair
     assert len(together(world, memory)) == (2 if self_repair else 1)
-    assert len(ids) == 18
+    assert len(ids) == 34
 
 
 def test_a_repair_job_whose_segment_went_is_done(world: World):

@@ -131,7 +131,7 @@ class Repairer:
         for name, members in members_of(reader, [name for name in names if name in topics]).items():
             step = -(-len(members.pages) // SAMPLE)
             sample = _placed(reader, {name: Members(members.cube, members.pages[::step] if step else ())})
-            others = {other: topic.centroid for other, topic in topics.items() if other != name}
+            others = {other: topic.probe.unit for other, topic in topics.items() if other != name}
             belonging = strays(sample, others, self.settings.segment_threshold)
             if belonging or is_mixed(sample):
                 found |= dict.fromkeys([name, *sorted(belonging)])

@@ -26,7 +26,7 @@ from memoryos.operation.hierarchy.score import FScore, Probe, f_scores
 
 SEGMENT_KEYWORDS = 12  # K_s: the most frequent keywords; more would only dilute Jaccard
 COUNTED_KEYWORDS = 48  # kept with their counts, so that a late topic word can still rise
-FIRST_LOOK = 16  # pages of a segment that is looked at for repair for the first time; a power of two
+FIRST_LOOK = 32  # pages of a segment that is looked at for repair for the first time; a power of two
 SUMMARY_CHARS = 360  # three sentences
 
 

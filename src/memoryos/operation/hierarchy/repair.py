@@ -47,15 +47,15 @@ def is_mixed(pages: Sequence[Placed]) -> bool:
 
 
 def strays(pages: Sequence[Placed], others: Mapping[str, Vector], threshold: float) -> set[str]:
-    """Of other segments, given by their centroids, those that a page of this one seems to belong to."""
+    """Of other segments, given by unit vectors, those that a page of this one seems to belong to."""
     if not others or len(pages) < SMALLEST_PART:
         return set()
     units = unit_rows([page.vector for page in pages])
     own = fits(units)
-    cosines = units @ unit_rows(list(others.values())).T
-    wrong = cosines.max(axis=1) > np.maximum(own + SPREADS * own.std(), threshold)
+    wanted = np.maximum(own + SPREADS * own.std(), threshold)
+    cosines = np.stack(list(others.values())) @ units.T.astype(np.float32)
     names = list(others)
-    return {names[index] for index in cosines.argmax(axis=1)[wrong].tolist()}
+    return {names[index] for index in cosines.argmax(axis=0)[cosines.max(axis=0) > wanted].tolist()}
 
 
 # Mixed segments
