@@ -51,6 +51,8 @@ class AsyncMemoryOS:
     proposals = _awaited(MemoryOS.proposals)
     accept = _awaited(MemoryOS.accept)
     reject = _awaited(MemoryOS.reject)
+    repair = _awaited(MemoryOS.repair)
+    undo_repair = _awaited(MemoryOS.undo_repair)
     consolidate = _awaited(MemoryOS.consolidate)
     search = _awaited(MemoryOS.search)
     context = _awaited(MemoryOS.context)

@@ -78,6 +78,10 @@ class Settings(BaseSettings):
     batch_seconds: float = Field(300.0, ge=0, description="how long hot pages wait for others to share a call with")
     jobs: JobsRun = Field(JobsRun.HERE, description="here (a thread beside the callers) or worker (memoryos worker)")
 
+    self_repair: bool = Field(
+        default=True, description="look in the background for pages in the wrong segment, and move them"
+    )
+
     # Models.
     embedder: str = Field(
         "static", description="static (fast), minilm (recalls about a point more) or openai:MODEL, behind an endpoint"

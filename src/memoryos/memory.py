@@ -50,6 +50,7 @@ from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search, Source, recall
+from memoryos.operation.repairer import Repairer, RepairReport
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.spending import Purpose, Purse
 from memoryos.operation.stated import stated_fact, stated_field
@@ -98,7 +99,8 @@ class MemoryOS:
         self._purse = Purse(vault, self.settings, clock, limits)
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
-        runner = JobRunner(vault, {JobKind.EXTRACT: self._promoter}, clock)
+        self._repairer = Repairer(vault, self._residency, self.settings, clock)
+        runner = JobRunner(vault, {JobKind.EXTRACT: self._promoter, JobKind.REPAIR: self._repairer}, clock)
         self._housekeeping = Housekeeping(runner, self._residency, self.settings)
 
     @classmethod
@@ -273,6 +275,23 @@ class MemoryOS:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
         self._turns.wait()
         self._housekeeping.promote_all(self._scope_of(scope))
+
+    def repair(self, *, scope: Scope | None = None) -> RepairReport:
+        """Move pages that lie in the wrong segment, split mixed segments and merge twins, now."""
+        owner = self._caught_up(scope)
+        report = self._repairer.repair(owner)
+        self._housekeeping.queued(owner)
+        return report
+
+    def undo_repair(self, *sequences: int, scope: Scope | None = None) -> RepairReport:
+        """Put pages back where they lay before these events of a repair; no repair moves them again.
+
+        Raises NotFound for an event that is none of a repair, InvalidInput when a page has moved since.
+        """
+        owner = self._caught_up(scope)
+        report = self._repairer.undo(owner, sequences)
+        self._housekeeping.queued(owner)
+        return report
 
     # Reading
 
@@ -529,13 +548,17 @@ class MemoryOS:
         self._housekeeping.catch_up(owner)
         return Corrector(self._promoter, owner)
 
+    def _caught_up(self, scope: Scope | None) -> Scope:
+        """The owner, each page of whom is where it belongs."""
+        owner = self._scope_of(scope).owner
+        self._turns.wait()
+        self._housekeeping.catch_up(owner)
+        return owner
+
     @contextmanager
     def _settled(self, scope: Scope | None) -> Iterator[Reader]:
         """The owner's memory, each page where it belongs."""
-        owner = self._scope_of(scope)
-        self._turns.wait()
-        self._housekeeping.catch_up(owner)
-        with self._vault.read(owner) as reader:
+        with self._vault.read(self._caught_up(scope)) as reader:
             yield reader
 
     def _recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:

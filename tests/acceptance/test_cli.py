@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from memoryos import MemoryOS, Role, Turn, load_settings
 from memoryos.interface.cli.demo import load_script
 
 LOCOMO = [
@@ -322,6 +323,34 @@ def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_
     assert "no such jobs" in run("jobs", "list", "--state", "dead").stdout
 
 
+TEA = ("green tea", "black tea", "a cup of tea", "tea with milk", "the teapot", "hot tea", "herbal tea", "iced tea")
+TAX = ("the tax return", "income tax", "the tax office", "tax forms", "a tax refund", "tax rates", "tax law", "tax due")
+
+
+def test_repair_by_another_process_is_seen_here_and_can_be_undone(run, tmp_path):
+    settings = load_settings(segment_threshold=-1.0, short_term_capacity=1, self_repair=False)  # one segment takes all
+    with MemoryOS.open(tmp_path / "memoryos.db", user="default", settings=settings) as memory:
+        ids = memory.add_many(
+            [
+                Turn(role=Role.USER, text=f"Tell me about {text}.")
+                for pair in zip(TEA, TAX, strict=True)
+                for text in pair
+            ]
+        )
+        memory.add("The end.")
+        (mixed,) = memory.segments()
+        report = document(run("repair", "--json"))
+        assert report["split"] == 1
+        assert report["pages"] == len(mixed.page_ids) == 16
+        hits = {hit.id: hit.segment for hit in memory.search("tea or tax", pages=20, kinds=["page"]).hits}
+        assert {hits[page] for page in ids[::2]}.isdisjoint({hits[page] for page in ids[1::2]})
+        undo = [argument for event in report["events"] for argument in ("--undo", str(event))]
+        assert "pages back" in run("repair", *undo).stdout
+        assert [view.page_ids for view in memory.segments()] == [mixed.page_ids]
+    assert run("repair", "--undo", "1").returncode == 3
+    assert "0 moved, 0 segments split off, 0 merged" in run("repair").stdout
+
+
 def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
     script = load_script()
     turns = [turn for session in script.sessions for turn in session]
@@ -333,7 +362,7 @@ def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
 
 @pytest.mark.parametrize(
     "command",
-    "demo|add|search|ask|show|stats|import locomo|import gvd|jobs list|jobs retry|jobs wait".split("|"),
+    "demo|add|search|ask|show|stats|repair|import locomo|import gvd|jobs list|jobs retry|jobs wait".split("|"),
 )
 def test_every_command_explains_itself_and_speaks_json(run, command):
     result = run(*command.split(), "--help")

@@ -20,9 +20,11 @@ from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.likeness import Judge
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.hierarchy.trait import graded
+from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.jobs import JobRunner
 from memoryos.operation.passages import page_vectors
+from memoryos.operation.repairer import Repairer
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN = Scope(user="ann")
@@ -126,7 +128,13 @@ class World:
         return Promoter(self.vault, self.embedder, extractor, self.settings, self.clock, judge=judge)
 
     def runner(self, extractor: Extractor) -> JobRunner:
-        return JobRunner(self.vault, {JobKind.EXTRACT: self.promoter(extractor)}, self.clock)
+        handlers = {JobKind.EXTRACT: self.promoter(extractor), JobKind.REPAIR: self.repairer()}
+        return JobRunner(self.vault, handlers, self.clock)
+
+    def repairer(self) -> Repairer:
+        recent = self.settings.short_term_capacity
+        residency = Residency(10**9, lambda: Resident(self.embedder.dim, self.embedder, recent))
+        return Repairer(self.vault, residency, self.settings, self.clock)
 
     def extract_until_dead(self, extractor: Extractor, scope: Scope = ANN) -> int:
         """Queue and run, as long as a job waits for its next try; returns how many succeeded."""

@@ -43,7 +43,7 @@ class Handler(Protocol):
         """How many jobs it takes together."""
         ...
 
-    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> None:
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> None:
         """Do the jobs and finish each in the transaction of its effects; stop between two when it no longer goes on.
 
         What it raises is the cause that is kept with those that are not finished.

@@ -46,6 +46,7 @@ class Operation(StrEnum):
     VISIT = "visit"  # a search returned it
     PROMOTE = "promote"  # a segment's pages were extracted into LPM
     REVISE = "revise"  # its content changed; the old version is in the history
+    REHOME = "rehome"  # a page went to another segment
     REFRESH = "refresh"  # derived content was computed again
     DELETE = "delete"
 
@@ -54,6 +55,7 @@ class JobKind(StrEnum):
     """Work that follows a write."""
 
     EXTRACT = "extract"  # facts, traits and profile from a segment's new pages
+    REPAIR = "repair"  # pages of a segment that belong elsewhere
 
 
 class JobState(StrEnum):

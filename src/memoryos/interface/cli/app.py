@@ -14,8 +14,10 @@ from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
 from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, usage, worker
+from memoryos.interface.cli.bench_purity import purity
 from memoryos.interface.cli.demo import demo
 from memoryos.interface.cli.digest import digest
+from memoryos.interface.cli.repair import repair
 
 _EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
     (InvalidInput, 2),
@@ -34,9 +36,11 @@ app.command()(memory.show)
 app.command()(memory.stats)
 app.command()(worker.worker)
 app.command()(usage.usage)
+app.command()(repair)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(proposals.app, name="proposals")
 app.add_typer(importing.app, name="import")
+bench.app.command()(purity)
 app.add_typer(bench.app, name="bench")
 
 

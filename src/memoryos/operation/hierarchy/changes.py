@@ -33,6 +33,8 @@ class Changes:
     _changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
     _links: list[Link] = field(default_factory=list)
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
+    _has_others: bool = False  # whether other jobs wait
+    _repairs: list[str] = field(default_factory=list)
     _enqueued: dict[tuple[Urgency, datetime | None], list[str]] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
@@ -61,12 +63,18 @@ class Changes:
         self.jobs[cube_id] = urgency > Urgency.SOME_DAY
         self._enqueued.setdefault((urgency, not_before), []).append(cube_id)
 
+    def look_at(self, cube_id: str) -> None:
+        """Ask whether the pages of a segment belong together."""
+        self._repairs.append(cube_id)
+
     @property
     def jobs(self) -> dict[str, bool]:
         """The segments whose extraction is asked for, and whether it is urgent."""
         if self._jobs is None:
             asked = self.writer.jobs(JobState.QUEUED, JobState.LEASED)
-            self._jobs = {job.cube_id: job.priority > Urgency.SOME_DAY for job in asked}
+            extractions = [job for job in asked if job.kind is JobKind.EXTRACT]
+            self._has_others = len(extractions) < len(asked)
+            self._jobs = {job.cube_id: job.priority > Urgency.SOME_DAY for job in extractions}
         return self._jobs
 
     @property
@@ -115,7 +123,8 @@ class Changes:
         self._write()
         for (urgency, not_before), cube_ids in self._enqueued.items():
             self.writer.enqueue(JobKind.EXTRACT, cube_ids, priority=urgency, not_before=not_before)
-        return bool(self.jobs)
+        self.writer.enqueue(JobKind.REPAIR, self._repairs)
+        return bool(self.jobs or self._repairs or self._has_others)
 
     def _write(self) -> None:
         self.writer.insert(list(self._new.values()))

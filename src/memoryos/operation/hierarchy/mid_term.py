@@ -27,6 +27,7 @@ from memoryos.operation.hierarchy.score import FScore, Probe, f_scores
 SEGMENT_KEYWORDS = 12  # K_s: the most frequent keywords; more would only dilute Jaccard
 COUNTED_KEYWORDS = 48  # kept with their counts, so that a late topic word can still rise
 SUMMARY_CHARS = 360  # three sentences, beside what a model wrote
+FIRST_LOOK = 32  # pages of a segment that is looked at for repair for the first time; a power of two
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,12 @@ class MidTerm:
     def _coldness(self, topic: Topic, now: datetime) -> tuple[float, datetime, str]:
         behaviour = topic.cube.behaviour
         return heat(behaviour, now, self._settings), behaviour.last_access, topic.cube.id
+
+
+def has_doubled(topic: Topic) -> bool:
+    """Whether a segment that took in a page has twice the pages it had when it was last looked at for repair."""
+    pages = segment_of(topic.cube).pages
+    return pages >= FIRST_LOOK and pages.bit_count() == 1
 
 
 def segment_of(cube: MemCube) -> Segment:

@@ -16,7 +16,7 @@ from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, W
 from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by
-from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, joined, opened, page_of
+from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.passages import page_vectors, topic_words
@@ -97,6 +97,8 @@ class Pager:
         self._mid_term.put(topic)
         self.changes.link(page.cube.id, LinkKind.MEMBER_OF, topic.cube.id)
         self._promote_if_hot(topic.cube.id)
+        if self._settings.self_repair and has_doubled(topic):
+            self.changes.look_at(topic.cube.id)
         self._evict(fresh=topic.cube.id)
 
     def _promote_if_hot(self, segment_id: str) -> None:

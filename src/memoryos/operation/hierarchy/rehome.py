@@ -1,0 +1,171 @@
+"""Rehoming: pages go to another segment, in one transaction; each is one event that tells how to undo it.
+
+A segment that loses its last page goes; one that pages go back to after it went is opened again under its old id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+from uuid_utils.compat import uuid7
+
+from memoryos.cube import Behaviour, Descriptive, Kind, MemCube, Origin, SemanticType, State, Tier
+from memoryos.infrastructure.vault.contract import (
+    Entry,
+    Event,
+    JobKind,
+    JobState,
+    Link,
+    LinkKind,
+    Operation,
+    Reader,
+    Vector,
+    Writer,
+)
+from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
+from memoryos.operation.hierarchy.mid_term import formed
+from memoryos.operation.hierarchy.redescribe import in_order
+from memoryos.operation.passages import page_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The pages of a segment, by position."""
+
+    cube: MemCube
+    pages: tuple[str, ...]
+
+    @property
+    def unread(self) -> frozenset[str]:
+        """Those that wait for extraction, which knows them by their number (`promotion.new_pages`)."""
+        return frozenset(self.pages[max(0, len(self.pages) - self.cube.behaviour.interactions) :])
+
+
+def members_of(reader: Reader, segments: Iterable[str]) -> dict[str, Members]:
+    """These segments with their pages, as far as they exist."""
+    cubes = {name: cube for name, cube in reader.get(segments).items() if cube.kind is Kind.SEGMENT}
+    pages: dict[str, list[str]] = {name: [] for name in cubes}
+    for link in reader.sources(cubes, LinkKind.MEMBER_OF):
+        pages[link.target].append(link.source)
+    return {name: Members(cube, tuple(pages[name])) for name, cube in cubes.items()}
+
+
+def keeps_order(reader: Reader, members: Mapping[str, Members], homes: Mapping[str, str]) -> bool:
+    """Whether the pages not read yet come last in every segment when these pages have these homes."""
+    unread = frozenset[str]().union(*(one.unread for one in members.values()))
+    waits: set[str] = set()  # segments with a page not read yet
+    for link in reader.sources(members, LinkKind.MEMBER_OF):
+        home = homes.get(link.source, link.target)
+        if link.source in unread:
+            waits.add(home)
+        elif home in waits:
+            return False
+    return True
+
+
+def carry_out(writer: Writer, plan: Plan, now: datetime) -> None:
+    """Do what the plan says; a target that does not exist is opened, under its name unless the plan made that up."""
+    names = {name: str(uuid7()) for name in plan.opened}
+    moves = [replace(one, target=names.get(one.target, one.target)) for one in plan.rehomings]
+    if moves:
+        _Rehomer(writer, moves, now).run()
+
+
+def rehoming_of(event: Event) -> Rehoming:
+    """What an event of `Operation.REHOME` tells."""
+    detail = json.loads(event.detail or "{}")
+    return Rehoming(event.cube_id, detail["from"], detail["to"], Reason(detail["why"]))
+
+
+class _Rehomer:
+    """The moves of one transaction."""
+
+    def __init__(self, writer: Writer, moves: Sequence[Rehoming], now: datetime) -> None:
+        self._writer = writer
+        self._moves = moves
+        self._now = now
+        self._before = members_of(writer, [name for one in moves for name in (one.source, one.target)])
+        self._unread = frozenset[str]().union(*(members.unread for members in self._before.values()))
+        self._moved = writer.get(one.page for one in moves)
+
+    def run(self) -> None:
+        """Open segments, relink the pages, describe what changed, and let go of what is empty."""
+        homes = {one.page: one.target for one in self._moves}
+        arriving: dict[str, list[MemCube]] = {}
+        for page, target in homes.items():
+            arriving.setdefault(target, []).append(self._moved[page])
+        opened = [name for name in arriving if name not in self._before]
+        self._writer.insert([self._opened(name, arriving[name]) for name in opened])
+        self._relink()
+        after = members_of(self._writer, self._before)
+        self._describe([members for members in after.values() if members.pages], arriving)
+        self._ask_for_extraction([*opened, *after], homes)
+        self._writer.delete([name for name, members in after.items() if not members.pages])
+
+    def _relink(self) -> None:
+        self._writer.unlink([Link(one.page, LinkKind.MEMBER_OF, one.source) for one in self._moves])
+        self._writer.link([Link(one.page, LinkKind.MEMBER_OF, one.target) for one in self._moves])
+        for one in self._moves:
+            detail = json.dumps({"from": one.source, "to": one.target, "why": one.reason.value})
+            self._writer.update([Entry(self._moved[one.page])], Operation.REHOME, detail=detail)
+
+    def _opened(self, name: str, pages: Sequence[MemCube]) -> Entry:
+        """A segment that these pages form; it counts as visited and used as often as they were."""
+        payload = formed(in_order({page.id: page for page in pages}))
+        cube = MemCube(
+            id=name,
+            scope=pages[0].scope.owner,
+            tier=Tier.MTM,
+            state=State.ACTIVATED,
+            payload=payload,
+            descriptive=Descriptive(
+                event_at=payload.first_at,
+                recorded_at=self._now,
+                updated_at=self._now,
+                origin=Origin.INFERENCE,
+                semantic_type=SemanticType.TOPIC,
+            ),
+            behaviour=Behaviour(
+                last_access=max(max(page.behaviour.last_access, page.descriptive.event_at) for page in pages),
+                visits=max(page.behaviour.visits for page in pages),
+                interactions=self._waiting_in(page.id for page in pages),
+            ),
+        )
+        return Entry(cube, self._centroid([page.id for page in pages]))
+
+    def _describe(self, segments: Sequence[Members], arriving: Mapping[str, Sequence[MemCube]]) -> None:
+        entries = [self._described(members, arriving.get(members.cube.id, ())) for members in segments]
+        self._writer.update(entries, Operation.REFRESH)
+
+    def _described(self, members: Members, arriving: Sequence[MemCube]) -> Entry:
+        """The segment as its pages are now; what came in brings the use of it along."""
+        payload = formed(in_order(self._writer.get(members.pages)))
+        behaviour = members.cube.behaviour
+        behaviour = replace(
+            behaviour,
+            interactions=self._waiting_in(members.pages),
+            last_access=max([behaviour.last_access, *(page.descriptive.event_at for page in arriving)]),
+            visits=max([behaviour.visits, *(page.behaviour.visits for page in arriving)]),
+        )
+        descriptive = replace(members.cube.descriptive, updated_at=self._now, event_at=payload.first_at)
+        cube = replace(members.cube, payload=payload, behaviour=behaviour, descriptive=descriptive)
+        return Entry(cube, self._centroid(members.pages))
+
+    def _centroid(self, pages: Sequence[str]) -> Vector:
+        vectors = list(page_vectors(self._writer, pages).values())
+        return np.asarray(np.stack(vectors).mean(axis=0), np.float32)
+
+    def _waiting_in(self, pages: Iterable[str]) -> int:
+        return len(self._unread.intersection(pages))
+
+    def _ask_for_extraction(self, segments: Sequence[str], homes: Mapping[str, str]) -> None:
+        """Pages whose extraction was asked for are extracted where they are now."""
+        waiting = self._writer.jobs(JobState.QUEUED, JobState.LEASED)
+        asked = {job.cube_id for job in waiting if job.kind is JobKind.EXTRACT}
+        for_pages = [page for name in asked & self._before.keys() for page in self._before[name].unread]
+        targets = {homes[page] for page in for_pages if page in homes}
+        self._writer.enqueue(JobKind.EXTRACT, [name for name in segments if name in targets])
