@@ -261,7 +261,7 @@ class MemoryOS:
         chosen = arguments.one_of("strategy", strategy, Strategy)
         search = Search(
             chosen,
-            arguments.positive("pages", pages, self.settings.recall_pages),
+            None if pages is None else arguments.positive("pages", pages, pages),
             Filters(
                 self._clock(),
                 arguments.tiers(tiers, archive, default=chosen is not Strategy.TWO_STAGE),
@@ -380,7 +380,7 @@ class MemoryOS:
         """How much there is in each tier, and what waits."""
         home = persona_scope(self._scope_of(scope), self.settings)
         with self._settled(scope) as reader, self._vault.read(home) as persona:
-            return overview.stats(reader, persona, self._embedder.name)
+            return overview.stats(reader, persona, self._embedder.name, self.settings)
 
     def scopes(self, *, tenant: str = "default") -> list[Scope]:
         """Every scope of a tenant that holds a memory."""

@@ -9,8 +9,10 @@ from datetime import datetime
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, ProfileField, Subject, Tier
 from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader
+from memoryos.operation.hierarchy.calibrator import noted
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
+from memoryos.operation.hierarchy.tuning import Tuned, explained
 from memoryos.operation.recall.hit import Recall
 
 
@@ -74,6 +76,7 @@ class Stats:
     jobs_waiting: int
     jobs_dead: int
     embedder: str
+    tuning: tuple[Tuned, ...]  #: theta, tau, top-m and top-k as this scope uses them
 
 
 def profile(owner: Reader, persona: Reader) -> Profile:
@@ -106,8 +109,8 @@ def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool
     return sorted(views, key=lambda view: -view.heat)
 
 
-def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
-    """Counts by tier."""
+def stats(owner: Reader, persona: Reader, embedder: str, settings: Settings) -> Stats:
+    """Counts by tier, and the values that the scope is run by."""
     census = owner.census()
     people = profile(owner, persona)
     jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
@@ -125,6 +128,7 @@ def stats(owner: Reader, persona: Reader, embedder: str) -> Stats:
         jobs_waiting=len(jobs) - dead,
         jobs_dead=dead,
         embedder=embedder,
+        tuning=explained(settings, noted(owner)),
     )
 
 

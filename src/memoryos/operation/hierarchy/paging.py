@@ -13,6 +13,7 @@ from datetime import datetime
 from memoryos.config import Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
+from memoryos.operation.hierarchy.calibrator import Calibrator
 from memoryos.operation.hierarchy.chain import chain_summary, continues
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import MidTerm, joined, opened, page_of
@@ -29,8 +30,9 @@ class Pager:
         self._writer = writer
         self._now = now
         self._capacity = settings.short_term_capacity
-        self._mid_term = MidTerm(resident.topics, settings)
         self.changes = Changes(writer)
+        self._calibrator = Calibrator(writer, resident, self.changes, settings)
+        self._mid_term = MidTerm(resident.topics, self._calibrator.settings)
 
     def move(self, limit: int) -> bool:
         """Chain up to `limit` pages that came in, and move those that STM has no room for; whether more may wait."""
@@ -94,6 +96,7 @@ class Pager:
         self.changes.link(page.cube.id, LinkKind.MEMBER_OF, topic.cube.id)
         self._promote_if_hot(topic.cube.id)
         self._evict(fresh=topic.cube.id)
+        self._calibrator.placed(page.cube.id, topic.cube.id, self._mid_term)
 
     def _promote_if_hot(self, segment_id: str) -> None:
         topic = self._mid_term.get(segment_id)
