@@ -220,7 +220,8 @@ class _Bench:
     def _recalled(self, path: Path, point: Point | None, hybrid: list[float]) -> Recalled | None:
         with self._open(path, point) as memory:
             rows = self._asked(memory, point, "two_stage", _by_two_stage)
-        return Recalled(*zip(*rows, strict=True), hybrid=hybrid) if rows else None
+        small, large, returned, tokens = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return Recalled(small, large, returned, tokens, hybrid) if rows else None
 
     def _asked(self, memory: MemoryOS, point: Point | None, how: str, answer: _Answer) -> list[tuple[float, ...]]:
         if self._corpus is None:

@@ -8,7 +8,7 @@ whichever process moved them. The values are noted in the store, so that every p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ import numpy as np
 from memoryos.clock import micros
 from memoryos.config import Settings
 from memoryos.cube import MemCube, Tier
-from memoryos.infrastructure.vault.contract import Reader, Vector, Writer
+from memoryos.infrastructure.vault.contract import LinkKind, Reader, Vector, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, segment_of
@@ -80,9 +80,24 @@ class Calibrator:
         pages = self._pages
         if pages < FIRST_PAGES or (self._known and not self._known.is_due(pages)):
             return
-        self._known = calibrated(self._samples(mid_term), pages)
-        self._writer.write_note(NOTE, self._known.to_json())
+        formed_by = self._known.formed_by if self._known else self._given.segment_threshold
+        self._note(calibrated(self._samples(mid_term), pages, formed_by))
         mid_term.settings = self.settings
+
+    @property
+    def asks_for_other_segments(self) -> bool:
+        """Whether the segments should be formed anew before another page is placed."""
+        is_free = "segment_threshold" in adjustable(self._given)
+        return is_free and self._known is not None and self._known.asks_for_other_segments
+
+    def formed(self) -> None:
+        """The segments were formed anew."""
+        if self._known:
+            self._note(replace(self._known, formed_by=self.settings.segment_threshold))
+
+    def _note(self, calibration: Calibration) -> None:
+        self._known = calibration
+        self._writer.write_note(NOTE, calibration.to_json())
 
     @property
     def _pages(self) -> int:
@@ -101,8 +116,8 @@ class Calibrator:
     def _samples(self, mid_term: MidTerm) -> Samples:
         pages = self._sampled()
         topics = {topic.cube.id: topic for topic in mid_term}
-        homes = {page.cube.id: home for page in pages if (home := self._home(page.cube.id)) in topics}
-        here = [page for page in pages if page.cube.id in homes]
+        homes = self._home_of(pages)
+        here = [page for page in pages if homes.get(page.cube.id) in topics]
         return Samples(
             near=[_f_score(one, two) for one, two in pairwise(pages) if one.precedes(two)],
             far=_strangers(pages),
@@ -125,11 +140,10 @@ class Calibrator:
             if page in cubes and page in vectors
         ]
 
-    def _home(self, page_id: str) -> str:
-        if page_id in self._homes:
-            return self._homes[page_id]
-        with self._resident.lock:
-            return self._resident.turns.segment_of(page_id) or ""
+    def _home_of(self, pages: Sequence[_Sampled]) -> dict[str, str]:
+        """The segment of each of these pages, as it will be."""
+        links = self._writer.targets((page.cube.id for page in pages), LinkKind.MEMBER_OF)
+        return {link.source: link.target for link in links} | self._homes
 
 
 @dataclass(frozen=True, slots=True)

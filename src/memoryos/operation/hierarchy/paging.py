@@ -17,6 +17,7 @@ from memoryos.operation.hierarchy.calibrator import Calibrator
 from memoryos.operation.hierarchy.chain import chain_summary, continues
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import MidTerm, joined, opened, page_of
+from memoryos.operation.hierarchy.reform import form_anew
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.passages import page_vectors, topic_words
@@ -33,6 +34,8 @@ class Pager:
         self.changes = Changes(writer)
         self._calibrator = Calibrator(writer, resident, self.changes, settings)
         self._mid_term = MidTerm(resident.topics, self._calibrator.settings)
+        if self._calibrator.asks_for_other_segments:
+            self._form_anew()
 
     def move(self, limit: int) -> bool:
         """Chain up to `limit` pages that came in, and move those that STM has no room for; whether more may wait."""
@@ -43,6 +46,8 @@ class Pager:
             page = self._chained(entry, short_term.last) if entry.cube.state is State.GENERATED else entry
             for leaving in short_term.push(page):
                 self._place(leaving)
+            if self._calibrator.asks_for_other_segments:
+                return True  # the next transaction begins with that
         return len(stored) == wanted
 
     def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
@@ -64,6 +69,14 @@ class Pager:
     def flush(self) -> bool:
         """Write the moves; returns whether jobs wait, of these moves or from before."""
         return self.changes.flush()
+
+    def _form_anew(self) -> None:
+        """Form the segments of a young scope again, by the theta that it has now."""
+        settings = self._calibrator.settings
+        self._mid_term = MidTerm(form_anew(self._writer, settings, self._now), settings)
+        self._calibrator.formed()
+        for topic in list(self._mid_term):
+            self._promote_if_hot(topic.cube.id)
 
     def _stored(self, limit: int) -> list[Entry]:
         """The first pages of STM, oldest first, as this transaction left them so far."""

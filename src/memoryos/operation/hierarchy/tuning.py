@@ -28,6 +28,8 @@ from memoryos.config import Settings
 
 GROWTH = 1.25  # a scope is calibrated again when it has grown, or shrunk, by this factor
 FIRST_PAGES = 16  # placed in MTM before the first calibration
+YOUNG_PAGES = 64  # of a scope whose segments are formed anew when theta changes
+FAR_OFF = 0.05  # of theta
 
 NEAR_QUANTILE = 0.5
 FAR_QUANTILE = 0.9
@@ -75,7 +77,13 @@ class Calibration:
     """The values of a scope when it had so many pages."""
 
     pages: int
+    formed_by: float  #: the theta that the segments were formed by when they were last formed anew
     values: tuple[Tuned, ...]
+
+    @property
+    def asks_for_other_segments(self) -> bool:
+        """Whether a small scope stands by a theta far from its own."""
+        return self.pages <= YOUNG_PAGES and abs(self.values[0].value - self.formed_by) >= FAR_OFF
 
     def is_due(self, pages: int) -> bool:
         """Whether a scope of that many pages is too far from the one that was calibrated."""
@@ -108,9 +116,9 @@ class Samples:
     ranks: Sequence[int]  #: of each answer among the pages nearest to what it answers, from 1
 
 
-def calibrated(samples: Samples, pages: int) -> Calibration:
+def calibrated(samples: Samples, pages: int, formed_by: float) -> Calibration:
     """The values that these samples of a scope of `pages` pages give."""
-    return Calibration(pages, (_theta(samples), _tau(samples), _segments(samples), _pages(samples)))
+    return Calibration(pages, formed_by, (_theta(samples), _tau(samples), _segments(samples), _pages(samples)))
 
 
 def tuned(settings: Settings, calibration: Calibration | None) -> Settings:
