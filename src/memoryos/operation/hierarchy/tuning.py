@@ -36,7 +36,7 @@ FAR_QUANTILE = 0.9
 HOT_SHARE = 0.8  # of the pages
 KEPT_SHARE = 0.95  # of the probes
 FOUND_SHARE = 0.75  # of the answers
-CONTEXT_PAGES = 42  # of two short turns, 24 tokens each, in a context of 2,048 tokens
+CONTEXT_PAGES = 85  # that `context` asks for when it may fill 2,048 tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +123,9 @@ def calibrated(samples: Samples, pages: int, formed_by: float) -> Calibration:
 
 def tuned(settings: Settings, calibration: Calibration | None) -> Settings:
     """The settings with the values of the scope in the place of the defaults; what was set by hand stays."""
-    if calibration is None:
-        return settings
     free = adjustable(settings)
+    if calibration is None or not free:
+        return settings
     return settings.model_copy(
         update={one.name: _like_default(one.name, one.value) for one in calibration.values if one.name in free}
     )
