@@ -62,7 +62,7 @@ def test_worked_numbers():
     found = values(calibrated(Samples(near, [one / 2 for one in far], heats, range(1, 101), range(1, 41)), 200, 0.6))
     assert found["segment_threshold"] == pytest.approx((0.9 + 0.45) / 2)
     assert found["heat_threshold"] == 4
-    assert found["recall_segments"] == RANGES["recall_segments"].high  # 96, and the bound holds
+    assert found["recall_segments"] == RANGES["recall_segments"].high  # 100, and the bound holds
     assert found["recall_pages"] == 30  # of 40 answers, 30 are at rank 31 or above: 31, and the bound holds
 
 

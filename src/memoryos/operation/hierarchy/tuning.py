@@ -8,8 +8,8 @@ samples:
 - theta lies halfway between what neighbouring pages reach half of the time and what pages of different sittings stay
   below nine times of ten;
 - tau is the highest at which four of five pages lie in a segment that got hot;
-- m is how many segments the first stage must pass on, so that 19 of 20 probes lose nothing of what a search of all
-  pages would put into a context;
+- m is how many segments the first stage must pass on, so that no probe loses anything of what a search of all pages
+  would put into a context;
 - k is how many pages must be returned, so that three of four answers are found by the turn that they answer.
 
 Pure functions: scores in, values out. Where the scores come from is in `calibrator.py`.
@@ -34,7 +34,6 @@ FAR_OFF = 0.05  # of theta
 NEAR_QUANTILE = 0.5
 FAR_QUANTILE = 0.9
 HOT_SHARE = 0.8  # of the pages
-KEPT_SHARE = 0.95  # of the probes
 FOUND_SHARE = 0.75  # of the answers
 CONTEXT_PAGES = 85  # that `context` asks for when it may fill 2,048 tokens
 
@@ -183,9 +182,8 @@ def _segments(samples: Samples) -> Tuned:
     name, count = "recall_segments", len(samples.depths)
     if count < RANGES[name].least:
         return _default(name, count, "probes")
-    value = float(np.quantile(samples.depths, KEPT_SHARE, method="higher"))
-    reason = f"the {CONTEXT_PAGES} pages nearest to a turn lie in so many segments, for {KEPT_SHARE:.0%} of the turns"
-    return _bounded(name, value, count, reason)
+    reason = f"the {CONTEXT_PAGES} pages nearest to a turn lie in so many of its best segments, or fewer"
+    return _bounded(name, float(max(samples.depths)), count, reason)
 
 
 def _pages(samples: Samples) -> Tuned:
