@@ -246,7 +246,8 @@ class MemoryOS:
     ) -> Recall:
         """What the three tiers hold for a question, without what has expired.
 
-        Filters come before the ranking, so there are `pages` pages while that many match. `tiers` and
+        Filters come before the ranking, so there are `pages` pages while that many match; when left out, it is the
+        setting `recall_pages`, and with `two_stage` what the scope's own scores call for (see `stats`). `tiers` and
         `kinds` (page, fact, trait, profile, segment) say where to look and what for: everywhere and for
         everything but segments, when left out. `archive` alone says whether evicted memory is searched,
         too; when left out, it is, but not by `two_stage`, for the paper forgets what it evicts. A memory
@@ -377,7 +378,7 @@ class MemoryOS:
         self.wait()
 
     def stats(self, *, scope: Scope | None = None) -> Stats:
-        """How much there is in each tier, and what waits."""
+        """How much there is in each tier, what waits, and the values the scope is run by, each with its reason."""
         home = persona_scope(self._scope_of(scope), self.settings)
         with self._settled(scope) as reader, self._vault.read(home) as persona:
             return overview.stats(reader, persona, self._embedder.name, self.settings)
