@@ -49,6 +49,9 @@ class Settings(BaseSettings):
     knowledge_capacity: int = Field(100, ge=1, description="facts in LPM, for the user and for the agent each")
     segment_threshold: float = Field(0.6, ge=-1, le=2, description="theta: F_score above which a page joins a segment")
     heat_threshold: float = Field(5.0, ge=0, description="tau: heat above which a segment goes to LPM extraction")
+    self_tuning: bool = Field(
+        True, description="theta, tau, top-m and top-k follow each scope's own scores, as far as nobody sets them"
+    )
     heat_visits: float = Field(1.0, ge=0, description="alpha: weight of N_visit")
     heat_interactions: float = Field(1.0, ge=0, description="beta: weight of L_interaction")
     heat_recency: float = Field(1.0, ge=0, description="gamma: weight of R_recency")

@@ -315,7 +315,8 @@ class MemoryOS:
     ) -> Recall:
         """What the three tiers hold for a question, without what has expired.
 
-        Filters come before the ranking, so there are `pages` pages while that many match. `tiers` and
+        Filters come before the ranking, so there are `pages` pages while that many match; when left out, it is the
+        setting `recall_pages`, and with `two_stage` what the scope's own scores call for (see `stats`). `tiers` and
         `kinds` (page, fact, trait, profile, segment) say where to look and what for: everywhere and for
         everything but segments, when left out. `archive` alone says whether evicted memory is searched,
         too; when left out, it is, but not by `two_stage`, for the paper forgets what it evicts. A memory
@@ -330,7 +331,7 @@ class MemoryOS:
         chosen = arguments.one_of("strategy", strategy, Strategy)
         search = Search(
             chosen,
-            arguments.positive("pages", pages, self.settings.recall_pages),
+            None if pages is None else arguments.positive("pages", pages, pages),
             Filters(
                 self._clock(),
                 arguments.tiers(tiers, archive, default=chosen is not Strategy.TWO_STAGE),
@@ -484,11 +485,12 @@ class MemoryOS:
         return Worker(self._vault, self._housekeeping).run(stop, threads=threads, poll_seconds=poll_seconds)
 
     def stats(self, *, scope: Scope | None = None) -> Stats:
-        """How much there is in each tier, and what waits."""
+        """How much there is in each tier, what waits, and the values the scope is run by, each with its reason."""
         home = persona_scope(self._scope_of(scope), self.settings)
         with self._settled(scope) as reader, self._vault.read(home) as persona:
             readers = [reader] if home == self._scope_of(scope).owner else [reader, persona]
-            return overview.stats(reader, persona, self._embedder.name, sum(map(tally_of, readers), Tally()))
+            facts = sum(map(tally_of, readers), Tally())
+            return overview.stats(reader, persona, self._embedder.name, facts, self.settings)
 
     def usage(self, *, since: date | None = None, scope: Scope | None = None) -> list[Spending]:
         """What model calls for this scope took, by day (UTC), purpose and model."""

@@ -41,6 +41,13 @@ def summarise(scores: Sequence[Sequence[float]]) -> Summary:
     return Summary(len(table), {measure: Estimate(*values) for measure, *values in columns})
 
 
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of one number for each question; there must be a question."""
+    column = np.array(values, dtype=np.float64)[:, None]
+    low, high = _interval(column)[:, 0].tolist()
+    return Estimate(float(column.mean()), low, high)
+
+
 def _interval(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """The tails of the means of RESAMPLES draws with replacement, shape (2, measures).
 

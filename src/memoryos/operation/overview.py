@@ -10,9 +10,11 @@ from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, ProfileField, Subject, Tier
 from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader
 from memoryos.operation.consolidation.promotion import rejections
+from memoryos.operation.hierarchy.calibrator import noted
 from memoryos.operation.hierarchy.heat import heat
 from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
 from memoryos.operation.hierarchy.tally import Tally
+from memoryos.operation.hierarchy.tuning import Tuned, explained
 from memoryos.operation.recall.hit import Recall
 
 
@@ -79,6 +81,7 @@ class Stats:
     rejected: Mapping[str, int]  #: statements of models that were not believed, by what was wrong with them
     embedder: str
     facts: Tally  #: what became of the facts that were found, since the beginning
+    tuning: tuple[Tuned, ...]  #: theta, tau, top-m and top-k as this scope uses them
 
 
 def profile(owner: Reader, persona: Reader) -> Profile:
@@ -111,8 +114,8 @@ def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool
     return sorted(views, key=lambda view: -view.heat)
 
 
-def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally) -> Stats:
-    """Counts by tier."""
+def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally, settings: Settings) -> Stats:
+    """Counts by tier, and the values that the scope is run by."""
     census = owner.census()
     people = profile(owner, persona)
     jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
@@ -134,6 +137,7 @@ def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally) -> Stats:
         rejected=rejections(owner),
         embedder=embedder,
         facts=facts,
+        tuning=explained(settings, noted(owner)),
     )
 
 

@@ -16,8 +16,11 @@ from memoryos.bench.locomo import Corpus, RecallReport, load_corpus, run
 from memoryos.bench.plot import check_plot, plot_recall
 from memoryos.bench.progress import Progress
 from memoryos.bench.speed import Size, measure_sizes
+from memoryos.bench.sweep import Swept
+from memoryos.bench.sweep import sweep as run_sweep
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
+from memoryos.importers.gvd import read_gvd
 from memoryos.interface.cli import bench_json, bench_tables, render
 from memoryos.interface.cli.options import Json
 from memoryos.models.embedder import load_embedder
@@ -64,6 +67,35 @@ def locomo(
     if plot:
         plot_recall(plot, {name: result.groups for name, result in report.results.items()})
     _show(corpus, report, json=json)
+
+
+@app.command()
+def sweep(
+    data: Annotated[Path | None, typer.Option(help="A LoCoMo file.", show_default=False)] = None,
+    gvd: Annotated[Path | None, typer.Option(help="A memory bank of GVD.", show_default=False)] = None,
+    conversations: Annotated[
+        str | None, typer.Option(help="Some of LoCoMo's, e.g. conv-26,conv-30 (default: all).", show_default=False)
+    ] = None,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Try theta, tau, m and k by hand, and self-tuning against the best of them."""
+    settings = _settings(embedder)
+    if not (data or gvd):
+        raise InvalidInput("--data", "is missing, and so is --gvd", "Name a LoCoMo file, a memory bank of GVD, or both")
+    corpus = load_corpus(data, _names(conversations)) if data else None
+    talks = read_gvd(gvd) if gvd else []
+    found: dict[str, Swept] = {}
+    with _watched() as progress:
+        if corpus:
+            found["locomo"] = run_sweep(corpus.conversations, corpus, settings, progress)
+        if talks:
+            found["gvd"] = run_sweep(talks, None, settings, progress)
+    if json:
+        render.print_json({name: bench_json.sweep(swept) for name, swept in found.items()})
+    else:
+        for name, swept in found.items():
+            bench_tables.print_sweep(name, swept)
 
 
 @app.command()

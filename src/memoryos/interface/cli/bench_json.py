@@ -12,6 +12,7 @@ from memoryos.bench.machine import describe
 from memoryos.bench.metrics import LEVELS, Measure
 from memoryos.bench.speed import Size
 from memoryos.bench.summary import Summary
+from memoryos.bench.sweep import PAPER, Point, Result, Swept, measures
 
 FIGURES = 4  # decimals of a recall
 
@@ -54,6 +55,30 @@ def _summary(summary: Summary) -> dict[str, Any]:
             means[name][str(level)] = round(found.mean, FIGURES)
             intervals[name][str(level)] = [round(found.low, FIGURES), round(found.high, FIGURES)]
     return {**means, "interval": intervals, "questions": summary.questions}
+
+
+def sweep(swept: Swept) -> dict[str, Any]:
+    """Every point and self-tuning by mean, then how far self-tuning is ahead of the best point and of the paper's."""
+    return {
+        "points": [asdict(point) | _means(result) for point, result in swept.points.items()],
+        "self_tuned": _means(swept.tuned),
+        "best": asdict(swept.best),
+        "ahead_of_best": _ahead(swept, swept.best),
+        "ahead_of_paper": _ahead(swept, PAPER),
+        "embedder": swept.embedder,
+        **_made_on(),
+    }
+
+
+def _means(result: Result) -> dict[str, float]:
+    return {name: round(sum(values) / len(values), FIGURES) for name, values in measures(result).items()}
+
+
+def _ahead(swept: Swept, of: Point) -> dict[str, Any]:
+    return {
+        name: {"mean": round(found.mean, FIGURES), "interval": [round(found.low, FIGURES), round(found.high, FIGURES)]}
+        for name, found in swept.ahead(of).items()
+    }
 
 
 def speed(sizes: Sequence[Size], embedder: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
 from memoryos.bench.metrics import SESSION_COUNTS, TOKEN_BUDGETS, TURN_COUNTS, Measure
 from memoryos.bench.speed import TURNS_PER_PAGE, Size
 from memoryos.bench.summary import OVERALL
+from memoryos.bench.sweep import PAPER, Result, Swept, measures
 from memoryos.interface.cli import render
 
 CATEGORY_TOKENS = 1024  # the budget of the table by category
@@ -90,6 +91,45 @@ def _not_asked(questions: QuestionSet) -> list[str]:
     if questions.without_evidence:
         lines.append(f"Questions without evidence, not asked: {questions.without_evidence}.")
     return lines
+
+
+def print_sweep(data: str, swept: Swept) -> None:
+    """The points by their means, self-tuning below them, and how far it is ahead."""
+    table = Table(title=f"{data}, embedder {swept.embedder}", title_justify="left")
+    table.add_column("values", no_wrap=True)
+    for name in measures(swept.tuned):
+        table.add_column(_SWEPT[name], justify="right")
+    for point, result in swept.points.items():
+        mark = " (best)" if point == swept.best else " (paper)" if point == PAPER else ""
+        table.add_row(point.name + mark, *_means(result))
+    table.add_row("self-tuned", *_means(swept.tuned))
+    console = render.console()
+    console.print(table)
+    for what, of in (("the best by hand", swept.best), ("the paper's", PAPER)):
+        parts = ", ".join(
+            f"{_SWEPT[name]} {100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
+            for name, found in swept.ahead(of).items()
+        )
+        console.print(f"Self-tuned less {what}, points with 95 % intervals: {parts}.", markup=False)
+
+
+_SWEPT = {
+    "f1": "F1 of pairs",
+    "purity": "purity",
+    "segments": "segments",
+    "extracted": "extracted",
+    "small": "two_stage @1,024",
+    "large": "two_stage @2,048",
+    "returned": "two_stage, top k",
+    "tokens": "tokens of these",
+    "hybrid": "hybrid @2,048",
+}
+_COUNTS = {"segments", "tokens"}  # the others are shares
+
+
+def _means(result: Result) -> list[str]:
+    means = {name: sum(values) / len(values) for name, values in measures(result).items()}
+    return [f"{mean:,.0f}" if name in _COUNTS else f"{100 * mean:.1f}" for name, mean in means.items()]
 
 
 def print_speed(sizes: Sequence[Size], embedder: str) -> None:

@@ -134,9 +134,9 @@ def stats(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Count what is in each tier, and what waits."""
+    """Count what is in each tier and what waits, and tell the values the memory is run by, each with its reason."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        counts = asdict(memory.stats())
+        counts = asdict(found := memory.stats())
         users = [{"user": scope.user, "agent": scope.agent} for scope in memory.scopes(tenant=tenant)]
     if json:
         render.print_json({"user": user, "agent": agent, **counts, "scopes": users})
@@ -144,11 +144,12 @@ def stats(
     table = Table(title=f"Memory of {user} with {agent}", title_justify="left")
     table.add_column("what")
     table.add_column("how many", justify="right")
-    learned = counts.pop("facts")
+    learned, _ = counts.pop("facts"), counts.pop("tuning")
     for name, value in [*counts.items(), *((f"facts {name}", value) for name, value in learned.items())]:
         table.add_row(name.replace("_", " "), str(value))
     console = render.console()
     console.print(table)
+    console.print(render.tuning_table(found.tuning))
     others = ", ".join(f"{one['user']} with {one['agent'] or 'every agent'}" for one in users)
     console.print(f"In this store: {others or 'nobody yet'}.", markup=False)
 

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from memoryos.cube import MemCube
+from memoryos.operation.hierarchy.tuning import Tuned
 from memoryos.operation.overview import Persona, Profile, SegmentView
 from memoryos.operation.recall.hit import Hit
 
@@ -168,6 +169,19 @@ def persona_table(cubes: Iterable[MemCube]) -> Table:
     table.add_column("what is known", ratio=1, overflow="fold")
     for cube in cubes:
         table.add_row(cube.subject or "", cube.kind.value, escape(cube.text))
+    return table
+
+
+def tuning_table(values: Iterable[Tuned]) -> Table:
+    """The values a memory is run by, and why these."""
+    table = Table(title="Values in use", title_justify="left", expand=True)
+    table.add_column("value", no_wrap=True)
+    for name in ("is", "paper's", "bounds", "samples"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("why", ratio=1)
+    for one in values:
+        bounds = f"{one.low:g}–{one.high:g}"
+        table.add_row(one.name, f"{one.value:g}", f"{one.default:g}", bounds, str(one.samples), escape(one.reason))
     return table
 
 

@@ -75,7 +75,7 @@ class MidTerm:
     def __init__(self, topics: Iterable[Topic], settings: Settings) -> None:
         self._topics = {topic.cube.id: topic for topic in topics}
         self._table: _Table | None = None  # of the topics; made when needed
-        self._settings = settings
+        self.settings = settings  # may change between two pages
 
     def __len__(self) -> int:
         return len(self._topics)
@@ -106,25 +106,25 @@ class MidTerm:
     def home_of(self, page: Entry) -> Topic | None:
         """The segment the page joins: the best F_score, if it is above theta."""
         best = self.rank(Probe.of(page.known_vector, page.cube.behaviour.fingerprint), 1)
-        return best[0][0] if best and best[0][1].total > self._settings.segment_threshold else None
+        return best[0][0] if best and best[0][1].total > self.settings.segment_threshold else None
 
     def is_hot(self, topic: Topic, now: datetime) -> bool:
         """Whether the segment should be extracted into LPM: heat above tau, and pages not extracted yet."""
         behaviour = topic.cube.behaviour
-        return behaviour.interactions > 0 and heat(behaviour, now, self._settings) > self._settings.heat_threshold
+        return behaviour.interactions > 0 and heat(behaviour, now, self.settings) > self.settings.heat_threshold
 
     def evict(self, now: datetime, *, spared: Collection[str]) -> list[Topic]:
         """Take out the coldest segments until the rest fits; the `spared` stay even if it then does not."""
         candidates = [topic for topic in self._topics.values() if topic.cube.id not in spared]
         candidates.sort(key=lambda topic: self._coldness(topic, now))
-        surplus = max(0, len(self._topics) - self._settings.mid_term_capacity)
+        surplus = max(0, len(self._topics) - self.settings.mid_term_capacity)
         if surplus:
             self._table = None
         return [self._topics.pop(topic.cube.id) for topic in candidates[:surplus]]
 
     def _coldness(self, topic: Topic, now: datetime) -> tuple[float, datetime, str]:
         behaviour = topic.cube.behaviour
-        return heat(behaviour, now, self._settings), behaviour.last_access, topic.cube.id
+        return heat(behaviour, now, self.settings), behaviour.last_access, topic.cube.id
 
 
 def has_doubled(topic: Topic) -> bool:

@@ -13,10 +13,12 @@ from datetime import datetime, timedelta
 from memoryos.config import ExtractorKind, Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
+from memoryos.operation.hierarchy.calibrator import Calibrator
 from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
+from memoryos.operation.hierarchy.reform import form_anew
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.passages import page_vectors, topic_words
@@ -33,8 +35,11 @@ class Pager:
         self._latest = extracted_by(settings, now)
         self._is_sent = False  # whether the hot segments wait no longer
         self._capacity = settings.short_term_capacity
-        self._mid_term = MidTerm(resident.topics, settings)
         self.changes = Changes(writer)
+        self._calibrator = Calibrator(writer, resident, self.changes, settings)
+        self._mid_term = MidTerm(resident.topics, self._calibrator.settings)
+        if self._calibrator.asks_for_other_segments:
+            self._form_anew()
 
     def move(self, limit: int) -> bool:
         """Chain up to `limit` pages that came in, and move those that STM has no room for; whether more may wait."""
@@ -45,6 +50,8 @@ class Pager:
             page = self._chained(entry, short_term.last) if entry.cube.state is State.GENERATED else entry
             for leaving in short_term.push(page):
                 self._place(leaving)
+            if self._calibrator.asks_for_other_segments:
+                return True  # the next transaction begins with that
         return len(stored) == wanted
 
     def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
@@ -66,6 +73,14 @@ class Pager:
     def flush(self) -> bool:
         """Write the moves; returns whether jobs wait, of these moves or from before."""
         return self.changes.flush()
+
+    def _form_anew(self) -> None:
+        """Form the segments of a young scope again, by the theta that it has now."""
+        settings = self._calibrator.settings
+        self._mid_term = MidTerm(form_anew(self._writer, settings, self._now), settings)
+        self._calibrator.formed()
+        for topic in list(self._mid_term):
+            self._promote_if_hot(topic.cube.id)
 
     def _stored(self, limit: int) -> list[Entry]:
         """The first pages of STM, oldest first, as this transaction left them so far."""
@@ -100,6 +115,7 @@ class Pager:
         if self._settings.self_repair and has_doubled(topic):
             self.changes.look_at(topic.cube.id)
         self._evict(fresh=topic.cube.id)
+        self._calibrator.placed(page.cube.id, topic.cube.id, self._mid_term)
 
     def _promote_if_hot(self, segment_id: str) -> None:
         """Ask for the extraction of a segment: soon when it is hot, some day when it is not."""

@@ -7,13 +7,14 @@ because several talks of one owner may run at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.cube import Tier
 from memoryos.infrastructure.vault.contract import Mark, StoredPassage
 from memoryos.operation.index.column import Column, Matrix
 from memoryos.operation.index.facets import Facet, Facets
@@ -135,6 +136,11 @@ class TurnIndex:
     def rows_of(self, page: str) -> Sequence[int]:
         """The rows of a page."""
         return self._rows_of.get(page, ())
+
+    def heads(self, tiers: Iterable[Tier]) -> Ints:
+        """The first row of each page in these tiers, in the order of the pages, shape (k,)."""
+        rows = np.flatnonzero(self.alive & self.facets.in_tiers(tiers) & (self.order % _PARTS == 1))
+        return rows[np.argsort(self.order[rows], kind="stable")]
 
     def segment_of(self, page: str) -> str | None:
         """The segment that a page lies in; none while it is in STM, or when the page is not here."""

@@ -15,6 +15,7 @@ from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, Subject
 from memoryos.infrastructure.vault.contract import Entry, Reader
 from memoryos.models.reranker import Reranker
+from memoryos.operation.hierarchy.calibrator import tuned_for
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
@@ -30,7 +31,7 @@ class Search:
     """How to search."""
 
     strategy: Strategy
-    pages: int
+    pages: int | None  #: None is what the settings say; with two_stage, what the scope's scores say
     filters: Filters
     weights: Weights = DEFAULT_WEIGHTS
     reranker: Reranker | None = None  #: puts the turns that were found in its own order
@@ -85,11 +86,12 @@ def _turns(owner: Source, asked: Asked, search: Search, settings: Settings) -> t
     if Kind.PAGE not in search.filters.kinds:
         return [], {}
     if search.strategy is Strategy.TWO_STAGE:
-        return two_stage(
-            owner.reader, owner.resident, asked, search.pages, search.filters, settings, explain=search.explain
-        )
+        knobs = tuned_for(owner.reader, settings)
+        pages = search.pages or knobs.recall_pages
+        return two_stage(owner.reader, owner.resident, asked, pages, search.filters, knobs, explain=search.explain)
     read = partial(cubes_at, owner.reader, moment=search.filters.as_of)
-    turns = best_turns(_ranking(owner, asked, search), read, search.pages, explain=search.explain)
+    pages = search.pages or settings.recall_pages
+    turns = best_turns(_ranking(owner, asked, search), read, pages, explain=search.explain)
     return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns])
 
 

@@ -1,0 +1,270 @@
+"""Sweep: values set by hand against the values that a scope finds for itself.
+
+theta and tau decide what an import makes of a conversation, so each pair of them gets a store of its own; m and k are
+varied on it. LoCoMo tells which turns answer a question: what is measured is how much of that comes back. GVD has no
+such key, so there it is how well segments agree with the days of talk, over all pairs of pages: two pages belong
+together when they were said on one day. Days hold several topics and topics come back, so nobody scores 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.bench.agreement import agreement
+from memoryos.bench.evidence import Question
+from memoryos.bench.locomo import RANKED_PAGES, Corpus
+from memoryos.bench.metrics import Candidate, recall, within_tokens
+from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.ranking import ranked_ids
+from memoryos.bench.summary import Estimate, estimate
+from memoryos.bench.variants import Variant
+from memoryos.config import Settings
+from memoryos.errors import InvalidInput
+from memoryos.importers.dialogue import Conversation
+from memoryos.importers.load import load_conversation
+from memoryos.infrastructure.vault.contract import Vector
+from memoryos.memory import MemoryOS
+from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.operation.hierarchy.tuning import RANGES
+from memoryos.operation.recall.hit import Strategy
+from memoryos.scope import Scope
+
+THETAS = (0.4, 0.5, 0.6, 0.7, 0.8)
+TAUS = (3.0, 5.0, 8.0)
+SEGMENTS = (5, 10, 20, 40)
+PAGES = (5, 10, 20, 30)
+SMALL, LARGE = 1024, 2048  # tokens of context
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Values set by hand; the defaults are the paper's."""
+
+    theta: float = 0.6
+    tau: float = 5.0
+    m: int = 5
+    k: int = 10
+
+    @property
+    def name(self) -> str:
+        """As a table calls it."""
+        return f"theta {self.theta:g}, tau {self.tau:g}, m {self.m}, k {self.k}"
+
+    @property
+    def build(self) -> tuple[float, float]:
+        """What the import depends on."""
+        return self.theta, self.tau
+
+    @property
+    def values(self) -> dict[str, float]:
+        """By the fields of Settings."""
+        return dict(zip(RANGES, (self.theta, self.tau, self.m, self.k), strict=True))
+
+
+PAPER = Point()
+
+P = TypeVar("P", Point, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What came back of LoCoMo's evidence, one number for each question."""
+
+    small: Sequence[float]  #: by two_stage within 1,024 tokens
+    large: Sequence[float]  #: within 2,048
+    returned: Sequence[float]  #: in the pages that it returns by itself
+    tokens: Sequence[float]  #: that these cost
+    hybrid: Sequence[float]  #: by hybrid within 2,048: it knows neither theta nor m nor k
+
+
+@dataclass(frozen=True, slots=True)
+class Formed:
+    """What an import formed, one number for each conversation."""
+
+    f1: Sequence[float]  #: of pairs of pages: in one segment, in one session
+    purity: Sequence[float]  #: share of the pages that are of their segment's most frequent session
+    segments: Sequence[float]
+    extracted: Sequence[float]  #: share of the pages in segments that went to LPM extraction
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one point gave."""
+
+    formed: Formed
+    recalled: Recalled | None  #: when the data has questions
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one data set gave."""
+
+    points: Mapping[Point, Result]
+    tuned: Result
+    best: Point  #: of the points: by recall within 2,048 tokens, or by F1 where nothing is asked
+    embedder: str
+
+    def ahead(self, of: Point) -> dict[str, Estimate]:
+        """How far self-tuning is ahead of a point, over the same questions or conversations, by the measure."""
+        return {
+            name: estimate(np.subtract(ours, measures(self.points[of])[name]).tolist())
+            for name, ours in measures(self.tuned).items()
+            if name in JUDGED
+        }
+
+
+_Answer = Callable[[MemoryOS, Question, Mapping[str, Candidate]], tuple[float, ...]]
+
+#: what must not be worse than by hand; the other measures are what it costs
+JUDGED = ("f1", "small", "large", "hybrid")
+
+
+def measures(result: Result) -> dict[str, Sequence[float]]:
+    """Everything that was measured, by name."""
+    parts = (result.formed, result.recalled) if result.recalled else (result.formed,)
+    return {field.name: getattr(part, field.name) for part in parts for field in fields(part)}
+
+
+def sweep(
+    conversations: Sequence[Conversation], corpus: Corpus | None, base: Settings, progress: Progress = unwatched
+) -> Swept:
+    """Measure every point and self-tuning on the conversations; with a corpus of them, on its questions too.
+
+    Raises InvalidInput when somebody set a value that is swept.
+    """
+    if clash := sorted(RANGES.keys() & base.model_fields_set):
+        raise InvalidInput(clash[0], "is set by hand", f"Unset MEMORYOS_{clash[0].upper()}: the sweep sets it")
+    bench = _Bench(conversations, corpus, base, progress)
+    points: dict[Point, Result] = {}
+    for build in _builds():
+        points |= bench.results([point for point in _grid(asks=corpus is not None) if point.build == build])
+    (tuned,) = bench.results([None]).values()
+    best = max(points, key=lambda point: _score(points[point]))
+    return Swept(points, tuned, best, bench.embedder.name)
+
+
+def _builds() -> list[tuple[float, float]]:
+    """Theta and tau of each store."""
+    return [*((theta, PAPER.tau) for theta in THETAS), *((PAPER.theta, tau) for tau in TAUS if tau != PAPER.tau)]
+
+
+def _grid(*, asks: bool) -> list[Point]:
+    """Every theta with every m, then tau and k with the paper's others; m and k only where something is asked."""
+    if not asks:
+        return [Point(theta=theta, tau=tau) for theta, tau in _builds()]
+    crossed = [Point(theta=theta, m=m) for theta in THETAS for m in SEGMENTS]
+    others = [*(Point(tau=tau) for tau in TAUS), *(Point(k=k) for k in PAGES)]
+    return list(dict.fromkeys([*crossed, *others]))
+
+
+def _score(result: Result) -> float:
+    return float(np.mean(result.recalled.large if result.recalled else result.formed.f1))
+
+
+class _Remembering:
+    """An embedder that embeds each text once, whatever number of stores it is in."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name, self.dim = embedder.name, embedder.dim
+        self._embedder = embedder
+        self._known: dict[str, Vector] = {}
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors, shape (n, dim)."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if new:
+            self._known.update(zip(new, self._embedder.embed(new), strict=True))
+        return np.array([self._known[text] for text in texts], np.float32).reshape(len(texts), self.dim)
+
+
+class _Bench:
+    """Stores of the same conversations, each formed by other values."""
+
+    def __init__(
+        self, conversations: Sequence[Conversation], corpus: Corpus | None, base: Settings, progress: Progress
+    ) -> None:
+        self._conversations = conversations
+        self._corpus = corpus
+        self._base = base
+        self._progress = progress
+        self.embedder = _Remembering(load_embedder(base.embedder, base))
+
+    def results(self, points: Sequence[P]) -> dict[P, Result]:
+        """What each point gives; the first one's values form the segments."""
+        with TemporaryDirectory(prefix="memoryos-bench-") as folder:
+            path = Path(folder) / "sweep.db"
+            formed, hybrid = self._formed(path, points[0])
+            return {point: Result(formed, self._recalled(path, point, hybrid)) for point in points}
+
+    def _open(self, path: Path, point: Point | None) -> MemoryOS:
+        changes = {"self_tuning": True} if point is None else {"self_tuning": False, **point.values}
+        return MemoryOS.open(path, settings=self._base.model_copy(update=changes), embedder=self.embedder)
+
+    def _formed(self, path: Path, point: Point | None) -> tuple[Formed, list[float]]:
+        with self._open(path, point) as memory:
+            for number, conversation in enumerate(self._conversations, 1):
+                load_conversation(memory, conversation)
+                memory.wait()
+                self._progress(f"{_name(point)}: importing", number, len(self._conversations))
+            shapes = [_shape(memory, Scope(user=one.user, agent=one.agent)) for one in self._conversations]
+            hybrid = self._asked(memory, point, "hybrid", _by_hybrid)
+        return Formed(*zip(*shapes, strict=True)), [found for (found,) in hybrid]
+
+    def _recalled(self, path: Path, point: Point | None, hybrid: list[float]) -> Recalled | None:
+        with self._open(path, point) as memory:
+            rows = self._asked(memory, point, "two_stage", _by_two_stage)
+        small, large, returned, tokens = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return Recalled(small, large, returned, tokens, hybrid) if rows else None
+
+    def _asked(self, memory: MemoryOS, point: Point | None, how: str, answer: _Answer) -> list[tuple[float, ...]]:
+        if self._corpus is None:
+            return []
+        rows, asked = [], self._corpus.questions.asked
+        for number, question in enumerate(asked, 1):
+            rows.append(answer(memory, question, self._corpus.turns[question.conversation]))
+            self._progress(f"{_name(point)}: {how}", number, len(asked))
+        return rows
+
+
+def _name(point: Point | None) -> str:
+    return point.name if point else "self-tuned"
+
+
+def _shape(memory: MemoryOS, scope: Scope) -> tuple[float, ...]:
+    """The fields of Formed."""
+    sessions = {page.id: page.scope.session for page in memory.pages(scope=scope)}
+    views = memory.segments(archive=True, scope=scope)
+    homes = [(view.cube.id, sessions[page]) for view in views for page in view.page_ids]
+    found = agreement([segment for segment, _ in homes], [session for _, session in homes])
+    if found is None:
+        return 1.0, 1.0, 0.0, 0.0
+    waiting = sum(view.cube.behaviour.interactions for view in views)
+    return found.pairwise_f1, found.purity, float(len(views)), 1 - waiting / len(homes)
+
+
+def _by_two_stage(memory: MemoryOS, question: Question, turns: Mapping[str, Candidate]) -> tuple[float, ...]:
+    """The fields of Recalled but the last."""
+    ranking = _ranking(memory, question, turns, Strategy.TWO_STAGE, RANKED_PAGES)
+    returned = _ranking(memory, question, turns, Strategy.TWO_STAGE, None)
+    found = (within_tokens(ranking, SMALL), within_tokens(ranking, LARGE), returned)
+    tokens = float(sum(turn.tokens for turn in returned))
+    return (*(recall((turn.id for turn in some), question.evidence) for some in found), tokens)
+
+
+def _by_hybrid(memory: MemoryOS, question: Question, turns: Mapping[str, Candidate]) -> tuple[float, ...]:
+    ranking = _ranking(memory, question, turns, Strategy.HYBRID, RANKED_PAGES)
+    return (recall((turn.id for turn in within_tokens(ranking, LARGE)), question.evidence),)
+
+
+def _ranking(
+    memory: MemoryOS, question: Question, turns: Mapping[str, Candidate], strategy: Strategy, pages: int | None
+) -> list[Candidate]:
+    variant = Variant(strategy.value, strategy)
+    return [turns[name] for name in ranked_ids(variant.search(memory, question, pages=pages))]

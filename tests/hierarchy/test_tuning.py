@@ -1,0 +1,311 @@
+"""Self-tuning: theta, tau, m and k follow a scope's own scores, within bounds, and only as far as nobody sets them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryos import MemoryOS, Scope, load_settings
+from memoryos.bench import chinese
+from memoryos.cube import Kind, Tier
+from memoryos.importers.load import load_conversation
+from memoryos.importers.locomo import read_locomo
+from memoryos.infrastructure.vault.contract import LinkKind, Operation
+from memoryos.operation import housekeeping
+from memoryos.operation.hierarchy.calibrator import NOTE, spread
+from memoryos.operation.hierarchy.tuning import (
+    FIRST_PAGES,
+    GROWTH,
+    RANGES,
+    Calibration,
+    Samples,
+    calibrated,
+    explained,
+    tuned,
+)
+
+from .world import ANN, AXES, World
+
+PAPER = {"segment_threshold": 0.6, "heat_threshold": 5.0, "recall_segments": 5, "recall_pages": 10}
+
+scores = st.lists(st.floats(-1, 2), max_size=60)
+samples = st.builds(
+    Samples,
+    near=scores,
+    far=scores,
+    heats=st.lists(st.tuples(st.floats(0, 1e6), st.integers(1, 10_000)), max_size=60),
+    depths=st.lists(st.integers(1, 200), max_size=80),
+    ranks=st.lists(st.integers(1, 100_000), max_size=80),
+)
+ENOUGH = Samples(near=[0.7] * 20, far=[0.3] * 20, heats=[(4.0, 3)] * 20, depths=[9] * 50, ranks=[17] * 50)
+
+
+def values(calibration: Calibration) -> dict[str, float]:
+    return {one.name: one.value for one in calibration.values}
+
+
+def in_use(memory: MemoryOS, **options: Scope) -> dict[str, float]:
+    return {one.name: one.value for one in memory.stats(**options).tuning}
+
+
+# What scores give
+
+
+def test_worked_numbers():
+    near = [0.5] * 10 + [0.9] * 11  # the median is 0.9
+    far = [index / 100 for index in range(101)]  # nine of ten stay below 0.9
+    heats = [(2.0, 1), (4.0, 4), (9.0, 5), *[(1.0, 0)] * 10]  # the segments at 4 and hotter have 9 of 10 pages
+    found = values(calibrated(Samples(near, [one / 2 for one in far], heats, range(1, 101), range(1, 41)), 200, 0.6))
+    assert found["segment_threshold"] == pytest.approx((0.9 + 0.45) / 2)
+    assert found["heat_threshold"] == 4
+    assert found["recall_segments"] == RANGES["recall_segments"].high  # 100, and the bound holds
+    assert found["recall_pages"] == 30  # of 40 answers, 30 are at rank 31 or above: 31, and the bound holds
+
+
+@given(samples, st.integers(0, 100_000))
+def test_values_stay_within_their_bounds_and_say_why(found: Samples, pages: int):
+    for one in calibrated(found, pages, 0.6).values:
+        assert RANGES[one.name].low <= one.value <= RANGES[one.name].high
+        assert (one.low, one.high, one.default) == (RANGES[one.name].low, RANGES[one.name].high, PAPER[one.name])
+        assert one.reason
+        assert one.samples >= 0
+
+
+@given(samples, st.integers(0, 100_000))
+def test_the_same_scores_give_the_same_values_and_a_note_keeps_them(found: Samples, pages: int):
+    once = calibrated(found, pages, 0.6)
+    assert calibrated(found, pages, 0.6) == once
+    assert Calibration.from_json(once.to_json()) == once
+
+
+@given(scores, scores, st.floats(0, 1))
+def test_closer_pages_give_no_lower_theta(near: list[float], far: list[float], closer: float):
+    def theta(shift: float) -> float:
+        moved = replace(ENOUGH, near=[one + shift for one in near], far=[one + shift for one in far])
+        return values(calibrated(moved, 100, 0.6))["segment_threshold"]
+
+    assert theta(closer) >= theta(0)
+
+
+def test_closer_pages_give_a_higher_theta():
+    thetas = [
+        values(calibrated(replace(ENOUGH, near=[near] * 20), 100, 0.6))["segment_threshold"] for near in (0.6, 0.8, 1)
+    ]
+    assert thetas == [0.45, 0.55, 0.65]
+
+
+@pytest.mark.parametrize(
+    ("name", "few"),
+    [
+        ("segment_threshold", {"near": [0.9] * 11}),
+        ("segment_threshold", {"far": [0.9] * 11}),
+        ("segment_threshold", {"far": []}),
+        ("heat_threshold", {"heats": [(7.0, 3)] * 9}),
+        ("recall_segments", {"depths": [9] * 39}),
+        ("recall_pages", {"ranks": [17] * 23}),
+    ],
+)
+def test_few_samples_leave_the_value_of_the_paper(name: str, few: dict[str, list[float]]):
+    enough, found = values(calibrated(ENOUGH, 100, 0.6)), values(calibrated(replace(ENOUGH, **few), 100, 0.6))
+    assert enough[name] != PAPER[name]
+    assert found == {**enough, name: PAPER[name]}
+
+
+def test_a_note_of_another_program_is_no_calibration():
+    assert Calibration.from_json(None) is None
+    assert Calibration.from_json('{"theta": 0.5}') is None
+    assert Calibration.from_json("no JSON") is None
+
+
+def test_a_scope_is_calibrated_again_when_it_grew_or_shrank_by_a_quarter():
+    calibration = calibrated(ENOUGH, 100, 0.6)
+    assert [pages for pages in (79, 80, 81, 100, 124, 125) if calibration.is_due(pages)] == [79, 80, 125]
+    assert GROWTH == 1.25
+
+
+# Who decides
+
+
+def test_what_is_set_by_hand_stays():
+    settings = load_settings(segment_threshold=0.6, recall_pages=3)
+    used = tuned(settings, calibrated(ENOUGH, 100, 0.6))
+    assert (used.segment_threshold, used.recall_pages) == (0.6, 3)
+    assert (used.heat_threshold, used.recall_segments) == (4.0, 9)
+
+
+def test_what_the_environment_sets_stays(monkeypatch):
+    monkeypatch.setenv("MEMORYOS_SEGMENT_THRESHOLD", "0.6")
+    used = tuned(load_settings(), calibrated(ENOUGH, 100, 0.6))
+    assert (used.segment_threshold, used.recall_pages) == (0.6, 17)
+
+
+def test_one_switch_turns_all_of_it_off(monkeypatch):
+    monkeypatch.setenv("MEMORYOS_SELF_TUNING", "false")
+    settings = load_settings()
+    assert tuned(settings, calibrated(ENOUGH, 100, 0.6)) is settings
+    assert {one.reason for one in explained(settings, calibrated(ENOUGH, 100, 0.6))} == {
+        "the paper's value: self-tuning is off"
+    }
+
+
+def test_counts_stay_whole():
+    used = tuned(load_settings(), calibrated(ENOUGH, 100, 0.6))
+    assert (type(used.recall_segments), type(used.recall_pages)) == (int, int)
+
+
+# In a memory
+
+
+def talk(world: World, memory: MemoryOS, *, common: int = 0, sittings: int = 8, pages: int = 5) -> None:
+    """Sittings about one symbol each, two hours apart; on every page there is some of the symbol 📐, too."""
+    for number in range(sittings):
+        said = AXES[number % 9] * 4 + "📐" * common
+        for _ in range(pages):
+            memory.add(said, said, at=world.clock.now)
+            world.clock.advance(minutes=1)
+        world.clock.advance(hours=2)
+
+
+def test_a_young_scope_uses_the_values_of_the_paper(world: World):
+    memory = world.open(short_term_capacity=1)
+    talk(world, memory, sittings=3)
+    assert in_use(memory) == PAPER
+    assert {one.samples for one in memory.stats().tuning} == {0}
+
+
+@pytest.mark.parametrize(("common", "theta"), [(0, 0.5), (4, 0.75)])
+def test_theta_lies_between_neighbours_and_strangers(world: World, common: int, theta: float):
+    memory = world.open(short_term_capacity=1)
+    talk(world, memory, common=common)
+    assert in_use(memory)["segment_threshold"] == pytest.approx(theta, abs=0.06)
+
+
+def test_pages_join_by_the_theta_of_the_scope(world: World):
+    memory = world.open(short_term_capacity=1)
+    off = world.open("off.db", short_term_capacity=1, self_tuning=False)
+    for one in (memory, off):
+        talk(world, one, common=5)  # of different topics: cosine 25/41, above 0.6
+    assert len(off.segments()) == 1
+    assert len(memory.segments()) == 8
+
+
+def test_the_first_pages_are_placed_anew_and_nothing_is_lost(world: World):
+    memory = world.open(short_term_capacity=1, heat_threshold=1000)
+    talk(world, memory, common=5)
+    pages = memory.pages()
+    homes = Counter(page for view in memory.segments(archive=True) for page in view.page_ids)
+    assert homes == Counter(page.id for page in pages if page.tier is Tier.MTM)
+    assert {view.cube.payload.pages for view in memory.segments()} <= {4, 5}
+    removed = [event for event in memory.events() if (event.operation, event.kind) == (Operation.DELETE, Kind.SEGMENT)]
+    assert removed  # one segment held them all, until there was something to see it by
+    found = memory.search("🍵🍵🍵🍵📐📐📐📐📐", strategy="two_stage", explain=True).hits
+    assert all(
+        hit.segment in {view.cube.id for view in memory.segments()} for hit in found if hit.cube.tier is Tier.MTM
+    )
+
+
+def test_pages_that_were_read_are_not_read_again(world: World):
+    memory = world.open(short_term_capacity=1, heat_threshold=1000)
+    talk(world, memory, common=5, sittings=2, pages=FIRST_PAGES // 2)
+    memory.consolidate()
+    talk(world, memory, common=5, sittings=6)
+    views = memory.segments()
+    read = {page for view in views for page in view.page_ids[: len(view.page_ids) - view.cube.behaviour.interactions]}
+    assert len(memory.segments()) > 1
+    assert len(read) >= FIRST_PAGES // 2
+
+
+def test_steps_of_any_size_give_the_same(world: World, monkeypatch):
+    pictures = []
+    for at_a_time in (1, 7, 100):
+        monkeypatch.setattr(housekeeping, "AT_A_TIME", at_a_time)
+        world.clock.now = world.clock.now.replace(year=2027, month=1, day=1, hour=0, minute=0)
+        memory = world.open(f"{at_a_time}.db", short_term_capacity=2)
+        talk(world, memory, common=3)
+        pictures.append((memory.stats().tuning, [len(view.page_ids) for view in memory.segments()]))
+    assert pictures[0] == pictures[1] == pictures[2]
+
+
+def test_restarts_and_other_processes_agree(world: World):
+    memory = world.open(short_term_capacity=1)
+    talk(world, memory, common=4)
+    told = memory.stats().tuning
+    other = world.open(short_term_capacity=1)  # its own connection, and nothing in memory
+    assert other.stats().tuning == told
+    memory.close()
+    assert world.open(short_term_capacity=1).stats().tuning == told
+
+
+def test_values_stand_until_the_scope_has_grown(world: World):
+    memory = world.open(short_term_capacity=1)
+    talk(world, memory, sittings=4)  # 20 pages, 19 of them in MTM
+    with world.vault.read(ANN) as reader:
+        first = Calibration.from_json(reader.note(NOTE))
+    assert first
+    assert first.pages == FIRST_PAGES
+    memory.add("🎲")  # the 20th
+    with world.vault.read(ANN) as reader:
+        second = Calibration.from_json(reader.note(NOTE))
+    assert second
+    assert second.pages == int(FIRST_PAGES * GROWTH)
+
+
+def test_scopes_are_calibrated_apart(world: World):
+    memory = world.open(short_term_capacity=1)
+    talk(world, memory, common=4)
+    assert in_use(memory, scope=Scope(user="bob")) == PAPER
+
+
+def test_off_means_nothing_is_noted(world: World):
+    memory = world.open(short_term_capacity=1, self_tuning=False)
+    talk(world, memory, common=4)
+    with world.vault.read(ANN) as reader:
+        assert reader.note(NOTE) is None
+    assert in_use(memory) == PAPER
+
+
+def test_one_sitting_tells_nothing_of_strangers(world: World):
+    memory = world.open(short_term_capacity=1)
+    for number in range(40):
+        memory.add(f"{AXES[number % 9]} {number}", at=world.clock.now)
+        world.clock.advance(minutes=1)
+    assert in_use(memory)["segment_threshold"] == 0.6
+
+
+def test_two_stage_uses_m_and_k_of_the_scope_unless_told_otherwise(world: World):
+    memory = world.open(short_term_capacity=1)
+    talk(world, memory, sittings=27, pages=4)
+    k = int(in_use(memory)["recall_pages"])
+    assert k != PAPER["recall_pages"]
+    mtm = [hit for hit in memory.search("🍵🚲🌙", strategy="two_stage").hits if hit.cube.tier is not Tier.STM]
+    assert len(mtm) == k
+    assert len(memory.search("🍵🚲🌙").hits) == PAPER["recall_pages"]  # hybrid has nothing to do with it
+    assert len(memory.search("🍵🚲🌙", strategy="two_stage", pages=3).hits) <= 3 + 1
+
+
+def test_a_chinese_conversation_finds_its_theta(tmp_path):
+    with MemoryOS.open(tmp_path / "memory.db", settings=load_settings(short_term_capacity=2)) as memory:
+        (conversation,) = read_locomo(chinese.FILE)
+        load_conversation(memory, conversation)
+        memory.wait()
+        theta, *_ = memory.stats(scope=Scope(user=conversation.user)).tuning
+    assert theta.samples > 0
+    assert theta.value != PAPER["segment_threshold"]
+    assert theta.low <= theta.value <= theta.high
+
+
+def test_a_link_to_one_segment_is_all_a_page_has(world: World):
+    memory = world.open(short_term_capacity=1)
+    talk(world, memory, common=5)
+    placed = [page.id for page in memory.pages(tier=Tier.MTM)]
+    assert Counter(link.source for link in world.links(LinkKind.MEMBER_OF, *placed)) == Counter(placed)
+
+
+def test_spread_keeps_the_ends():
+    assert spread(range(1000), 5) == [0, 249, 499, 749, 999]
+    assert spread(range(3), 5) == [0, 1, 2]
+    assert spread([], 5) == []
