@@ -9,7 +9,7 @@ import pytest
 from memoryos import MemoryOS, Scope, Subject, load_settings
 from memoryos.cube import Level, MemCube, Trait
 from memoryos.errors import InvalidInput
-from memoryos.models.chat import Answer
+from memoryos.models.chat import Answer, Usage
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import BUILT_IN, PersonaSchema
 
@@ -93,7 +93,7 @@ class Echo:
     """A model that answers with its prompt."""
 
     def answer(self, messages):
-        return Answer(text=str(messages), model="echo", prompt_tokens=0, completion_tokens=0)
+        return Answer(str(messages), Usage(0, 0), "echo")
 
     def stream(self, messages):
         yield str(messages)
