@@ -330,7 +330,7 @@ def test_every_command_explains_itself_and_speaks_json(run, command):
 
 def test_a_proposal_is_listed_and_answered(run, tmp_path):
     old, new = "The limit is 4 pages", "The limit is 3 pages"
-    with MemoryOS.open(tmp_path / "memory.db", user="ann") as memory:
+    with MemoryOS.open(tmp_path / "memoryos.db", user="ann") as memory:
         memory.publish([old], source="v1")
         memory.publish([new], source="v2")
     (proposal,) = document(run("proposals", "list", "--user", "ann", "--json"))["proposals"]
