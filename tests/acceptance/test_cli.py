@@ -369,3 +369,15 @@ def test_every_command_explains_itself_and_speaks_json(run, command):
     assert result.returncode == 0
     assert "--json" in result.stdout
     assert "--db" in result.stdout
+
+
+def test_a_proposal_is_listed_and_answered(run, tmp_path):
+    old, new = "The limit is 4 pages", "The limit is 3 pages"
+    with MemoryOS.open(tmp_path / "memoryos.db", user="ann") as memory:
+        memory.publish([old], source="v1")
+        memory.publish([new], source="v2")
+    (proposal,) = document(run("proposals", "list", "--user", "ann", "--json"))["proposals"]
+    assert (proposal["text"], proposal["replaces"][0]["text"], proposal["source"]) == (new, old, "v2")
+    assert new in run("proposals", "list", "--user", "ann").stdout
+    assert document(run("proposals", "accept", proposal["id"], "--user", "ann", "--json"))["answer"] == "accepted"
+    assert "No change" in run("proposals", "list", "--user", "ann").stdout

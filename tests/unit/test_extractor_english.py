@@ -293,10 +293,9 @@ def test_dislike_and_the_agents_words_show_no_interest() -> None:
         user("Honestly pottery is boring. Meh, do I have to like sushi? I can't stand ramen."),
         assistant("Pottery!"),
     )
-    dimensions = [
-        item.payload.dimension for item in EXTRACTOR.extract([page(*turns)]) if isinstance(item.payload, Trait)
-    ]
-    assert dimensions == ["Food Interest"]  # sushi, in a question
+    traits = [item.payload for item in EXTRACTOR.extract([page(*turns)]) if isinstance(item.payload, Trait)]
+    assert [trait.dimension for trait in traits if not trait.counter] == ["Food Interest"]  # sushi, in a question
+    assert [trait.dimension for trait in traits if trait.counter] == ["Art Interest"]  # pottery, which bores
 
 
 def test_extraction_is_deterministic() -> None:

@@ -70,6 +70,7 @@ class Knowledge:
         self._verdicts = verdicts or {}
         self._open: dict[str, MemCube] = {}  # in LPM, in the order of their insertion
         self._ids: dict[Identity, str] = {}
+        self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # those in LPM that fill a slot
         self._chains: list[dict[str, MemCube]] = []  # facts that exclude each other, as they will be
         self._gone: list[str] = []
         self._near: dict[Subject, Nearest] = {}
@@ -101,7 +102,9 @@ class Knowledge:
             found = filled(words.text, lesson.event_at)
         if found:
             candidate = _candidate(lesson, words, self._scope, self._now)
-            self._take_place(lesson, candidate, self._chain(payload.subject, found.slot), found.slot)
+            self._take_place(
+                lesson, candidate, self._chain(payload.subject, found.slot) if known else chain, found.slot
+            )
         elif known:
             self._support(known, lesson)
         else:
@@ -244,13 +247,7 @@ class Knowledge:
 
     def _chain(self, subject: Subject, slot: Slot) -> dict[str, MemCube]:
         """The facts that fill a slot, those that gave way among them."""
-        return self._chain_of(
-            [
-                cube.id
-                for cube in self._open.values()
-                if cube.subject is subject and (found := _filled(cube)) and found.slot == slot
-            ]
-        )
+        return self._chain_of(self._fillers.get((subject, slot), ()))
 
     def _chain_of(self, ids: Iterable[str]) -> dict[str, MemCube]:
         """These facts with all that exclude them, as they will be."""
@@ -382,9 +379,13 @@ class Knowledge:
         self._open[cube.id] = cube
         for name in identities(cube.payload):
             self._ids.setdefault(name, cube.id)
+        if found := _filled(cube):
+            self._fillers.setdefault((cube.subject, found.slot), {})[cube.id] = None
 
     def _release(self, cube: MemCube) -> None:
         self._open.pop(cube.id, None)
+        if found := _filled(cube):
+            self._fillers.get((cube.subject, found.slot), {}).pop(cube.id, None)
         for name in identities(cube.payload):
             if self._ids.get(name) == cube.id:
                 del self._ids[name]

@@ -106,27 +106,24 @@ class Nearest:
     """The facts of one subject by the likeness of their vectors."""
 
     def __init__(self, vectors: Mapping[str, Vector]) -> None:
-        self._ids = list(vectors)
-        self._rows = list(vectors.values())
-        self._matrix: Vector | None = None
+        self._rows = {cube_id: row for row, cube_id in enumerate(vectors)}
+        self._matrix = np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), np.float32)
 
     def put(self, cube_id: str, vector: Vector) -> None:
         """Take in a fact, or its new vector."""
-        if cube_id in self._ids:
-            self._rows[self._ids.index(cube_id)] = vector
-        else:
-            self._ids.append(cube_id)
-            self._rows.append(vector)
-        self._matrix = None
+        row = self._rows.setdefault(cube_id, len(self._rows))
+        if row >= len(self._matrix):  # room for as many again, so that adding stays cheap
+            room = np.zeros((max(16, len(self._matrix)), len(vector)), np.float32)
+            self._matrix = np.concatenate([self._matrix.reshape(-1, len(vector)), room])
+        self._matrix[row] = vector
 
     def to(self, vector: Vector) -> list[tuple[str, float]]:
         """The facts with a cosine from DOUBTFUL on, the closest first."""
-        if not self._ids:
+        if not self._rows:
             return []
-        if self._matrix is None:
-            self._matrix = np.stack(self._rows)
-        cosines = np.vecdot(self._matrix, vector)
-        found = [(self._ids[row], float(cosines[row])) for row in np.flatnonzero(cosines >= DOUBTFUL)]
+        cosines = np.vecdot(self._matrix[: len(self._rows)], vector)
+        ids = list(self._rows)
+        found = [(ids[row], float(cosines[row])) for row in np.flatnonzero(cosines >= DOUBTFUL)]
         return sorted(found, key=lambda pair: (-pair[1], pair[0]))
 
 

@@ -62,7 +62,7 @@ def mentions_of(cube: MemCube) -> tuple[Mention, ...]:
     if known.mentions:
         return known.mentions
     said = known.valid_from or known.event_at
-    return (Mention(said=said, source=(*known.provenance, cube.id)[0], at=said),)
+    return tuple(Mention(said=said, source=source, at=said) for source in known.provenance or (cube.id,))
 
 
 def value_in(slot: Slot | None, text: str) -> Value:
@@ -148,6 +148,8 @@ def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> MemCub
     terms = [term(cube.text, mention.said) for mention in mentions]
     starts = [one.start or mention.said for one, mention in zip(terms, mentions, strict=True)]
     ends = [one.end for one in terms]
+    if not cube.descriptive.mentions and set(mentions) == set(mentions_of(cube)):
+        return replace(cube, descriptive=replace(cube.descriptive, valid_to=ends[-1]))  # no more is known than it says
     rests_on = cube.descriptive.provenance
     sources = [mention.source for mention in mentions if mention.source in pages]
     descriptive = replace(
