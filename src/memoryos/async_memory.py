@@ -48,6 +48,7 @@ class AsyncMemoryOS:
     add_fact = _awaited(MemoryOS.add_fact)
     set_profile = _awaited(MemoryOS.set_profile)
     consolidate = _awaited(MemoryOS.consolidate)
+    rebuild = _awaited(MemoryOS.rebuild)
     search = _awaited(MemoryOS.search)
     context = _awaited(MemoryOS.context)
     respond = _awaited(MemoryOS.respond)

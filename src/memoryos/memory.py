@@ -38,6 +38,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.jobs import JobRunner
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.passages import page_entries
+from memoryos.operation.rebuild import Rebuilder
 from memoryos.operation.recall.context import Context, pack, persona_text
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
@@ -86,7 +87,7 @@ class MemoryOS:
         schema = PersonaSchema.load(Path(self.settings.persona_schema) if self.settings.persona_schema else None)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock)
         runner = JobRunner(vault, {JobKind.EXTRACT: self._promoter}, clock)
-        self._housekeeping = Housekeeping(runner, self._residency, self.settings)
+        self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), self._residency, self.settings)
 
     @classmethod
     def open(
@@ -223,6 +224,20 @@ class MemoryOS:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
         self._turns.wait()
         self._housekeeping.promote_all(self._scope_of(scope))
+
+    def rebuild(self, *, progress: ingest.Progress | None = None, scope: Scope | None = None) -> None:
+        """Derive everything again from the raw pages, and wait for it: after an update of the rules, or to repair.
+
+        It gives the segments, facts, traits and profile that the same pages would give if all of them came in now,
+        one after the other; what LPM had read before it reads again, hot or not. Kept are the pages with their
+        visits, and what was stated, imported or corrected by the user. A fact that was deleted comes back when a page
+        still says it: delete the page. Derived memories get new ids and start without visits. Searches and writes go
+        on; what was inferred is missing for a while. A rebuild that was cut off goes on where it was. `progress` is
+        told pages of all pages; extraction comes after the last.
+        """
+        owner = self._scope_of(scope)
+        self._turns.wait()
+        self._housekeeping.rebuild(owner, progress)
 
     # Reading
 

@@ -7,7 +7,7 @@ the pages that still support it, or goes as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,9 +16,10 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
-from memoryos.operation.hierarchy.long_term import Learned, Lesson, identity
+from memoryos.operation.hierarchy.long_term import Lesson, identity
 from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
 from memoryos.operation.passages import page_entries, topic_words
+from memoryos.operation.stated import restated
 from memoryos.scope import Scope
 
 ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
@@ -131,10 +132,11 @@ class Corrector:
         true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
         kept = self._keep(writer, derived, true)
         lost = [cube for cube in derived if cube.id not in kept]
-        stated = [lesson for cube in lost for lesson in self._stated(writer, cube)]
+        stated = [restated([*writer.history(cube.id), cube], self.promoter.embedder) for cube in lost]
         writer.delete([cube.id for cube in lost])
         settled = {identity(cube.payload) for cube in derived if cube.id in kept}
-        self.promoter.learn(writer, home, [*stated, *(one for one in true if identity(one.payload) not in settled)])
+        again = [lesson for lesson in true if identity(lesson.payload) not in settled]
+        self.promoter.learn(writer, home, [*(lesson for lesson in stated if lesson), *again])
 
     def _lessons(self, home: Scope, pages: Sequence[MemCube]) -> list[Lesson]:
         """What the pages say that belongs into `home`."""
@@ -163,21 +165,6 @@ class Corrector:
         writer.update([Entry(replace(cube, descriptive=descriptive))], Operation.REFRESH)
         stale = [link for link in writer.targets([cube.id], LinkKind.DERIVED_FROM) if link.target not in pages]
         writer.unlink(stale)
-
-    def _stated(self, writer: Writer, cube: MemCube) -> Iterator[Lesson]:
-        """What was last said of it outright, which no page can take back."""
-        for version in [cube, *reversed(writer.history(cube.id))]:
-            if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
-                is_fact = version.kind is Kind.FACT
-                yield Lesson(
-                    payload=version.payload,
-                    pages=(),
-                    event_at=version.descriptive.event_at,
-                    semantic_type=version.descriptive.semantic_type,
-                    origin=version.descriptive.origin,
-                    vector=self.promoter.embedder.embed([version.text])[0] if is_fact else None,
-                )
-                return
 
     def _of_all_agents(self, ids: Iterable[str]) -> dict[str, MemCube]:
         """These pages, whichever agent of the user has them: a shared persona rests on all of them."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from memoryos.cube import Fact, Origin, ProfileField, SemanticType, Subject
+from memoryos.cube import Fact, Kind, MemCube, Origin, ProfileField, SemanticType, Subject
 from memoryos.infrastructure.vault.contract import Vector
-from memoryos.operation.hierarchy.long_term import Lesson
+from memoryos.models.embedder import Embedder
+from memoryos.operation.hierarchy.long_term import Learned, Lesson
 from memoryos.text import checked_text
 
 FIELD_CHARS = 256
@@ -26,3 +28,19 @@ def stated_field(field: str, value: str, *, subject: Subject, at: datetime, orig
         value=checked_text("value", value, limit=VALUE_CHARS),
     )
     return Lesson(payload, (), at, SemanticType.PROFILE, origin)
+
+
+def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:
+    """What was last said of a memory outright, which no page can take back; `versions` are oldest first."""
+    for version in reversed(versions):
+        if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
+            is_fact = version.kind is Kind.FACT
+            return Lesson(
+                payload=version.payload,
+                pages=(),
+                event_at=version.descriptive.event_at,
+                semantic_type=version.descriptive.semantic_type,
+                origin=version.descriptive.origin,
+                vector=embedder.embed([version.text])[0] if is_fact else None,
+            )
+    return None

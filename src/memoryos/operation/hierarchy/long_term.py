@@ -64,13 +64,19 @@ class LongTerm:
             if isinstance(cube.payload, Learned)
         }
         self._heard = {cube.id: frozenset(cube.descriptive.provenance) for cube in self._known.values()}
+        self._corrected = {  # what a user replaced by other words, and the pages that had said it
+            identity(old.payload): self._heard[cube.id]
+            for cube in self._known.values()
+            if cube.version.number > 1 and cube.descriptive.origin is not Origin.INFERENCE
+            for old in writer.history(cube.id)
+        }
 
     def learn(self, lessons: Iterable[Lesson]) -> None:
         """Take in what was learned."""
         for lesson in lessons:
             known = self._known.get(identity(lesson.payload))
             if known is None:
-                self._add(lesson)
+                self._add_unless_corrected(lesson)
             else:
                 self._support(known, lesson)
         for subject in Subject:
@@ -79,6 +85,12 @@ class LongTerm:
     def flush(self) -> None:
         """Write it."""
         self._changes.flush()
+
+    def _add_unless_corrected(self, lesson: Lesson) -> None:
+        """Pages that are read again do not bring back what the user corrected."""
+        pages = self._corrected.get(identity(lesson.payload), frozenset())
+        if not lesson.pages or not pages.issuperset(lesson.pages):
+            self._add(lesson)
 
     def _add(self, lesson: Lesson) -> None:
         cube = MemCube(
