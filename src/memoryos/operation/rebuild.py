@@ -52,8 +52,9 @@ class Stage:
     @property
     def pages(self) -> int:
         """How many of the pages can be taken for done: each is unwound and placed."""
-        before = self.total * (self.phase in (Phase.PLACE, Phase.LEARN))
-        return min((before + self.done) // 2, self.total)
+        unwound = self.done if self.phase is Phase.UNWIND else self.total
+        moved = {Phase.PLACE: self.done, Phase.LEARN: self.total}.get(self.phase, 0)
+        return min((unwound + moved) // 2, self.total)
 
 
 def stage_of(reader: Reader) -> Stage | None:
