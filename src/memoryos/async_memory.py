@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from memoryos.config import Settings
 from memoryos.memory import MemoryOS
+from memoryos.models.embedder import Embedder
 from memoryos.operation.respond import DEFAULT_ROLE
 from memoryos.scope import Scope
 
@@ -63,6 +64,11 @@ class AsyncMemoryOS:
     scopes = _awaited(MemoryOS.scopes)
     wait = _awaited(MemoryOS.wait)
     close = _awaited(MemoryOS.close)
+
+    @staticmethod
+    async def reembed(path: str | Path, embedder: Embedder, *, settings: Settings | None = None) -> None:
+        """Like `MemoryOS.reembed`."""
+        await asyncio.to_thread(MemoryOS.reembed, path, embedder, settings=settings)
 
     async def respond_stream(
         self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -44,6 +44,7 @@ from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.search import Search, Source, recall
+from memoryos.operation.reembed import reembed
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.stated import stated_fact, stated_field
 from memoryos.scope import PRIVATE, Scope
@@ -123,6 +124,31 @@ class MemoryOS:
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
         return cls(vault, embedder, scope=scope, settings=settings, chat=chat, reranker=reranker, clock=clock)
+
+    @staticmethod
+    def reembed(
+        path: str | Path,
+        embedder: Embedder,
+        *,
+        settings: Settings | None = None,
+        progress: ingest.Progress | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        """Give the whole store at `path`, all tenants, the vectors of another embedder; nothing is extracted again.
+
+        Searches and writes of other memories on it go on meanwhile, with the old embedder. When this returns they are
+        refused with EmbedderMismatch, and have to be opened with the new one. A change that was cut off goes on where
+        it was; to name the store's own embedder gives it up. `progress` is told cubes of all that have vectors.
+        Raises InvalidInput when there is no such file, StorageError when it cannot be used.
+        """
+        settings = settings or load_settings()
+        file = arguments.store_path(path)
+        if not file.exists():
+            raise InvalidInput("path", f"{file} does not exist", "Name the file of a store")
+        timeout = settings.busy_timeout_seconds
+        vault = SqliteVault(file, embedder=None, clock=clock, busy_timeout_seconds=timeout)
+        with closing(vault):
+            reembed(vault, embedder, progress)
 
     # Writing
 

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
-from memoryos.interface.cli import bench, importing, jobs, memory, render
+from memoryos.interface.cli import bench, importing, jobs, memory, render, upkeep
 from memoryos.interface.cli.demo import demo
 
 _EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
@@ -30,6 +30,8 @@ app.command()(memory.search)
 app.command()(memory.ask)
 app.command()(memory.show)
 app.command()(memory.stats)
+app.command()(upkeep.rebuild)
+app.command()(upkeep.reembed)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(importing.app, name="import")
 app.add_typer(bench.app, name="bench")
