@@ -16,7 +16,7 @@ from threading import Lock
 
 from memoryos.config import Settings
 from memoryos.cube import Kind, State, Tier
-from memoryos.errors import StorageError
+from memoryos.errors import EmbedderMismatch, StorageError
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
@@ -143,7 +143,13 @@ class Housekeeping:
             if owner in self._scheduled:
                 return
             self._scheduled.add(owner)
-        self._background.submit(lambda: self._keep(owner))
+        self._background.submit(lambda: self._keep_if_ours(owner))
+
+    def _keep_if_ours(self, owner: Scope) -> None:
+        try:
+            self._keep(owner)
+        except EmbedderMismatch as error:  # the store changed to another one: who uses that goes on
+            _log_delay(error)
 
     def _keep(self, owner: Scope) -> None:
         """All that waits for one owner, in steps between which callers go first."""

@@ -56,22 +56,21 @@ def _sweep(vault: Reembeddable, embedder: Embedder) -> bool:
 
 
 def _round(vault: Reembeddable, embedder: Embedder, progress: Progress | None) -> int:
-    """Go through all cubes once; returns how many had no new vectors."""
-    made: list[NewVectors] = []
-    after, count = _START, 0
-    while True:
+    """Go through the cubes once, but not after those that come in meanwhile; returns how many had no new vectors."""
+    with vault.reembedding(embedder.name) as change:
+        ready, total = change.tally()
+    after, count, is_full = _START, 0, True
+    while is_full and count < total:
+        with vault.reembedding(embedder.name) as change:
+            found = change.pending(after=after, limit=AT_A_TIME)
+        made = _made(found, embedder)
         with vault.reembedding(embedder.name) as change:
             change.stage(made)
-            ready, total = change.tally() if progress and not count else (0, 0)
-            found = change.pending(after=after, limit=AT_A_TIME)
-        if progress and not count:
-            before, of_all = ready, max(total, ready)
+        count, is_full = count + len(found), len(found) == AT_A_TIME
+        after = _key(found[-1].cube) if found else after
         if progress:
-            progress(min(before + count, of_all), of_all)
-        if not found:
-            return count
-        made = _made(found, embedder)
-        after, count = _key(found[-1].cube), count + len(found)
+            progress(min(ready + count, total), total)
+    return count
 
 
 def _finish(vault: Reembeddable, embedder: Embedder) -> None:
