@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from memoryos.config import Settings
 from memoryos.memory import MemoryOS
+from memoryos.models.embedder import Embedder
 from memoryos.operation.respond import DEFAULT_ROLE
 from memoryos.scope import Scope
 
@@ -54,6 +55,7 @@ class AsyncMemoryOS:
     repair = _awaited(MemoryOS.repair)
     undo_repair = _awaited(MemoryOS.undo_repair)
     consolidate = _awaited(MemoryOS.consolidate)
+    rebuild = _awaited(MemoryOS.rebuild)
     search = _awaited(MemoryOS.search)
     context = _awaited(MemoryOS.context)
     digest = _awaited(MemoryOS.digest)
@@ -69,6 +71,11 @@ class AsyncMemoryOS:
     scopes = _awaited(MemoryOS.scopes)
     wait = _awaited(MemoryOS.wait)
     close = _awaited(MemoryOS.close)
+
+    @staticmethod
+    async def reembed(path: str | Path, embedder: Embedder, *, settings: Settings | None = None) -> None:
+        """Like `MemoryOS.reembed`."""
+        await asyncio.to_thread(MemoryOS.reembed, path, embedder, settings=settings)
 
     async def respond_stream(
         self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None

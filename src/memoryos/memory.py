@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -43,6 +43,7 @@ from memoryos.operation.jobs import JobRunner
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.passages import page_entries
 from memoryos.operation.propose import Proposal, accept, proposals, published, reject
+from memoryos.operation.rebuild import Rebuilder
 from memoryos.operation.recall.context import Context, pack, persona_text
 from memoryos.operation.recall.digest import Digest, digest
 from memoryos.operation.recall.filters import Filters
@@ -50,6 +51,7 @@ from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search, Source, recall
+from memoryos.operation.reembed import reembed
 from memoryos.operation.repairer import Repairer, RepairReport
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
 from memoryos.operation.spending import Purpose, Purse
@@ -101,7 +103,7 @@ class MemoryOS:
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, self._residency, self.settings, clock)
         runner = JobRunner(vault, {JobKind.EXTRACT: self._promoter, JobKind.REPAIR: self._repairer}, clock)
-        self._housekeeping = Housekeeping(runner, self._residency, self.settings)
+        self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), self._residency, self.settings)
 
     @classmethod
     def open(
@@ -137,6 +139,31 @@ class MemoryOS:
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
         return cls(vault, embedder, scope=scope, settings=settings, chat=chat, reranker=reranker, clock=clock)
+
+    @staticmethod
+    def reembed(
+        path: str | Path,
+        embedder: Embedder,
+        *,
+        settings: Settings | None = None,
+        progress: ingest.Progress | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        """Give the whole store at `path`, all tenants, the vectors of another embedder; nothing is extracted again.
+
+        Searches and writes of other memories on it go on meanwhile, with the old embedder. When this returns they are
+        refused with EmbedderMismatch, and have to be opened with the new one. A change that was cut off goes on where
+        it was; to name the store's own embedder gives it up. `progress` is told cubes of all that have vectors.
+        Raises InvalidInput when there is no such file, StorageError when it cannot be used.
+        """
+        settings = settings or load_settings()
+        file = arguments.store_path(path)
+        if not file.exists():
+            raise InvalidInput("path", f"{file} does not exist", "Name the file of a store")
+        timeout = settings.busy_timeout_seconds
+        vault = SqliteVault(file, embedder=None, clock=clock, busy_timeout_seconds=timeout)
+        with closing(vault):
+            reembed(vault, embedder, progress)
 
     # Writing
 
@@ -292,6 +319,20 @@ class MemoryOS:
         report = self._repairer.undo(owner, sequences)
         self._housekeeping.queued(owner)
         return report
+
+    def rebuild(self, *, progress: ingest.Progress | None = None, scope: Scope | None = None) -> None:
+        """Derive everything again from the raw pages, and wait for it: after an update of the rules, or to repair.
+
+        It gives the segments, facts, traits and profile that the same pages would give if all of them came in now,
+        one after the other; what LPM had read before it reads again, hot or not. Kept are the pages with their
+        visits, and what was stated, imported or corrected by the user. A fact that was deleted comes back when a page
+        still says it: delete the page. Derived memories get new ids and start without visits. Searches and writes go
+        on; what was inferred is missing for a while. A rebuild that was cut off goes on where it was. `progress` is
+        told pages of all pages; extraction comes after the last.
+        """
+        owner = self._scope_of(scope)
+        self._turns.wait()
+        self._housekeeping.rebuild(owner, progress)
 
     # Reading
 

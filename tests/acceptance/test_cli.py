@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from memoryos import MemoryOS, Role, Turn, load_settings
+from memoryos.bench.dialogue import Dialogue
+from memoryos.errors import EmbedderMismatch
 from memoryos.interface.cli.demo import load_script
 
 LOCOMO = [
@@ -351,6 +353,59 @@ def test_repair_by_another_process_is_seen_here_and_can_be_undone(run, tmp_path)
     assert "0 moved, 0 segments split off, 0 merged" in run("repair").stdout
 
 
+def test_rebuild_finds_the_same_again(run, locomo):
+    run("import", "locomo", str(locomo))
+    before = document(run("search", "parrot", "--user", "conv-1", "--json"))
+    assert document(run("rebuild", "--user", "conv-1", "--json")) == {"scopes": 1, "pages": 2}
+    run("add", "我在成都养蜜蜂。", "--user", "红")
+    assert document(run("rebuild", "--all", "--json")) == {"scopes": 2, "pages": 3}
+    assert document(run("search", "parrot", "--user", "conv-1", "--json")) == before
+    told = run("rebuild", "--all")
+    assert "Rebuilt 3 pages of 2 scopes." in told.stdout
+    assert "rebuilding" in told.stderr
+
+
+def test_reembed_tells_how_to_open_the_store_from_now_on(run, locomo):
+    run("import", "locomo", str(locomo))
+    told = run("reembed", "--embedder", "hashing")
+    assert told.returncode == 0, told.stderr
+    assert "MEMORYOS_EMBEDDER=hashing" in told.stdout
+    assert "embedding" in told.stderr
+    refused = run("search", "parrot", "--user", "conv-1")
+    assert refused.returncode == 1
+    assert "hashing" in refused.stderr
+    found = document(run("search", "parrot", "--user", "conv-1", "--json", MEMORYOS_EMBEDDER="hashing"))
+    assert "parrot" in found["hits"][0]["text"]
+    assert document(run("reembed", "--embedder", "static", "--json"))["embedder"].startswith("static")
+    assert document(run("search", "parrot", "--user", "conv-1", "--json"))["hits"]
+
+
+def test_a_process_searches_and_adds_while_another_one_reembeds(tmp_path):
+    path = tmp_path / "memoryos.db"
+    command = [sys.executable, "-W", "error", "-m", "memoryos", "reembed", "--embedder", "minilm", "--json"]
+    with MemoryOS.open(path, user="ann") as memory:
+        memory.add("The boat is called Aurora.")
+        memory.add_many(Dialogue(1).session(200))
+        memory.wait()
+        added = []
+        with subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as other:
+            try:
+                while True:
+                    assert "Aurora" in memory.search("What is the boat called?").hits[0].text
+                    added.append(memory.add(f"Bird number {len(added)} is a magpie."))
+            except EmbedderMismatch as error:
+                assert "minilm" in str(error)
+            out, err = other.communicate(timeout=120)
+        assert (other.returncode, err) == (0, "")
+        assert json.loads(out)["embedder"].startswith("minilm")
+    assert len(added) >= 3
+    with MemoryOS.open(path, user="ann", settings=load_settings(embedder="minilm")) as memory:
+        assert "Aurora" in memory.search("What is the boat called?").hits[0].text
+        assert {page.id for page in memory.pages()}.issuperset(added)
+
+
 def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
     script = load_script()
     turns = [turn for session in script.sessions for turn in session]
@@ -362,7 +417,10 @@ def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
 
 @pytest.mark.parametrize(
     "command",
-    "demo|add|search|ask|show|stats|repair|import locomo|import gvd|jobs list|jobs retry|jobs wait".split("|"),
+    (
+        "demo|add|search|ask|show|stats|digest|repair|rebuild|reembed|worker|usage|import locomo|import gvd|jobs list"
+        "|jobs retry|jobs wait|proposals list|bench purity|bench sweep"
+    ).split("|"),
 )
 def test_every_command_explains_itself_and_speaks_json(run, command):
     result = run(*command.split(), "--help")

@@ -10,13 +10,13 @@ from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.hashing import Hashing
 
-OpenVault = Callable[..., Vault]  # called with (folder, clock), and the busy timeout in seconds
+OpenVault = Callable[..., Vault]  # called with (folder, clock), the busy timeout in seconds, the embedder's name
 
 
-def _sqlite(folder: Path, clock: Clock, *, busy_timeout_seconds: float = 30.0) -> SqliteVault:
-    return SqliteVault(
-        folder / "memory.db", embedder=Hashing.name, clock=clock, busy_timeout_seconds=busy_timeout_seconds
-    )
+def _sqlite(
+    folder: Path, clock: Clock, *, busy_timeout_seconds: float = 30.0, embedder: str = Hashing.name
+) -> SqliteVault:
+    return SqliteVault(folder / "memory.db", embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
 
 
 BACK_ENDS: dict[str, OpenVault] = {"sqlite": _sqlite}

@@ -7,6 +7,8 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
+
 from crash.stores import number_of, unique_word
 from memoryos.cube import Kind, Tier
 from memoryos.infrastructure.vault.contract import LinkKind
@@ -27,21 +29,26 @@ def assert_sound(path: Path) -> None:
 
 def assert_consistent(memory: MemoryOS) -> None:
     """What the store says about its pages and segments agrees."""
+    assert_answers(memory)
+    assert_in_one_segment(memory)
+    assert len(memory.pages(tier=Tier.STM)) <= memory.settings.short_term_capacity
+
+
+def assert_answers(memory: MemoryOS) -> None:
+    """Each page is there once, and found."""
     numbers = Counter(number_of(page.text) for page in memory.pages())
     assert set(numbers.values()) <= {1}, f"a page is there twice: {numbers}"
     assert_indexed_turn_by_turn(memory)
     assert_found_once(memory, numbers)
-    assert_in_one_segment(memory)
-    assert len(memory.pages(tier=Tier.STM)) <= memory.settings.short_term_capacity
 
 
 def assert_indexed_turn_by_turn(memory: MemoryOS) -> None:
     """Each page has one passage for each of its turns, in order, made of its present words."""
     with memory._vault.read(memory._scope) as reader:
-        stored = [(passage.page, passage.part, passage.words) for passage in reader.passages()]
+        stored = [(passage.page, passage.part, passage.words, passage.vector) for passage in reader.passages()]
         entries = page_entries(reader.cubes(Kind.PAGE), memory._embedder)
     assert stored == [
-        (entry.cube.id, part, " ".join(passage.words))
+        (entry.cube.id, part, " ".join(passage.words), np.asarray(passage.vector, "<f2").tobytes())
         for entry in entries
         for part, passage in enumerate(entry.passages, 1)
     ]

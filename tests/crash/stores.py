@@ -8,12 +8,15 @@ from pathlib import Path
 from memoryos.clock import Clock, system_clock
 from memoryos.config import load_settings
 from memoryos.memory import MemoryOS
+from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
 
 OWNER = Scope(user="alice")
 
 # So small that an add fills STM, opens a segment, extracts it and archives another one.
 SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_capacity=2, heat_threshold=0)
+
+OTHER = "static"  # the embedder that a store changes to
 
 _TOPICS = (  # a reply that suits them all would make one topic of them
     ("I like spicy noodle soup with garlic and ginger from {}.", "Garlic and ginger go well with noodle soup."),
@@ -23,9 +26,9 @@ _TOPICS = (  # a reply that suits them all would make one topic of them
 )
 
 
-def open_store(path: Path, clock: Clock = system_clock) -> MemoryOS:
+def open_store(path: Path, clock: Clock = system_clock, embedder: str = SETTINGS.embedder) -> MemoryOS:
     """The store as all of them use it."""
-    return MemoryOS.open(path, user=OWNER.user, settings=SETTINGS, clock=clock)
+    return MemoryOS.open(path, user=OWNER.user, settings=SETTINGS, embedder=load_embedder(embedder), clock=clock)
 
 
 def unique_word(number: int) -> str:

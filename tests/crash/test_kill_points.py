@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from crash.checks import assert_consistent, assert_sound
-from crash.stores import add_page, open_store
+from crash.checks import assert_answers, assert_consistent, assert_sound
+from crash.stores import OTHER, SETTINGS, add_page, open_store
 from crash.victims import NEW
 from memoryos.clock import Clock, system_clock
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.memory import MemoryOS
+from memoryos.models.embedder import load_embedder
+from memoryos.operation.rebuild import Phase, stage_of
 
 TESTS = Path(__file__).parents[1]
 PAGES = 8  # in the template
@@ -61,7 +65,7 @@ def victims(scenario: str, template: Path, folder: Path) -> list[Victim]:
     command = [sys.executable, "-m", "crash.victims", scenario, str(template), str(folder)]
     subprocess.run(command, cwd=TESTS, check=True, timeout=120)
     found = []
-    for step in range(1, len(list(folder.glob("*.db"))) + 1):
+    for step in sorted(int(path.stem) for path in folder.glob("[0-9]*.db")):
         done = folder / f"{step}.done"
         found.append(Victim(folder / f"{step}.db", done.read_text() if done.exists() else None))
     assert found[-1].done is not None, "the last one has no step to die at"
@@ -165,6 +169,60 @@ def test_a_deletion_is_whole_or_not_at_all(template, tmp_path):
         assert victim.done not in page_ids(memory)
         outcomes.append((is_gone, facts(memory)))
     assert len({str(outcome) for outcome in outcomes}) == 2, "the facts go together with their page"
+
+
+def grouping(memory: MemoryOS) -> list[tuple[str, ...]]:
+    return sorted(tuple(sorted(view.page_ids)) for view in memory.segments(archive=True))
+
+
+def test_a_rebuild_answers_all_the_time_and_goes_on(template, tmp_path):
+    with open_store(copy(template, tmp_path)) as memory:
+        memory.rebuild()
+        before, known, groups = page_ids(memory), facts(memory), grouping(memory)
+    phases = []
+    found = victims("rebuild", template, tmp_path)
+    for victim in found:
+        with victim.reopen(tmp_path, clock=in_an_hour) as memory:
+            with memory._vault.read(memory._scope) as reader:
+                stage = stage_of(reader)
+            phases.append(stage.phase if stage else None)
+            assert page_ids(memory) == before
+            assert_answers(memory)
+            memory.search("noodle soup", strategy="two_stage")
+            memory.profile()
+            memory.rebuild()
+            assert_consistent(memory)
+            assert (page_ids(memory), facts(memory), grouping(memory)) == (before, known, groups)
+            assert memory.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD) == []
+    assert len(found) >= 30
+    assert set(phases) == {None, *Phase}
+
+
+def embedder_of(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        (name,) = connection.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
+    return {load_embedder(name).name: name for name in (SETTINGS.embedder, OTHER)}[name]
+
+
+def test_a_store_has_one_embedder_s_vectors_or_the_other_s(template, tmp_path):
+    with open_store(copy(template, tmp_path)) as memory:
+        before, known, groups = page_ids(memory), facts(memory), grouping(memory)
+    outcomes = []
+    found = victims("reembed", template, tmp_path)
+    for victim in found:
+        name = embedder_of(copy(victim.path, tmp_path))
+        outcomes.append(name == OTHER)
+        assert victim.done is None or name == OTHER
+        path = copy(victim.path, tmp_path)
+        assert_sound(path)
+        for present in (name, OTHER):
+            with open_store(path, embedder=present) as memory:
+                assert_consistent(memory)
+                assert (page_ids(memory), facts(memory), grouping(memory)) == (before, known, groups)
+            MemoryOS.reembed(path, load_embedder(OTHER), settings=SETTINGS)
+    assert len(found) >= 30
+    assert outcomes == sorted(outcomes)
+    assert set(outcomes) == {False, True}
 
 
 def test_a_store_that_was_not_finished_is_finished_by_the_next_open(tmp_path):

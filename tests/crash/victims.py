@@ -6,6 +6,8 @@ Forks one process per kill point, so that the imports are paid once. The n-th wo
 copy of TEMPLATE, and is killed by SIGKILL right before its n-th step; what it was told is done it
 writes to FOLDER/n.done. The last one has no n-th step, lives, and ends the series.
 
+Scenarios of many steps die only before every so many (`STRIDES`).
+
     python -m crash.victims forever STORE FIRST
 
 Adds pages to STORE, numbered from FIRST, and prints the id of each, until somebody kills it.
@@ -24,9 +26,14 @@ from pathlib import Path
 import alembic.command  # noqa: F401 - imported before the forks, not in each of them
 from sqlalchemy import Engine, event
 
-from crash.stores import add_page, open_store, unique_word
+from crash.stores import OTHER, SETTINGS, add_page, open_store, unique_word
 from memoryos.cube import Tier
 from memoryos.memory import MemoryOS
+from memoryos.models.embedder import load_embedder
+from memoryos.operation import rebuild as rebuilding
+from memoryos.operation import reembed as reembedding
+
+STRIDES = {"rebuild": 17, "reembed": 5}  # steps from one death to the next
 
 NEW = 90  # the number of the page that a scenario adds
 
@@ -85,6 +92,24 @@ def delete(path: Path, step: int, done: Done) -> None:
         done(page)
 
 
+def rebuild(path: Path, step: int, done: Done) -> None:
+    """Derive everything again, a few pages at a time."""
+    rebuilding.AT_A_TIME = 3
+    with open_store(path) as memory:
+        kill_at(step)
+        memory.rebuild()
+        done("rebuild")
+
+
+def reembed(path: Path, step: int, done: Done) -> None:
+    """Change to another embedder, a few pages at a time."""
+    reembedding.AT_A_TIME, reembedding.SWEPT = 3, 5
+    embedder = load_embedder(OTHER)
+    kill_at(step)
+    MemoryOS.reembed(path, embedder, settings=SETTINGS)
+    done("reembed")
+
+
 def forever(path: Path, first: int) -> None:
     """Add pages until somebody kills this process."""
     memory = open_store(path)
@@ -99,7 +124,7 @@ def _middle_page(memory: MemoryOS) -> str:
 
 def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path) -> None:
     """Run the scenario again and again, each time with a later death, until it survives."""
-    for step in count(1):
+    for step in count(1, STRIDES.get(scenario.__name__, 1)):
         victim = os.fork()
         if victim == 0:
             _die(scenario, template, folder, step)
@@ -133,5 +158,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "forever":
         forever(Path(sys.argv[2]), int(sys.argv[3]))
     else:
-        known = {case.__name__: case for case in (create, add, visits, update, delete)}
+        known = {case.__name__: case for case in (create, add, visits, update, delete, rebuild, reembed)}
         main(known[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]))

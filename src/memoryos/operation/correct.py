@@ -7,7 +7,7 @@ the pages that still support it, or goes as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -17,9 +17,10 @@ from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operat
 from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.hierarchy.knowledge import relatives
-from memoryos.operation.hierarchy.lesson import Learned, Lesson, identities, identity
+from memoryos.operation.hierarchy.lesson import Lesson, identities, identity
 from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
 from memoryos.operation.passages import page_entries, topic_words
+from memoryos.operation.stated import restated
 from memoryos.scope import Scope
 
 ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
@@ -135,11 +136,11 @@ class Corrector:
         freed = [relatives(writer, cube) for cube in derived if cube.kind is Kind.FACT]
         kept = self._keep(writer, derived, true)
         lost = [cube for cube in derived if cube.id not in kept]
-        stated = [lesson for cube in lost for lesson in self._stated(writer, cube)]
+        stated = [restated([*writer.history(cube.id), cube], self.promoter.embedder) for cube in lost]
         writer.delete([cube.id for cube in lost])
         settled = {identity(cube.payload) for cube in derived if cube.id in kept}
-        again = [*stated, *(one for one in true if identity(one.payload) not in settled)]
-        self.promoter.learn(writer, home, again, freed=freed)
+        again = [lesson for lesson in true if identity(lesson.payload) not in settled]
+        self.promoter.learn(writer, home, [*(lesson for lesson in stated if lesson), *again], freed=freed)
 
     def _lessons(self, home: Scope, pages: Sequence[MemCube]) -> list[Lesson]:
         """What the pages say that belongs into `home`."""
@@ -174,21 +175,6 @@ class Corrector:
         stale = [link for link in writer.targets([cube.id], LinkKind.DERIVED_FROM) if link.target not in pages]
         writer.unlink(stale)
 
-    def _stated(self, writer: Writer, cube: MemCube) -> Iterator[Lesson]:
-        """What was last said of it outright, which no page can take back."""
-        for version in [cube, *reversed(writer.history(cube.id))]:
-            if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
-                is_fact = version.kind is Kind.FACT
-                yield Lesson(
-                    payload=version.payload,
-                    pages=(),
-                    event_at=_last_stated(version),
-                    semantic_type=version.descriptive.semantic_type,
-                    origin=version.descriptive.origin,
-                    vector=self.promoter.embedder.embed([version.text])[0] if is_fact else None,
-                )
-                return
-
     def _of_all_agents(self, ids: Iterable[str]) -> dict[str, MemCube]:
         """These pages, whichever agent of the user has them: a shared persona rests on all of them."""
         wanted = list(ids)
@@ -205,13 +191,6 @@ def _pages_of(reader: Reader, cube: MemCube) -> list[str]:
     if cube.kind is Kind.SEGMENT:
         return [link.source for link in reader.sources([cube.id], LinkKind.MEMBER_OF)]
     return [cube.id] if cube.kind is Kind.PAGE else []
-
-
-def _last_stated(cube: MemCube) -> datetime:
-    """When it was last said outright, and not in a page."""
-    pages = set(cube.descriptive.provenance)
-    stated = [mention.said for mention in cube.descriptive.mentions if mention.source not in pages]
-    return max(stated, default=cube.descriptive.event_at)
 
 
 def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:

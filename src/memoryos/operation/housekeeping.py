@@ -16,13 +16,15 @@ from threading import Lock
 
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.cube import Kind, State, Tier
-from memoryos.errors import StorageError
+from memoryos.errors import EmbedderMismatch, StorageError
 from memoryos.infrastructure.vault.contract import Writer
 from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.index.residency import Residency
+from memoryos.operation.ingest import Progress
 from memoryos.operation.jobs import JobRunner
+from memoryos.operation.rebuild import Phase, Rebuilder, placed, stage_of
 from memoryos.operation.recall.visits import Counts, VisitLog
 from memoryos.scope import Scope
 
@@ -44,8 +46,9 @@ class _Left:
 class Housekeeping:
     """The work behind the calls of one memory."""
 
-    def __init__(self, runner: JobRunner, residency: Residency, settings: Settings) -> None:
+    def __init__(self, runner: JobRunner, rebuilder: Rebuilder, residency: Residency, settings: Settings) -> None:
         self._runner = runner
+        self._rebuilder = rebuilder
         self._vault = runner.vault
         self._settings = settings
         self._residency = residency
@@ -83,13 +86,13 @@ class Housekeeping:
     def catch_up(self, scope: Scope) -> None:
         """Move the pages that wait, now and here, so that the caller finds each where it belongs.
 
-        When the store cannot be written, the caller reads what is there.
+        When the store cannot be written, or is being rebuilt, the caller reads what is there.
         """
         owner = scope.owner
         if owner in self._tidy:
             return
         try:
-            if self._is_tidy(owner):
+            if self._is_tidy(owner) or self._is_rebuilt(owner):
                 return
             while (left := self._step(owner)).pages:
                 pass
@@ -112,6 +115,22 @@ class Housekeeping:
             pager.promote_all()
             pager.flush()
         self._schedule(scope.owner)
+        self.wait()
+
+    def rebuild(self, scope: Scope, progress: Progress | None = None) -> None:
+        """Derive everything again from the raw pages, and wait for it; goes on with a rebuild that was cut off."""
+        owner = scope.owner
+        self._rebuilder.begin(owner)
+        with self._lock:
+            self._tidy.discard(owner)
+        total = 0
+        while self._step(owner).pages:
+            with self._vault.read(owner) as reader:
+                stage = stage_of(reader)
+            total = stage.total if stage else total
+            if progress:
+                progress(stage.pages if stage else total, total)
+        self._schedule(owner)
         self.wait()
 
     def wait(self) -> None:
@@ -138,7 +157,13 @@ class Housekeeping:
             if owner in self._scheduled:
                 return
             self._scheduled.add(owner)
-        self._background.submit(lambda: self._keep(owner))
+        self._background.submit(lambda: self._keep_if_ours(owner))
+
+    def _keep_if_ours(self, owner: Scope) -> None:
+        try:
+            self._keep(owner)
+        except EmbedderMismatch as error:  # the store changed to another one: who uses that goes on
+            _log_delay(error)
 
     def _keep(self, owner: Scope) -> None:
         """All that waits for one owner, in steps between which callers go first."""
@@ -185,6 +210,10 @@ class Housekeeping:
             self._note_tidy(owner)
         return not waiting
 
+    def _is_rebuilt(self, owner: Scope) -> bool:
+        with self._vault.read(owner) as reader:
+            return stage_of(reader) is not None
+
     def _note_tidy(self, owner: Scope) -> None:
         with self._lock:
             self._tidy.add(owner)
@@ -192,11 +221,16 @@ class Housekeeping:
     def _step(self, owner: Scope) -> _Left:
         """Move some pages and write the visits that wait, in one transaction."""
         with self._vault.read(owner) as reader:  # what takes long to read is read before the store is locked
-            self._residency.following(owner, reader)
+            stage = stage_of(reader)
+            if stage is None or stage.phase is Phase.PLACE:
+                self._residency.following(owner, reader)
+        if stage and stage.phase is not Phase.PLACE:
+            self._rebuilder.step(owner, stage)
+            return _Left(pages=True, jobs=False)
         with self._taken_visits(owner) as visits, self._vault.write(owner) as writer:
             pager = self._pager(writer, owner)
             pager.visit(visits)
-            pages = pager.move(AT_A_TIME)
+            pages = placed(writer, pager.move, AT_A_TIME)
             jobs = pager.flush()
             if not pages:  # noted while the store is locked: what comes in later is noted later
                 self._note_tidy(owner)

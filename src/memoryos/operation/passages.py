@@ -41,7 +41,15 @@ def page_vectors(reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
         if passage.part:
             said.setdefault(passage.page, []).append(passage)
     own = reader.vectors(page for page in wanted if page not in said)
-    return own | {page: _mean(passages) for page, passages in said.items()}
+    return own | {page: page_direction(passages) for page, passages in said.items()}
+
+
+def page_direction(passages: Sequence[StoredPassage]) -> Vector:
+    """The direction of the weighted mean of a page's turns; that of the first when they cancel each other."""
+    vectors = np.stack([np.frombuffer(passage.vector, "<f2") for passage in passages]).astype(np.float32)
+    total = np.array([_weight(passage) for passage in passages], np.float32) @ vectors
+    length = np.float32(np.linalg.norm(total))
+    return np.asarray(total / length if length > 0 else vectors[0], dtype=np.float32)
 
 
 def turns_of(cube: MemCube) -> tuple[Turn, ...]:
@@ -98,11 +106,3 @@ def _marks(turn: Turn) -> Mark:
     if mentions_time(turn.words):
         found |= Mark.TIMED
     return found
-
-
-def _mean(passages: Sequence[StoredPassage]) -> Vector:
-    """The direction of the weighted mean; that of the first when they cancel each other."""
-    vectors = np.stack([np.frombuffer(passage.vector, "<f2") for passage in passages]).astype(np.float32)
-    total = np.array([_weight(passage) for passage in passages], np.float32) @ vectors
-    length = np.float32(np.linalg.norm(total))
-    return np.asarray(total / length if length > 0 else vectors[0], dtype=np.float32)

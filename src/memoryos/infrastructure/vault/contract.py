@@ -133,6 +133,23 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A cube that has no vectors of the embedder that the store changes to, with its passages."""
+
+    cube: MemCube
+    passages: Sequence[StoredPassage]
+
+
+@dataclass(frozen=True, slots=True)
+class NewVectors:
+    """What another embedder made of a cube."""
+
+    cube: MemCube
+    whole: Vector  #: of a page with passages, its direction
+    turns: Sequence[Vector] = ()  #: of its passages, in order
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """A directed, typed edge between two cubes of one tenant."""
 
@@ -340,8 +357,57 @@ class Writer(Reader, Protocol):
         ...
 
 
-class Vault(Protocol):
-    """A store of cubes."""
+class Reembedding(Protocol):
+    """A write transaction on a whole store that changes to another embedder, the session's."""
+
+    def begin(self) -> bool:
+        """Make ours the embedder that the store changes to; False while vectors of another one are in the way.
+
+        A change to another embedder is given up. When the store's vectors are ours already, nothing else happens.
+        """
+        ...
+
+    def is_done(self) -> bool:
+        """Whether the vectors in use are ours."""
+        ...
+
+    def tally(self) -> tuple[int, int]:
+        """How many cubes have their new vectors, and how many there are that need some."""
+        ...
+
+    def pending(self, *, after: tuple[str, str], limit: int) -> list[Unembedded]:
+        """Cubes without vectors of ours, or with some of earlier words, that follow this tenant and id.
+
+        A segment is none of them, as long as it has pages: it gets the mean of theirs.
+        """
+        ...
+
+    def stage(self, vectors: Sequence[NewVectors]) -> None:
+        """Keep new vectors aside, in place of earlier ones; those of a cube that is gone are dropped."""
+        ...
+
+    def switch(self) -> None:
+        """Put the new vectors in the place of the old ones, and make ours the store's embedder.
+
+        Call it when nothing is pending in this transaction. Who still uses the old embedder gets EmbedderMismatch.
+        """
+        ...
+
+    def sweep(self, limit: int) -> bool:
+        """Remove that many of the vectors kept aside that nobody needs any more; whether there were some."""
+        ...
+
+
+class Reembeddable(Protocol):
+    """A store that can change to another embedder."""
+
+    def reembedding(self, embedder: str) -> AbstractContextManager[Reembedding]:
+        """A write transaction on the whole store, towards that embedder."""
+        ...
+
+
+class Vault(Reembeddable, Protocol):
+    """A store of cubes. A session raises EmbedderMismatch once the store has changed to another embedder."""
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """A snapshot of the scope's owner."""

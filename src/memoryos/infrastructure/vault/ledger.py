@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, Table, and_, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.contract import Spending
+from memoryos.infrastructure.vault.statements import ask
 from memoryos.infrastructure.vault.tables import OWNER
 
 _EPOCH = date(1970, 1, 1)
@@ -25,10 +26,8 @@ class Ledger:
 
     def note(self, key: str) -> str | None:
         """What was noted."""
-        notes = tables.notes
-        query = select(notes.c.value).where(self._mine(notes), notes.c.key == key)
-        found: str | None = self._connection.execute(query).scalar()
-        return found
+        rows = ask(self._connection, queries.NOTE, {**self._owner, "key": key}, ())
+        return next((value for (value,) in rows), None)
 
     def write_note(self, key: str, value: str | None) -> None:
         """Note it, or strike it out."""

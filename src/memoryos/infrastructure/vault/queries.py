@@ -50,6 +50,10 @@ def _links_by(end: ColumnElement[str]) -> Select[tuple[str, str]]:
     )
 
 
+EMBEDDER = select(tables.meta.c.value).where(tables.meta.c.key == "embedder")
+
+NOTE = select(tables.notes.c.value).where(_owned(tables.notes), tables.notes.c.key == bindparam("key"))
+
 SEQUENCE = select(func.max(_events.c.sequence)).where(_owned(_events))
 
 DOCUMENTS = select(_cubes.c.id, _cubes.c.document).where(_owned_by_key(), _among(_cubes.c.id))

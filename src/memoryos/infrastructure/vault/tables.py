@@ -139,6 +139,18 @@ passages = Table(  # the turns of pages, as search knows them
     *_to_cube("cube_id"),
 )
 
+next_vectors = Table(  # of the embedder that the store changes to
+    "next_vectors",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("cube_id", Text, nullable=False),
+    Column("part", Integer, nullable=False),  # 0: the whole cube, float32; 1..: the passages, float16
+    Column("version", Integer, nullable=False),  # of the cube whose words were embedded
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("tenant", "cube_id", "part"),
+    *_to_cube("cube_id"),
+)
+
 events = Table(
     "events",
     metadata,

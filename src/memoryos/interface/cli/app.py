@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
-from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, usage, worker
+from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, upkeep, usage, worker
 from memoryos.interface.cli.bench_purity import purity
 from memoryos.interface.cli.demo import demo
 from memoryos.interface.cli.digest import digest
@@ -37,6 +37,8 @@ app.command()(memory.stats)
 app.command()(worker.worker)
 app.command()(usage.usage)
 app.command()(repair)
+app.command()(upkeep.rebuild)
+app.command()(upkeep.reembed)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(proposals.app, name="proposals")
 app.add_typer(importing.app, name="import")

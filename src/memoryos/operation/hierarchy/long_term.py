@@ -14,7 +14,7 @@ from datetime import datetime
 from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
-from memoryos.cube import Behaviour, Descriptive, Fact, Kind, MemCube, ProfileField, Subject, Tier, Trait
+from memoryos.cube import Behaviour, Descriptive, Fact, Kind, MemCube, Origin, ProfileField, Subject, Tier, Trait
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
@@ -45,12 +45,18 @@ class LongTerm:
             for cube in writer.cubes(kind, tiers=[Tier.LPM])
         }
         self._heard = {cube.id: frozenset(cube.descriptive.provenance) for cube in self._known.values()}
+        self._corrected = {  # what a user replaced by other words, and the pages that had said it
+            identity(old.payload): frozenset(cube.descriptive.provenance)
+            for cube in (*facts, *self._known.values())
+            if cube.version.number > 1 and cube.descriptive.origin is not Origin.INFERENCE
+            for old in writer.history(cube.id)
+        }
 
     def learn(self, lessons: Iterable[Lesson]) -> Tally:
         """Take in what was learned; returns what became of the facts. An empty answer teaches nothing."""
         before = self._knowledge.tally
         for lesson in lessons:
-            if lesson.is_blank:
+            if lesson.is_blank or self._was_corrected(lesson):
                 continue
             if isinstance(lesson.payload, Fact):
                 self._knowledge.learn(lesson)
@@ -79,6 +85,11 @@ class LongTerm:
         self._knowledge.flush()
         self._changes.flush()
         count(self._writer, self._knowledge.tally)
+
+    def _was_corrected(self, lesson: Lesson) -> bool:
+        """Whether the user corrected what these pages say: read again, they do not bring it back."""
+        pages = self._corrected.get(identity(lesson.payload), frozenset())
+        return bool(lesson.pages) and pages.issuperset(lesson.pages)
 
     def _add(self, lesson: Lesson) -> None:
         cube = MemCube(

@@ -29,10 +29,12 @@ from memoryos.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from memoryos.infrastructure.vault import migrations, tables
+from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.infrastructure.vault.queue import due
+from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
+from memoryos.infrastructure.vault.statements import ask_one
 from memoryos.scope import Scope
 
 _WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
@@ -50,10 +52,14 @@ _ERRORS: dict[int, type[StorageError]] = {
 
 
 class SqliteVault:
-    """A vault in the file at `path`; `embedder` names what makes its vectors."""
+    """A vault in the file at `path`; `embedder` names what makes its vectors.
 
-    def __init__(self, path: Path, *, embedder: str, clock: Clock, busy_timeout_seconds: float) -> None:
+    None, for a store that is there already, is whatever made them: to change to another one.
+    """
+
+    def __init__(self, path: Path, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
         self.path = path
+        self._embedder = embedder
         self._clock = clock
         self._is_closed = False
         self._lock = Lock()  # threads queue here instead of polling the file lock
@@ -61,20 +67,28 @@ class SqliteVault:
         self._engine = _engine(path, busy_timeout_seconds)
         with ExitStack() as undo:
             undo.callback(self.close)
-            self._prepare(embedder)
+            self._prepare()
             undo.pop_all()  # usable: the store stays open
 
     @contextmanager
     def read(self, scope: Scope) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner."""
         with self._reading() as connection:
+            self._check_embedder(connection)
             yield SqlReader(connection, scope, self._clock)
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
         with self._lock, self._writing() as connection:
+            self._check_embedder(connection)
             yield SqlWriter(connection, scope, self._clock)
+
+    @contextmanager
+    def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:
+        """A write transaction on the whole store, towards that embedder."""
+        with self._lock, self._writing() as connection:
+            yield SqlReembedding(connection, embedder, self._clock)
 
     def owners(self, tenant: str) -> list[Scope]:
         """Every scope of the tenant that holds a cube."""
@@ -134,7 +148,7 @@ class SqliteVault:
         if self._is_closed:
             raise StorageError(f"the store {self.path} is closed; open it again")
 
-    def _prepare(self, embedder: str) -> None:
+    def _prepare(self) -> None:
         _create_private(self.path)
         with self._reading() as connection:
             ready = migrations.is_current(connection) and _recorded_embedder(connection) is not None
@@ -142,13 +156,19 @@ class SqliteVault:
         if not ready:
             with self._lock, self._writing() as connection:
                 migrations.upgrade(connection)
-                if _recorded_embedder(connection) is None:
-                    connection.execute(tables.meta.insert(), {"key": "embedder", "value": embedder})
+                if self._embedder and _recorded_embedder(connection) is None:
+                    connection.execute(tables.meta.insert(), {"key": EMBEDDER, "value": self._embedder})
         with self._reading() as connection:
-            recorded = _recorded_embedder(connection)
-        if recorded != embedder:
+            self._check_embedder(connection)
+
+    def _check_embedder(self, connection: Connection) -> None:
+        """Refuse to mix vectors. Each session looks anew: another process may have changed the store."""
+        if self._embedder is None:
+            return
+        recorded = ask_one(connection, queries.EMBEDDER, {})
+        if recorded != self._embedder:
             raise EmbedderMismatch(
-                f"the vectors in {self.path} were made by the embedder {recorded!r}, not by {embedder!r}; "
+                f"the vectors in {self.path} were made by the embedder {recorded!r}, not by {self._embedder!r}; "
                 f"open it with the setting `embedder` that gives {recorded!r}"
             )
 
@@ -159,7 +179,7 @@ class SqliteVault:
 
 
 def _recorded_embedder(connection: Connection) -> str | None:
-    return connection.execute(select(tables.meta.c.value).where(tables.meta.c.key == "embedder")).scalar()
+    return connection.execute(queries.EMBEDDER).scalar()
 
 
 def _create_private(path: Path) -> None:

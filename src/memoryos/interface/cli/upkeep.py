@@ -1,0 +1,66 @@
+"""`memoryos rebuild` and `memoryos reembed`: make again what was derived, and change what makes the vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import rich.progress
+import typer
+
+from memoryos.config import load_settings
+from memoryos.errors import InvalidInput
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.memory import MemoryOS
+from memoryos.models.embedder import load_embedder
+from memoryos.operation.ingest import Progress
+from memoryos.scope import Scope
+
+
+def rebuild(
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    every: Annotated[bool, typer.Option("--all", help="Every user and agent of the tenant.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Derive topics, facts, traits and profile again from the raw pages; run it again after an interruption."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        own = Scope(user=user, agent=agent, tenant=tenant)
+        scopes = [scope for scope in memory.scopes(tenant=tenant) if scope.agent] if every else [own]
+        with render.progress(quiet=json) as bar:
+            for scope in scopes:
+                task = bar.add_task("rebuilding", total=None, note=f"{scope.user}, {scope.agent}")
+                memory.rebuild(progress=_told(bar, task), scope=scope)
+        pages = sum(len(memory.pages(scope=scope)) for scope in scopes)
+    if json:
+        render.print_json({"scopes": len(scopes), "pages": pages})
+    else:
+        render.console().print(f"Rebuilt {pages:,} pages of {len(scopes)} scopes.")
+
+
+def reembed(
+    embedder: Annotated[str, typer.Option(help="static, minilm or openai:MODEL.")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Change the whole store, all tenants, to another embedder, while it is in use; nothing is extracted again."""
+    settings = load_settings()
+    path = db or Path(settings.db)
+    if not path.expanduser().exists():
+        raise InvalidInput("--db", f"{path} does not exist", "Name the file of a store")
+    chosen = load_embedder(embedder, settings)
+    with render.progress(quiet=json) as bar:
+        told = _told(bar, bar.add_task("embedding", total=None, note=chosen.name))
+        MemoryOS.reembed(path, chosen, settings=settings, progress=told)
+    if json:
+        render.print_json({"embedder": chosen.name})
+    else:
+        again = "" if settings.embedder == embedder else f" Open it with MEMORYOS_EMBEDDER={embedder} from now on."
+        render.console().print(f"The vectors of {path} are those of {chosen.name} now.{again}", markup=False)
+
+
+def _told(bar: rich.progress.Progress, task: rich.progress.TaskID) -> Progress:
+    return lambda done, total: bar.update(task, completed=done, total=total)
