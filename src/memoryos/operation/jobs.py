@@ -115,8 +115,9 @@ class JobRunner:
             try:
                 with self.vault.write(scope) as writer:
                     for job in jobs:
-                        writer.extend(job, lasting=LEASE)
-            except StorageError as error:  # lost: the end of the job will tell; busy: the next beat may come through
+                        with suppress(LeaseLost):  # it is finished, which the others are not; or its end will tell
+                            writer.extend(job, lasting=LEASE)
+            except StorageError as error:  # busy: the next beat may come through
                 logger.warning("lease not extended", extra={"action": "heartbeat", "error": type(error).__name__})
 
 
