@@ -26,6 +26,7 @@ MOST_TRIES = 5
 MOST_TRIES_OUT = 60  # while a model cannot be reached: half a day
 FIRST_DELAY = timedelta(seconds=2)
 LONGEST_DELAY = timedelta(minutes=15)
+LONGEST_ASKED = timedelta(days=1)  # by a server: one that asks for more is not believed
 _GROWTH = 4.0  # of the delay with each try
 _JITTER = 0.25  # of the delay, either way: those that failed together do not come back together
 
@@ -133,8 +134,13 @@ def retry_at(job: Job, error: Exception, now: datetime) -> datetime | None:
     most = MOST_TRIES_OUT if isinstance(error, ModelUnavailable) else MOST_TRIES
     if job.attempts >= most:
         return None
-    asked = timedelta(seconds=error.retry_after or 0) if isinstance(error, ModelUnavailable) else timedelta()
-    return now + max(asked, _delay(job.attempts))
+    return now + max(_asked(error), _delay(job.attempts))
+
+
+def _asked(error: Exception) -> timedelta:
+    """The time that a server asked for, within reason."""
+    seconds = error.retry_after or 0 if isinstance(error, ModelUnavailable) else 0
+    return timedelta(seconds=min(seconds, LONGEST_ASKED.total_seconds()))
 
 
 def _delay(attempts: int) -> timedelta:
