@@ -21,7 +21,6 @@ from memoryos.infrastructure.vault.contract import Job, JobKind, Vault
 from memoryos.scope import Scope
 
 LEASE = timedelta(minutes=1)
-STOPPED = "the worker was stopped"
 MOST_TRIES = 5
 MOST_TRIES_OUT = 60  # while a model cannot be reached: half a day
 FIRST_DELAY = timedelta(seconds=2)
@@ -89,13 +88,15 @@ class JobRunner:
         return len(jobs) if goes_on() else len(jobs) - self._put_back(scope, jobs, None)
 
     def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception | None) -> int:
-        """Give back the jobs that are not finished, without an error for the next worker; returns how many."""
+        """Put back the jobs that are not finished: for a later try, or without an error as they were; how many."""
         now, count = self.clock(), 0
         with self.vault.write(scope) as writer:
             for job in jobs:
                 with suppress(LeaseLost):  # it was finished before the error, or another worker has it
-                    when = retry_at(job, error, now) if error else now
-                    writer.fail(job, cause(error) if error else STOPPED, retry_at=when)
+                    if error:
+                        writer.fail(job, cause(error), retry_at=retry_at(job, error, now))
+                    else:
+                        writer.give_back(job)
                     count += 1
         return count
 

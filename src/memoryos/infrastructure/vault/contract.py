@@ -340,6 +340,10 @@ class Writer(Reader, Protocol):
         """Put a leased job off until that moment, or bury it (None), with the cause. Raises LeaseLost like `finish`."""
         ...
 
+    def give_back(self, job: Job) -> None:
+        """Put a leased job back as it was before, as if it had not been tried. Raises LeaseLost like `finish`."""
+        ...
+
     def retry(self, job_ids: Sequence[str]) -> int:
         """Put dead jobs back into the queue, as if never tried; their cause stays until they end. Returns how many."""
         ...

@@ -78,6 +78,10 @@ class Queue:
         later = micros(retry_at) if retry_at else None
         self._release(job, {"state": state.value, "lease_until": None, "error": error, "not_before": later})
 
+    def give_back(self, job: Job) -> None:
+        """End our lease as if there had been none."""
+        self._release(job, {"state": JobState.QUEUED.value, "attempts": job.attempts - 1, "lease_until": None})
+
     def retry(self, job_ids: Sequence[str]) -> int:
         """Put dead jobs back."""
         dead = _jobs.c.state == JobState.DEAD.value

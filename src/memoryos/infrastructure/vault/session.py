@@ -214,6 +214,9 @@ class SqlWriter(SqlReader):
     def fail(self, job: Job, error: str, *, retry_at: datetime | None) -> None:
         self._queue.fail(job, error, retry_at=retry_at)
 
+    def give_back(self, job: Job) -> None:
+        self._queue.give_back(job)
+
     def retry(self, job_ids: Sequence[str]) -> int:
         return self._queue.retry(job_ids)
 
