@@ -205,6 +205,14 @@ def test_the_store_tells_which_owners_have_work_that_is_due(vault, store, enqueu
     assert vault.waiting() == []
 
 
+def test_an_owner_whose_jobs_another_worker_does_has_no_work_for_us(vault, store, enqueue, lease, finish):
+    enqueue(store(id="a").cube.id, store(id="b").cube.id)
+    first = lease()
+    assert vault.waiting() == []
+    finish(first)
+    assert vault.waiting() == [ALICE]
+
+
 def test_the_next_moment_with_work_is_known(vault, store, enqueue, lease, clock):
     def next_due():
         with vault.read(ALICE) as reader:
