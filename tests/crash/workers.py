@@ -38,6 +38,7 @@ from memoryos.operation.consolidation import promotion
 from memoryos.scope import Scope
 
 LEAST, MOST, LONGEST = 0.001, 0.1, 2.0  # seconds that a worker has: at least, at most at first, at most ever
+GOAL = 0.8  # of the work is done when the last one dies
 LEASE = timedelta(minutes=2)  # longer than any
 THREADS = 2
 WARM = Scope(user="warm")
@@ -125,7 +126,7 @@ def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | No
         left.append(state(path))
         later += LEASE
         done = sum(part / whole for part, whole in zip(left[-1], work, strict=True)) / 2
-        most = most * 0.7 if done > len(left) / kills else min(most * 1.2, LONGEST)
+        most = most / 2 if done > GOAL * len(left) / kills else min(most * 1.15, LONGEST)
     process, told = fork(path, url, later)
     os.close(told)
     ended(process)
