@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from crash.workers import settings, state
 from generation.scripted_model import ScriptedModel, says, scripted_model
 from memoryos import MemoryOS, Scope
 from memoryos.bench import scripted_reader
-from memoryos.cube import Kind, MemCube, Role, Turn
+from memoryos.cube import Kind, MemCube, Role, Trait, Turn
 from memoryos.infrastructure.vault.contract import JobState, LinkKind
 
 TESTS = Path(__file__).parents[1]
@@ -96,7 +97,10 @@ def learned(memory: MemoryOS, user: str) -> dict[Kind, list[object]]:
 
 
 def said(cube: MemCube) -> object:
-    return cube.payload, cube.descriptive.event_at, cube.behaviour.interactions
+    payload = cube.payload
+    if isinstance(payload, Trait):  # when its level changed is told by how many pages are read together
+        payload = replace(payload, changed_at=None)
+    return payload, cube.descriptive.event_at, cube.behaviour.interactions
 
 
 def assert_all_done(memory: MemoryOS, pages: int) -> None:

@@ -37,7 +37,8 @@ from memoryos.operation import housekeeping
 from memoryos.operation.consolidation import promotion
 from memoryos.scope import Scope
 
-LEAST, MOST, LONGEST = 0.001, 0.1, 2.0  # seconds that a worker has: at least, at most at first, at most ever
+LEAST, LONGEST = 0.001, 2.0  # seconds that a worker has
+MOST, MOST_OF_MODEL = 0.1, 0.5  # seconds that the first ones have; it reads several pages in a call
 GOAL = 0.8  # of the work is done when the last one dies
 LEASE = timedelta(minutes=2)  # longer than any
 THREADS = 2
@@ -119,14 +120,14 @@ def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | No
     if kills:  # in shorter steps: more is written between two deaths
         housekeeping.AT_A_TIME, promotion.PAGES_AT_ONCE, promotion.SEGMENTS_AT_ONCE = 8, 16, 4
     warm_up()
-    chance, later, left, most = random.Random(seed), timedelta(), [], MOST
+    chance, later, left, most = random.Random(seed), timedelta(), [], MOST_OF_MODEL if url else MOST
     while len(left) < kills:
         if not killed(path, url, later, chance.uniform(LEAST, most)):
             break
         left.append(state(path))
         later += LEASE
         done = sum(part / whole for part, whole in zip(left[-1], work, strict=True)) / 2
-        most = most / 2 if done > GOAL * len(left) / kills else min(most * 1.15, LONGEST)
+        most = most / 2 if done > GOAL * len(left) / kills else min(most * 1.2, LONGEST)
     process, told = fork(path, url, later)
     os.close(told)
     ended(process)
