@@ -14,6 +14,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memoryos.errors import InvalidInput
 
+LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
+
 
 class PersonaSharing(StrEnum):
     """Who reads the user persona that one agent's conversations formed."""
@@ -75,10 +77,15 @@ class Settings(BaseSettings):
         ExtractorKind.RULES, description="rules (free, no model) or model (asks llm_model in the background)"
     )
     extract_within_seconds: float | None = Field(
-        86_400.0, gt=0, description="a page in MTM is extracted this soon, hot or not; None: only when hot"
+        86_400.0,
+        gt=0,
+        le=LONGEST_WAIT,
+        description="a page in MTM is extracted this soon, hot or not; None: only when hot",
     )
     batch_pages: int = Field(16, ge=1, description="pages that a model reads in one call")
-    batch_seconds: float = Field(3_600.0, ge=0, description="how long hot pages wait for others to share a call with")
+    batch_seconds: float = Field(
+        3_600.0, ge=0, le=LONGEST_WAIT, description="how long hot pages wait for others to share a call with"
+    )
     jobs: JobsRun = Field(JobsRun.HERE, description="here (a thread beside the callers) or worker (memoryos worker)")
 
     self_repair: bool = Field(

@@ -150,6 +150,22 @@ def test_a_job_that_failed_comes_alone_so_that_it_harms_no_other(vault, store, e
         assert [job.cube_id for job in writer.lease(lasting=LEASE, limit=9)] == ["b", "c"]
 
 
+def test_a_job_that_is_given_back_is_as_it_was(vault, store, enqueue, lease, fail, jobs, clock):
+    enqueue(store(id="a").cube.id)
+    fail(lease(), "no", retry_at=clock() + timedelta(minutes=5))
+    [before] = jobs()
+    clock.advance(minutes=5)
+    taken = lease()
+    with vault.write(ALICE) as writer:
+        writer.release(taken)
+    assert jobs() == [before]
+    assert lease() == taken
+    clock.advance(hours=1)
+    lease()
+    with pytest.raises(LeaseLost), vault.write(ALICE) as writer:
+        writer.release(taken)
+
+
 def test_a_lease_can_be_extended_by_its_holder_only(vault, store, enqueue, lease, clock):
     enqueue(store().cube.id)
     job = lease()
@@ -187,6 +203,14 @@ def test_the_store_tells_which_owners_have_work_that_is_due(vault, store, enqueu
     assert vault.waiting() == [ALICE]
     finish(job)
     assert vault.waiting() == []
+
+
+def test_an_owner_whose_jobs_another_worker_does_has_no_work_for_us(vault, store, enqueue, lease, finish):
+    enqueue(store(id="a").cube.id, store(id="b").cube.id)
+    first = lease()
+    assert vault.waiting() == []
+    finish(first)
+    assert vault.waiting() == [ALICE]
 
 
 def test_the_next_moment_with_work_is_known(vault, store, enqueue, lease, clock):

@@ -22,7 +22,7 @@ _ERRORS_NAMED = 3
 _QUOTED_CHARS = 2_000  # of a wrong answer, when it is sent back
 
 _BEGINS = re.compile(r"[{\[]")
-_FENCED = re.compile(r"```[\w-]*\s*\n(.*?)```", re.DOTALL)
+_FENCED = re.compile(r"```[\w-]*[^\S\n]*\n(.*?)```", re.DOTALL)  # one way to match: no text makes it slow
 
 Shape = TypeVar("Shape", bound=BaseModel)
 

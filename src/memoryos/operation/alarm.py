@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from threading import Lock, Timer
+from threading import Lock, RLock, Timer
 
 from memoryos.scope import Scope
 
@@ -16,6 +16,7 @@ class Alarm:
     def __init__(self, ring: Callable[[Scope], None]) -> None:
         self._ring = ring
         self._lock = Lock()
+        self._ringing = RLock()  # so that who rings may close
         self._times: dict[Scope, float] = {}
         self._queue: list[tuple[float, int, Scope]] = []  # with a number, for scopes have no order
         self._set = 0
@@ -34,11 +35,13 @@ class Alarm:
             self._wind()
 
     def close(self) -> None:
-        """Ring no more."""
+        """Ring no more; returns when what rings has ended."""
         with self._lock:
             self._is_closed = True
             if self._timer:
                 self._timer.cancel()
+        with self._ringing:
+            pass
 
     def _wind(self) -> None:
         """Let one timer run to the earliest time."""
@@ -50,8 +53,10 @@ class Alarm:
             self._timer.start()
 
     def _due(self) -> None:
-        for scope in self._taken():
-            self._ring(scope)
+        with self._ringing:
+            for scope in self._taken():
+                if not self._is_closed:
+                    self._ring(scope)
 
     def _taken(self) -> list[Scope]:
         """The scopes whose time has come."""

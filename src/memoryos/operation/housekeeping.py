@@ -104,6 +104,8 @@ class Housekeeping:
 
     def work(self, scope: Scope, goes_on: Callable[[], bool]) -> int:
         """Move what waits and do the jobs that are due, here and now; returns how many were finished."""
+        with self._lock:  # pages that another process wrote and left are unknown here
+            self._tidy.discard(scope.owner)
         self.catch_up(scope)
         return self._runner.run_all(scope.owner, goes_on)
 

@@ -25,6 +25,7 @@ MOST_TRIES = 5
 MOST_TRIES_OUT = 60  # while a model cannot be reached: half a day
 FIRST_DELAY = timedelta(seconds=2)
 LONGEST_DELAY = timedelta(minutes=15)
+LONGEST_ASKED = timedelta(days=1)  # by a server: one that asks for more is not believed
 _GROWTH = 4.0  # of the delay with each try
 _JITTER = 0.25  # of the delay, either way: those that failed together do not come back together
 
@@ -97,7 +98,8 @@ class JobRunner:
         if jobs:
             with self.vault.write(scope) as writer:
                 for job in jobs:
-                    writer.release(job)
+                    with suppress(LeaseLost):
+                        writer.release(job)
 
     def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception) -> int:
         """Put off the jobs that are not finished; returns how many."""
@@ -126,8 +128,9 @@ class JobRunner:
             try:
                 with self.vault.write(scope) as writer:
                     for job in jobs:
-                        writer.extend(job, lasting=LEASE)
-            except StorageError as error:  # lost: the end of the job will tell; busy: the next beat may come through
+                        with suppress(LeaseLost):  # it is finished, which the others are not; or its end will tell
+                            writer.extend(job, lasting=LEASE)
+            except StorageError as error:  # busy: the next beat may come through
                 logger.warning("lease not extended", extra={"action": "heartbeat", "error": type(error).__name__})
 
 
@@ -143,8 +146,13 @@ def retry_at(job: Job, error: Exception, now: datetime) -> datetime | None:
     most = MOST_TRIES_OUT if isinstance(error, ModelUnavailable) else MOST_TRIES
     if job.attempts >= most:
         return None
-    asked = timedelta(seconds=error.retry_after or 0) if isinstance(error, ModelUnavailable) else timedelta()
-    return now + max(asked, _delay(job.attempts))
+    return now + max(_asked(error), _delay(job.attempts))
+
+
+def _asked(error: Exception) -> timedelta:
+    """The time that a server asked for, within reason."""
+    seconds = error.retry_after or 0 if isinstance(error, ModelUnavailable) else 0
+    return timedelta(seconds=min(seconds, LONGEST_ASKED.total_seconds()))
 
 
 def _delay(attempts: int) -> timedelta:

@@ -427,7 +427,10 @@ class Vault(Reembeddable, Protocol):
         ...
 
     def waiting(self) -> list[Scope]:
-        """The owners, of every tenant, with a job that is due or whose lease has ended."""
+        """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held.
+
+        While another worker holds a job of an owner, there is nothing to take.
+        """
         ...
 
     def unsettled(self) -> list[Scope]:

@@ -158,11 +158,16 @@ def job_of(row: Any, **changes: Any) -> Job:
 
 
 def due(now: datetime) -> ColumnElement[bool]:
-    """`is_due` as a condition."""
+    """What `lease` takes, while no job of the owner is held, as a condition."""
     waits = and_(_jobs.c.not_before > micros(now), _jobs.c.not_before <= micros(now + LONGEST_DELAY))
     queued = and_(_jobs.c.state == JobState.QUEUED.value, or_(_jobs.c.not_before.is_(None), ~waits))
-    held = and_(_jobs.c.lease_until >= micros(now), _jobs.c.lease_until <= micros(now + LONGEST_LEASE))
-    return or_(queued, and_(_jobs.c.state == JobState.LEASED.value, ~held))
+    return or_(queued, and_(_jobs.c.state == JobState.LEASED.value, ~leased(now)))
+
+
+def leased(now: datetime) -> ColumnElement[bool]:
+    """`_is_held` as a condition."""
+    lasts = and_(_jobs.c.lease_until >= micros(now), _jobs.c.lease_until <= micros(now + LONGEST_LEASE))
+    return and_(_jobs.c.state == JobState.LEASED.value, lasts)
 
 
 def _is_held(row: Any, now: datetime) -> bool:

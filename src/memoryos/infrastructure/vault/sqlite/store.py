@@ -31,7 +31,7 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.contract import JobState
-from memoryos.infrastructure.vault.queue import due
+from memoryos.infrastructure.vault.queue import due, leased
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask_one
@@ -103,10 +103,12 @@ class SqliteVault:
             return [tables.scope_of(*row) for row in connection.execute(query)]
 
     def waiting(self) -> list[Scope]:
-        """The owners, of every tenant, with a job that is due or whose lease has ended."""
+        """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held."""
         columns = [tables.jobs.c[name] for name in tables.OWNER]
         unfinished = tables.jobs.c.state.in_([JobState.QUEUED.value, JobState.LEASED.value])
-        query = select(*columns).where(unfinished, due(self._clock())).distinct().order_by(*columns)
+        now = self._clock()
+        ready = select(*columns).where(unfinished, due(now))
+        query = ready.except_(select(*columns).where(leased(now))).order_by(*tables.OWNER)
         with self._reading() as connection:
             return [tables.scope_of(*row) for row in connection.execute(query)]
 
