@@ -12,6 +12,7 @@ from generation.scripted_model import Reply, says, scripted_model
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.scripted_reader import reply
 from memoryos.infrastructure.vault.contract import JobState
+from memoryos.operation import jobs
 from memoryos.operation.jobs import MOST_TRIES
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -64,7 +65,7 @@ def opened(tmp_path, model, clock):
             "llm_api_key": KEY,
             "llm_base_url": model.url,
             "llm_retries": 0,
-            "llm_timeout_seconds": 0.5,
+            "llm_timeout_seconds": 0.3,
         }
         settings = load_settings(**{**wanted, **changes})
         memories.append(MemoryOS.open(tmp_path / "memory.db", user="carla", settings=settings, clock=clock))
@@ -116,7 +117,7 @@ WRONG = "MARK_OF_A_WRONG_ANSWER"
 PASSING = {
     "server error": [Reply(status=500, body=WRONG)] * 2,
     "busy": [Reply(status=429, body=WRONG, headers=(("Retry-After", "7"),))] * 2,
-    "no answer in time": [Reply((WRONG,), delay_seconds=0.8)],
+    "no answer in time": [Reply((WRONG,), delay_seconds=0.5)],
     "reset": [Reply((WRONG,), resets_after=0)] * 2,
     "cut in the middle of the body": [Reply(body='{"id": "x", "choices": [{"mess')],
     "empty": [says(""), says("")],
@@ -147,8 +148,9 @@ def test_a_fault_that_passes_costs_time_and_nothing_else(memory, model, clock, t
 
 @pytest.mark.parametrize("fault", PASSING)
 def test_a_fault_that_lasts_ends_in_a_dead_job_that_keeps_its_cause_and_the_pages_stay_unread(
-    memory, model, clock, tmp_path, fault
+    memory, model, clock, monkeypatch, fault
 ):
+    monkeypatch.setattr(jobs, "MOST_TRIES_OUT", 3)
     before = memory.profile()
     model.otherwise = lambda _: PASSING[fault][0]
     memory.consolidate()

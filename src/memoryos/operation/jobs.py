@@ -21,7 +21,6 @@ from memoryos.infrastructure.vault.contract import Job, JobKind, Vault
 from memoryos.scope import Scope
 
 LEASE = timedelta(minutes=1)
-STOPPED = "the worker was stopped"
 MOST_TRIES = 5
 MOST_TRIES_OUT = 60  # while a model cannot be reached: half a day
 FIRST_DELAY = timedelta(seconds=2)
@@ -43,10 +42,15 @@ class Handler(Protocol):
         """How many jobs it takes together."""
         ...
 
-    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> None:
+    @property
+    def takes_early(self) -> bool:
+        """Whether it takes jobs that are not due yet along with due ones."""
+        ...
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
         """Do the jobs and finish each in the transaction of its effects; stop between two when it no longer goes on.
 
-        What it raises is the cause that is kept with those that are not finished.
+        Returns those that it left. What it raises is the cause that is kept with those that are not finished.
         """
         ...
 
@@ -73,28 +77,35 @@ class JobRunner:
 
     def _lease(self, scope: Scope) -> list[Job]:
         limit = max(handler.at_once for handler in self.handlers.values())
+        early = [kind for kind, handler in self.handlers.items() if handler.takes_early]
         with self.vault.write(scope) as writer:
-            return writer.lease(lasting=LEASE, limit=limit)
+            return writer.lease(lasting=LEASE, limit=limit, early=early)
 
     def _attempt(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
         try:
             with self._kept_alive(scope, jobs):
-                self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
+                left = self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
+            self._release(scope, left)
         except LeaseLost:
             return 0  # the worker that took them over finishes them
         except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
             logger.warning("job failed", extra={"action": "job_failed", "error": type(error).__name__})
             return len(jobs) - self._put_back(scope, jobs, error)
-        return len(jobs) if goes_on() else len(jobs) - self._put_back(scope, jobs, None)
+        return len(jobs) - len(left)
 
-    def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception | None) -> int:
-        """Give back the jobs that are not finished, without an error for the next worker; returns how many."""
+    def _release(self, scope: Scope, jobs: Sequence[Job]) -> None:
+        if jobs:
+            with self.vault.write(scope) as writer:
+                for job in jobs:
+                    writer.release(job)
+
+    def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception) -> int:
+        """Put off the jobs that are not finished; returns how many."""
         now, count = self.clock(), 0
         with self.vault.write(scope) as writer:
             for job in jobs:
                 with suppress(LeaseLost):  # it was finished before the error, or another worker has it
-                    when = retry_at(job, error, now) if error else now
-                    writer.fail(job, cause(error) if error else STOPPED, retry_at=when)
+                    writer.fail(job, cause(error), retry_at=retry_at(job, error, now))
                     count += 1
         return count
 

@@ -74,8 +74,9 @@ class Repairer:
     settings: Settings
     clock: Clock
     at_once: int = JOBS_AT_ONCE
+    takes_early: bool = False
 
-    def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn) -> None:
+    def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn) -> Sequence[Job]:
         """Look at the jobs' segments and at those that pages of theirs seem to belong to; finish the jobs."""
         names = [job.cube_id for job in jobs]
         with self.vault.read(scope) as reader:
@@ -85,6 +86,7 @@ class Repairer:
                 writer.finish(job)  # first: it goes with its segment
             if found.plan.rehomings:
                 self._carry_out(writer, scope, found, self._suspects(writer, scope, names))
+        return ()
 
     def repair(self, scope: Scope) -> RepairReport:
         """Look at all segments of MTM, the largest first as far as there are too many."""

@@ -9,7 +9,7 @@ user, agent and namespace.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -183,7 +183,7 @@ class Job:
     created_at: datetime
     error: str | None = None
     priority: int = 0
-    not_before: datetime | None = None  #: it waits until then
+    not_before: datetime | None = None  #: it waits until then; of a leased one: it was taken early
 
     @property
     def is_planned(self) -> bool:
@@ -319,13 +319,18 @@ class Writer(Reader, Protocol):
         """Add a job for each cube; one of that kind that waits already is at most hastened and raised."""
         ...
 
-    def lease(self, *, lasting: timedelta, limit: int = 1) -> list[Job]:
+    def lease(self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = ()) -> list[Job]:
         """Take the jobs that are due, or whose lease has ended, the highest priority and then the oldest first.
 
+        With due ones of a kind in `early` come others of it that are not due yet, as far as there is room.
         None while another worker holds a job of the scope: one after the other, in order. Never more than `limit`,
         and one that failed before comes alone. A lease or a delay that ends later than any could is taken for the
         work of a clock that ran ahead.
         """
+        ...
+
+    def release(self, job: Job) -> None:
+        """Put a leased job back as if it had not been taken. Raises LeaseLost like `finish`."""
         ...
 
     def extend(self, job: Job, *, lasting: timedelta) -> None:

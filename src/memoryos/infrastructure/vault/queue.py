@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -55,14 +55,22 @@ class Queue:
         for job in waiting.values():
             self._hasten(job, priority, not_before)
 
-    def lease(self, *, lasting: timedelta, limit: int) -> list[Job]:
-        """Take the jobs that are due; those that failed before come alone."""
+    def lease(self, *, lasting: timedelta, limit: int, early: Collection[JobKind]) -> list[Job]:
+        """Take the jobs that are due, and companions; those that failed before come alone."""
         now = self._clock()
         rows = self._unfinished()
         if any(_is_held(row, now) for row in rows):
             return []
         ready = sorted((row for row in rows if _due_at(row, now) <= micros(now)), key=_rank)
-        return [self._taken(row, micros(now + lasting)) for row in _together(ready)[:limit]]
+        chosen = _together(ready)
+        if chosen and not chosen[0].attempts and chosen[0].kind in early:
+            later = [row for row in rows if _due_at(row, now) > micros(now)]
+            chosen += [row for row in _together(sorted(later, key=_rank)) if row.kind == chosen[0].kind]
+        return [self._taken(row, now, lasting) for row in chosen[:limit]]
+
+    def release(self, job: Job) -> None:
+        """End our lease as if it had not been taken."""
+        self._release(job, {"state": JobState.QUEUED.value, "lease_until": None, "attempts": job.attempts - 1})
 
     def extend(self, job: Job, *, lasting: timedelta) -> None:
         """Let our lease end later."""
@@ -113,10 +121,11 @@ class Queue:
         if values != {"priority": job.priority, "not_before": job.not_before}:
             self._set(job.id, values)
 
-    def _taken(self, row: Any, until: int) -> Job:
-        values = {"state": JobState.LEASED.value, "attempts": row.attempts + 1, "lease_until": until}
-        self._set(row.id, values)
-        return job_of(row, state=JobState.LEASED, attempts=row.attempts + 1)
+    def _taken(self, row: Any, now: datetime, lasting: timedelta) -> Job:
+        taken = {"state": JobState.LEASED, "attempts": row.attempts + 1}
+        self._set(row.id, {**taken, "lease_until": micros(now + lasting)})
+        # Only who was taken early still has a time to wait for, whatever the clock said when it was put off.
+        return job_of(row, **taken, **({} if _due_at(row, now) > micros(now) else {"not_before": None}))
 
     def _release(self, job: Job, values: dict[str, Any]) -> None:
         """Change a job that we hold; after another worker took it over, what we did must not count."""
@@ -167,10 +176,10 @@ def _due_at(row: Any, now: datetime) -> int:
     return row.not_before if waits and row.not_before <= micros(now + LONGEST_DELAY) else 0
 
 
-def _together(ready: Sequence[Any]) -> Sequence[Any]:
+def _together(ready: Sequence[Any]) -> list[Any]:
     """The jobs that may be done as one: of one kind, and none that failed before."""
     if not ready or ready[0].attempts:
-        return ready[:1]
+        return list(ready[:1])
     return [row for row in ready if not row.attempts and row.kind == ready[0].kind]
 
 

@@ -5,7 +5,7 @@ Every statement carries the four owner columns, taken from the scope that the se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -202,8 +202,11 @@ class SqlWriter(SqlReader):
             self._check_owned(wanted)
             self._queue.enqueue(kind, wanted, priority, not_before)
 
-    def lease(self, *, lasting: timedelta, limit: int = 1) -> list[Job]:
-        return self._queue.lease(lasting=lasting, limit=limit)
+    def lease(self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = ()) -> list[Job]:
+        return self._queue.lease(lasting=lasting, limit=limit, early=early)
+
+    def release(self, job: Job) -> None:
+        self._queue.release(job)
 
     def extend(self, job: Job, *, lasting: timedelta) -> None:
         self._queue.extend(job, lasting=lasting)

@@ -60,14 +60,23 @@ class Promoter:
     at_once: int = SEGMENTS_AT_ONCE
     judge: Judge | None = None  #: compares facts where words cannot tell
 
-    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: Callable[[], bool]) -> None:
-        """Read the new pages of the jobs' segments, learn what they say, and finish the jobs."""
+    @property
+    def takes_early(self) -> bool:
+        """A model's call is filled with pages that would be read later; rules gain nothing by it."""
+        return self.reader is not None
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: Callable[[], bool]) -> Sequence[Job]:
+        """Read the new pages of the jobs' segments, learn what they say, and finish the jobs; returns those left.
+
+        Jobs that are not due yet only fill the calls for those that are.
+        """
         waiting = list(jobs)
-        while waiting and goes_on():
+        while any(job.not_before is None for job in waiting) and goes_on():
             portions = self._portions(scope, waiting)
             self._promote(scope, portions)
             ended = {portion.job.id for portion in portions if portion.ends_job}
             waiting = [job for job in waiting if job.id not in ended]
+        return waiting
 
     def _portions(self, scope: Scope, jobs: Sequence[Job]) -> list[Portion]:
         """What is read next: the new pages of the first jobs, as many as are read together."""
