@@ -77,7 +77,7 @@ class Settings(BaseSettings):
     extract_within_seconds: float | None = Field(
         86_400.0, gt=0, description="a page in MTM is extracted this soon, hot or not; None: only when hot"
     )
-    batch_pages: int = Field(12, ge=1, description="pages that a model reads in one call")
+    batch_pages: int = Field(16, ge=1, description="pages that a model reads in one call")
     batch_seconds: float = Field(3_600.0, ge=0, description="how long hot pages wait for others to share a call with")
     jobs: JobsRun = Field(JobsRun.HERE, description="here (a thread beside the callers) or worker (memoryos worker)")
 

@@ -221,9 +221,10 @@ class MemoryOS:
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER, scope: Scope | None = None) -> MemCube:
         """Correct a memory; its old words stay in the history. For a page, `role` names the turn."""
         checked = checked_text("text", text, limit=self.settings.max_text_chars)
-        return self._corrector(scope).revise(
-            arguments.cube_id(cube_id), checked, role=arguments.one_of("role", role, Role)
-        )
+        chosen = arguments.one_of("role", role, Role)
+        revised = self._corrector(scope).revise(arguments.cube_id(cube_id), checked, role=chosen)
+        self._housekeeping.queued(self._scope_of(scope))
+        return revised
 
     def delete(self, cube_id: str, *, scope: Scope | None = None) -> None:
         """Remove a memory and what was derived from it alone; a segment goes with its pages."""

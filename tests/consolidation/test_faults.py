@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from generation.scripted_model import Reply, says, scripted_model
-from memoryos import MemoryOS, load_settings
+from consolidation.conftest import KEY, START, Clock, reads
+from generation.scripted_model import Reply, says
+from memoryos import MemoryOS
 from memoryos.bench.scripted_reader import reply
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.operation import jobs
 from memoryos.operation.jobs import MOST_TRIES
 
-START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-KEY = "sk-secret-of-the-test"
 SAID = [
     ("My name is Carla and I live in Porto.", "Porto is lovely."),
     ("I have two cats, Miso and Nori.", "Cute names!"),
@@ -24,56 +23,6 @@ SAID = [
     ("I started to learn the cello yesterday.", "Enjoy the cello."),
 ]
 KNOWN = {"Porto", "cats", "nurse", "cello"}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-def reads(request):
-    """What a model that reads well enough answers."""
-    return says(json.dumps(reply(request["messages"]), ensure_ascii=False))
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def model():
-    with scripted_model() as server:
-        server.otherwise = reads
-        yield server
-
-
-@pytest.fixture
-def opened(tmp_path, model, clock):
-    """opened(...): a memory whose pages the model reads."""
-    memories = []
-
-    def make(**changes) -> MemoryOS:
-        wanted = {
-            "embedder": "hashing",
-            "extractor": "model",
-            "short_term_capacity": 1,
-            "llm_model": "some-model",
-            "llm_api_key": KEY,
-            "llm_base_url": model.url,
-            "llm_retries": 0,
-            "llm_timeout_seconds": 0.3,
-        }
-        settings = load_settings(**{**wanted, **changes})
-        memories.append(MemoryOS.open(tmp_path / "memory.db", user="carla", settings=settings, clock=clock))
-        return memories[-1]
-
-    yield make
-    for memory in memories:
-        memory.close()
 
 
 @pytest.fixture

@@ -17,9 +17,10 @@ from memoryos.cube import Fact, MemCube, Origin, SemanticType, State
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.lesson import Lesson
-from memoryos.operation.hierarchy.likeness import Judge, Verdict, says_the_same
+from memoryos.operation.hierarchy.likeness import Judge, Pair, Verdict, says_the_same
 from memoryos.operation.hierarchy.slot import filling, term
-from memoryos.operation.hierarchy.tally import Tally, count_rejected, tally_of
+from memoryos.operation.hierarchy.tally import Tally, tally_of
+from memoryos.operation.hierarchy.tally import count as sum_up
 
 from .world import ANN, START, LineExtractor, World, texts
 
@@ -130,9 +131,9 @@ class Opinion:
         self.verdict = verdict
         self.asked: list[tuple[str, str]] = []
 
-    def compare(self, old_text: str, new_text: str) -> Verdict:
-        self.asked.append((old_text, new_text))
-        return self.verdict
+    def compare(self, pairs: Sequence[Pair]) -> dict[Pair, Verdict]:
+        self.asked += pairs
+        return dict.fromkeys(pairs, self.verdict)
 
 
 @pytest.mark.parametrize("verdict", [*Verdict, None])
@@ -430,7 +431,7 @@ def test_counts_are_summed_and_shown(world: World) -> None:
         world, lesson("Tom lives in Oslo", page, day(2)), lesson("Tom lives happily in Oslo", memory.add("p"), day(2))
     )
     with world.vault.write(ANN) as writer:
-        count_rejected(writer, 3)
+        sum_up(writer, Tally(rejected=3))
     assert memory.stats().facts == Tally(kept=2, merged=1, superseded=1, rejected=3)
     memory.close()
     again = world.open()

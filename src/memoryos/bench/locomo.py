@@ -75,7 +75,7 @@ def load_corpus(path: Path, names: Sequence[str] = ()) -> Corpus:
 
     Raises InvalidInput for a broken file, an unknown name, or when no question can be asked.
     """
-    conversations = _chosen(read_locomo(path), names)
+    conversations = chosen(read_locomo(path), names)
     turns = {conversation.user: candidates(conversation) for conversation in conversations}
     questions = read_questions(path, turns)
     if not questions.asked:
@@ -83,7 +83,8 @@ def load_corpus(path: Path, names: Sequence[str] = ()) -> Corpus:
     return Corpus(sha256(path.read_bytes()).hexdigest(), conversations, turns, questions)
 
 
-def _chosen(conversations: Sequence[Conversation], names: Sequence[str]) -> tuple[Conversation, ...]:
+def chosen(conversations: Sequence[Conversation], names: Sequence[str]) -> tuple[Conversation, ...]:
+    """The named conversations, or all of them. Raises InvalidInput for an unknown name."""
     known = {conversation.user: conversation for conversation in conversations}
     for name in names:
         if name not in known:

@@ -54,8 +54,9 @@ def reply(messages: Sequence[Message]) -> dict[str, Any]:
         return {"facts": list(_facts(dialogue))}
     if '"profile"' in task:
         return {"profile": list(_profile(dialogue)), "traits": []}
-    if '"verdict"' in task:
-        return {"verdict": "different"}
+    if '"verdicts"' in task:
+        pairs = re.findall(r"^\[(\d+)\]$", dialogue, re.MULTILINE)
+        return {"verdicts": [{"pair": int(number), "verdict": "different"} for number in pairs]}
     return {"topics": list(_topics(dialogue))}
 
 

@@ -6,12 +6,14 @@ some go in one at a time; the store is closed and weighed; a fresh process opens
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from memoryos.bench.busy import busy_add_ms
 from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.floor import Floor, Texts, measure_floor
 from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
@@ -28,6 +30,7 @@ FLOOR_TEXTS = 512  # in the batch that the embedder gets alone
 TURNS_PER_PAGE = 2
 
 _DIALOGUE_SEED = 1
+_BUSY_SEED = 5
 _UNHEARD_SEED = 3  # and more for each size: an embedder remembers the words it has met
 
 
@@ -38,6 +41,7 @@ class Size:
     pages: int  #: loaded in bulk, before the single adds
     archived_pages: int  #: of these; they were evicted, and a search looks there, too
     add_ms: dict[str, float]  #: p50 and p95 of one durable exchange
+    busy_add_ms: dict[str, float]  #: the same, while a worker of another process reads another user's pages
     bulk_pages_per_s: float  #: until all were stored durably
     settled_pages_per_s: float  #: until the work behind the writes was done too
     disk_bytes_per_page: float
@@ -67,6 +71,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
     with MemoryOS.open(store, user=USER, settings=settings, embedder=embedder) as memory:
         written = _write(memory, pages, progress)
     weight = sum(file.stat().st_size for file in folder.iterdir())
+    busy = _busy(pages, store, settings, embedder, progress)
     progress(f"{pages:,} pages: searching", 0, 1)
     probed = probe(store, settings.embedder)
     progress(f"{pages:,} pages: searching", 1, 1)
@@ -74,6 +79,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
         pages=pages,
         archived_pages=written.archived_pages,
         add_ms=written.add_ms,
+        busy_add_ms=busy,
         bulk_pages_per_s=written.bulk_pages_per_s,
         settled_pages_per_s=written.settled_pages_per_s,
         disk_bytes_per_page=weight / (pages + WARM_UP + ADDS),
@@ -93,6 +99,17 @@ def _write(memory: MemoryOS, pages: int, progress: Progress) -> _Written:
         progress(f"{pages:,} pages: adding one by one", number + 1, WARM_UP + ADDS)
     memory.wait()
     return _Written(archived, percentiles(times[WARM_UP:], 50, 95), pages / stored_s, pages / settled_s)
+
+
+def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progress: Progress) -> dict[str, float]:
+    """Adds beside a busy worker, in a copy of the store: what is searched later is the one user's memory alone."""
+    progress(f"{pages:,} pages: adding beside a worker", 0, 1)
+    copied = store.with_name("busy.db")
+    shutil.copy(store, copied)
+    with MemoryOS.open(copied, user=USER, settings=settings, embedder=embedder) as memory:
+        found = busy_add_ms(memory, copied, Dialogue(_BUSY_SEED).exchanges(ADDS), embedder, settings)
+    progress(f"{pages:,} pages: adding beside a worker", 1, 1)
+    return found
 
 
 def _bulk(memory: MemoryOS, dialogue: Dialogue, pages: int, progress: Progress) -> float:

@@ -7,15 +7,17 @@ the pages that still support it, or goes as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Subject, Trait
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.language.words import keywords
+from memoryos.operation.consolidation.confirm import confirmed
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
+from memoryos.operation.hierarchy.changes import Urgency
 from memoryos.operation.hierarchy.knowledge import relatives
 from memoryos.operation.hierarchy.lesson import Lesson, identities, identity
 from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
@@ -61,6 +63,9 @@ class Corrector:
             writer.update([self._entry(revised)], Operation.REVISE)
             pages = [cube_id] if cube.kind is Kind.PAGE else []
             read = [page for page in pages if was_extracted(writer, page)]
+            if self.promoter.reader:  # a model reads the new words, later: it is not asked while others wait
+                writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
+                read = []
             self._derive_again(writer, home, writer.get, pages, read_before=read)
             self._redescribe(writer, pages, writer.targets(pages, LinkKind.MEMBER_OF))
         if pages and self._persona != self._owner:
@@ -130,7 +135,7 @@ class Corrector:
         derived = list(writer.get(link.source for link in links).values())
         support = {page for cube in derived for page in cube.descriptive.provenance}
         evidence = read(support.union(read_before).difference(gone))
-        lessons = self._lessons(home, in_order(evidence))
+        lessons = [*self._confirmed(derived, evidence, pages), *self._lessons(home, in_order(evidence))]
         wanted = {name for cube in derived for name in identities(cube.payload)}
         true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
         freed = [relatives(writer, cube) for cube in derived if cube.kind is Kind.FACT]
@@ -150,12 +155,19 @@ class Corrector:
         subject = Subject.USER if home == self._persona else Subject.AGENT
         return [lesson for lesson in lessons if lesson.payload.subject is subject]
 
+    def _confirmed(
+        self, derived: Sequence[MemCube], evidence: Mapping[str, MemCube], changed: Sequence[str]
+    ) -> Iterator[Lesson]:
+        """What a model had found and still stands."""
+        promoter = self.promoter
+        return confirmed(derived, evidence, changed, promoter.embedder, rules=promoter.extractor.name)
+
     def _keep(self, writer: Writer, derived: Sequence[MemCube], true: Sequence[Lesson]) -> set[str]:
         """Leave in place what is as true as before, with the support it has now; returns the ids.
 
         What has a history is not kept: an old version may quote a page that is gone.
         """
-        by_identity = {identity(lesson.payload): lesson for lesson in true}
+        by_identity = {identity(lesson.payload): lesson for lesson in reversed(true)}  # confirmed ones come first
         kept = set()
         for cube in derived:
             lesson = by_identity.get(identity(cube.payload))

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
 from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, upkeep, usage, worker
+from memoryos.interface.cli.bench_consolidation import consolidation
 from memoryos.interface.cli.bench_purity import purity
 from memoryos.interface.cli.demo import demo
 from memoryos.interface.cli.digest import digest
@@ -43,6 +44,7 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(proposals.app, name="proposals")
 app.add_typer(importing.app, name="import")
 bench.app.command()(purity)
+bench.app.command()(consolidation)
 app.add_typer(bench.app, name="bench")
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import TaskID
 
 from memoryos.bench import chinese as chinese_talk
 from memoryos.bench.locomo import Corpus, RecallReport, load_corpus, run
 from memoryos.bench.plot import check_plot, plot_recall
-from memoryos.bench.progress import Progress
 from memoryos.bench.speed import Size, measure_sizes
 from memoryos.bench.sweep import Swept
 from memoryos.bench.sweep import sweep as run_sweep
@@ -23,6 +18,7 @@ from memoryos.errors import InvalidInput
 from memoryos.importers.gvd import read_gvd
 from memoryos.interface.cli import bench_json, bench_tables, render
 from memoryos.interface.cli.options import Json
+from memoryos.interface.cli.watched import watched
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
 
@@ -86,7 +82,7 @@ def sweep(
     corpus = load_corpus(data, _names(conversations)) if data else None
     talks = read_gvd(gvd) if gvd else []
     found: dict[str, Swept] = {}
-    with _watched() as progress:
+    with watched() as progress:
         if corpus:
             found["locomo"] = run_sweep(corpus.conversations, corpus, settings, progress)
         if talks:
@@ -119,7 +115,7 @@ def speed(
     sizes = _sizes(pages)
     done: list[Size] = []
     try:
-        with _watched() as progress:
+        with watched() as progress:
             for size in measure_sizes(sizes, settings, progress):
                 done.append(size)  # noqa: PERF402 - one by one: what is done survives an interrupt
     except KeyboardInterrupt:
@@ -135,7 +131,7 @@ def speed(
 
 
 def _asked(corpus: Corpus, strategies: list[Strategy] | None, settings: Settings, *, ablation: bool) -> RecallReport:
-    with _watched() as progress:
+    with watched() as progress:
         return run(corpus, strategies or list(Strategy), settings, progress, ablation=ablation)
 
 
@@ -164,17 +160,3 @@ def _sizes(text: str) -> list[int]:
     if not sizes or min(sizes) < 1:
         raise InvalidInput("--pages", f"{text!r} is no list of sizes", "Pass e.g. 1000,10000")
     return list(dict.fromkeys(sizes))
-
-
-@contextmanager
-def _watched() -> Iterator[Progress]:
-    """Progress as bars, where a person looks on: one for each thing that is being done."""
-    with render.progress(quiet=not sys.stderr.isatty()) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def tell(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total, note="")
-            bar.update(tasks[what], completed=done)
-
-        yield tell

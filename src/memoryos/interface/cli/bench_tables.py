@@ -172,6 +172,7 @@ _FIGURES: tuple[tuple[str, Callable[[Size], float | None]], ...] = (
     ("  p50 / floors", lambda size: size.probed.search_ms["p50"] / (size.floor.embed_ms + size.floor.matvec_ms)),
     ("durable add p50, ms", lambda size: size.add_ms["p50"]),
     ("durable add p95, ms", lambda size: size.add_ms["p95"]),
+    ("  p50 beside a busy worker, ms", lambda size: size.busy_add_ms["p50"]),
     ("  floor: embed two new turns, ms", lambda size: size.floor.embed_exchange_ms),
     ("  floor: durable transaction, ms", lambda size: size.floor.txn_ms),
     ("  p50 / floors", lambda size: size.add_ms["p50"] / (size.floor.embed_exchange_ms + size.floor.txn_ms)),

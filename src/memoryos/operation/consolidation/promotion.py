@@ -23,7 +23,7 @@ from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.likeness import Judge, Verdicts, judged
 from memoryos.operation.hierarchy.long_term import LongTerm
 from memoryos.operation.hierarchy.mid_term import SUMMARY_CHARS, segment_of
-from memoryos.operation.hierarchy.tally import Tally
+from memoryos.operation.hierarchy.tally import Tally, count
 from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
@@ -118,6 +118,7 @@ class Promoter:
 
     def _end(self, writer: Writer, portions: Sequence[Portion], reading: Reading) -> None:
         count_rejected(writer, reading.rejected)
+        count(writer, Tally(rejected=sum(reading.rejected.values())))
         for portion in portions:
             left = _mark_extracted(writer, portion, reading.summaries.get(portion.job.cube_id))
             if portion.ends_job:
@@ -146,11 +147,12 @@ class Promoter:
 
     def verdicts(self, scope: Scope, lessons: Sequence[Lesson]) -> Verdicts:
         """What the judge says of the lessons that only it can tell; asked while no transaction waits."""
-        if self.judge is None:
+        judge = self.judge or (self.reader.judge(scope) if self.reader else None)
+        if judge is None:
             return {}
         with self.vault.read(scope) as reader:
             pairs = doubts(reader, lessons)
-        return judged(self.judge, pairs)
+        return judged(judge, pairs)
 
     def lessons(self, findings: Sequence[Finding], derived_by: str | None = None) -> list[Lesson]:
         """Findings, by rules unless told otherwise, as lessons; facts get their vectors."""

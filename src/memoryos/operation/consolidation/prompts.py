@@ -34,8 +34,9 @@ Update summaries of a dialogue: add what the new pages say to what is known, at 
 {{"topics": [{{"topic": "A", "summary": "..."}}]}}"""
 
 _JUDGE = f"""\
-Compare an old and a new statement about the same person. {_RULES}
-{{"verdict": "same"}} if they say the same, "updates" if the new one replaces the old, "different" if both can hold."""
+Compare pairs of statements, an old and a new one about the same person. {_RULES}
+{{"verdicts": [{{"pair": 1, "verdict": "same"}}]}}: "same" if they say the same, "updates" if the new one replaces the \
+old, "different" if both can hold."""
 
 _FENCE = re.compile(r"<(?=\s*/?\s*dialogue)", re.IGNORECASE)
 
@@ -56,9 +57,10 @@ def summaries(topics: str) -> list[Message]:
     return _prompt(_SUMMARY, topics)
 
 
-def comparison(old: str, new: str) -> list[Message]:
-    """Ask how two statements go together."""
-    return _prompt(_JUDGE, f"old: {old}\nnew: {new}")
+def comparison(pairs: Sequence[tuple[str, str]]) -> list[Message]:
+    """Ask how the two statements of each pair go together."""
+    lines = [f"[{number}]\nold: {old}\nnew: {new}" for number, (old, new) in enumerate(pairs, 1)]
+    return _prompt(_JUDGE, "\n".join(lines))
 
 
 def _prompt(system: str, dialogue: str) -> list[Message]:

@@ -21,6 +21,7 @@ from memoryos.operation.consolidation.grounding import Evidence, Flaw
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.sheet import Sheet, sheets, topic_sheet
 from memoryos.operation.consolidation.utterance import Utterance, wording
+from memoryos.operation.hierarchy.likeness import Judge, Pair, Verdict
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.spending import Purpose, Purse
 from memoryos.scope import Scope
@@ -89,6 +90,16 @@ class _Persona(BaseModel):
     traits: list[Any] = []
 
 
+class _Verdicts(BaseModel):
+    verdicts: list[Any]
+
+
+class _Verdict(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    pair: int
+    verdict: Verdict
+
+
 class _Summaries(BaseModel):
     topics: list[Any]
 
@@ -110,6 +121,10 @@ class ModelReader:
             found += call.facts(sheet)
             found += call.persona(sheet)
         return Reading(found, call.summaries(topics), dict(call.rejected))
+
+    def judge(self, scope: Scope) -> Judge:
+        """Compares facts at the cost of this scope."""
+        return _Call(self, scope)
 
 
 @dataclass
@@ -164,6 +179,13 @@ class _Call:
             else:
                 found[topic.segment] = summary.summary
         return found
+
+    def compare(self, pairs: Sequence[Pair]) -> dict[Pair, Verdict]:
+        """What the new fact of each pair is to the old one; a pair without a usable verdict is left out."""
+        answer = self._asked(prompts.comparison(pairs), _Verdicts, Purpose.JUDGE)
+        numbered = dict(enumerate(pairs, 1))
+        said = [one for item in answer.verdicts if (one := self._checked(item, _Verdict))]
+        return {numbered[one.pair]: one.verdict for one in said if one.pair in numbered}
 
     def _asked(self, messages: Sequence[Message], shape: type[Statement], purpose: Purpose) -> Statement:
         def answer(messages: Sequence[Message]) -> Answer:

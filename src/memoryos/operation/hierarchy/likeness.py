@@ -51,16 +51,16 @@ class Verdict(StrEnum):
     DIFFERENT = "different"  # both hold
 
 
+Pair = tuple[str, str]  # the old text and the new one
+Verdicts = Mapping[Pair, Verdict]
+
+
 class Judge(Protocol):
     """Compares facts that are close in meaning, where words cannot tell."""
 
-    def compare(self, old_text: str, new_text: str) -> Verdict:
-        """What the new fact is to the old one."""
+    def compare(self, pairs: Sequence[Pair]) -> Mapping[Pair, Verdict]:
+        """What the new fact of each pair is to the old one; without a verdict both hold."""
         ...
-
-
-Pair = tuple[str, str]  # the old text and the new one
-Verdicts = Mapping[Pair, Verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,8 @@ class Nearest:
 
 def judged(judge: Judge | None, pairs: Iterable[Pair]) -> dict[Pair, Verdict]:
     """The verdicts on these pairs; none without a judge."""
-    return {} if judge is None else {pair: judge.compare(*pair) for pair in dict.fromkeys(pairs)}
+    wanted = list(dict.fromkeys(pairs))
+    return dict(judge.compare(wanted)) if judge and wanted else {}
 
 
 @lru_cache(maxsize=4096)

@@ -39,8 +39,3 @@ def count(writer: Writer, tally: Tally) -> None:
     """Add to the sum of a scope, in the transaction of what was counted."""
     if tally != Tally():
         writer.write_note(NOTE, json.dumps(asdict(tally_of(writer) + tally)))
-
-
-def count_rejected(writer: Writer, findings: int) -> None:
-    """Count findings of a model that their pages do not bear out."""
-    count(writer, Tally(rejected=findings))

@@ -1,0 +1,63 @@
+"""Adding while a worker is busy: another process reads the pages of another user of the same store meanwhile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from memoryos.bench.dialogue import Dialogue
+from memoryos.bench.timing import milliseconds, percentiles
+from memoryos.config import JobsRun, Settings
+from memoryos.errors import MemoryOSError
+from memoryos.infrastructure.vault.contract import JobState
+from memoryos.memory import MemoryOS
+from memoryos.models.embedder import Embedder
+
+USER = "busy"
+PAGES = 2_000  # that the worker reads: seconds of work
+START_SECONDS = 30.0  # after which a worker that takes no job has failed
+
+_SEED = 4
+
+
+def busy_add_ms(
+    memory: MemoryOS, store: Path, exchanges: Sequence[tuple[str, str]], embedder: Embedder, settings: Settings
+) -> dict[str, float]:
+    """p50 and p95 of durable adds to the memory while a worker reads; fewer are timed when it is done before them."""
+    left = settings.model_copy(update={"jobs": JobsRun.WORKER})
+    with MemoryOS.open(store, user=USER, settings=left, embedder=embedder) as other:
+        other.add_many(Dialogue(_SEED).session(PAGES))
+        other.consolidate()
+        with _worker(store, settings.embedder):
+            _await_work(other)
+            times = []
+            for query, response in exchanges:
+                times.append(milliseconds(partial(memory.add, query, response)))
+                if not other.jobs(JobState.QUEUED, JobState.LEASED):
+                    break
+    return percentiles(times, 50, 95)
+
+
+def _await_work(other: MemoryOS) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not other.jobs(JobState.LEASED):
+        if time.monotonic() > deadline:
+            raise MemoryOSError("the worker took no job")
+        time.sleep(0.01)
+
+
+@contextmanager
+def _worker(store: Path, embedder: str) -> Iterator[None]:
+    command = [sys.executable, "-m", "memoryos", "worker", "--db", str(store), "--json"]
+    environment = {**os.environ, "MEMORYOS_EMBEDDER": embedder}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603 - our own command
+        try:
+            yield
+        finally:
+            process.terminate()

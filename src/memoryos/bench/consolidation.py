@@ -1,0 +1,151 @@
+"""What consolidation takes and gives: conversations are lived through day by day, and read by rules or by a model.
+
+The model is scripted (`scripted_reader.py`): what is measured is how often it is asked, with how many tokens, and what
+becomes of its mistakes; not how well any model reads. Each conversation has a store of its own, whose clock shows the
+time at which each session was held.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.scripted_reader import ScriptedReader
+from memoryos.config import ExtractorKind, Settings
+from memoryos.cube import Origin
+from memoryos.importers.dialogue import Conversation, Session
+from memoryos.memory import MemoryOS
+from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.operation.hierarchy.tally import Tally
+from memoryos.scope import Scope
+
+
+class Reader(StrEnum):
+    """Who reads the pages."""
+
+    RULES = "rules"
+    SCRIPTED = "scripted"
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """What reading some conversations took and gave; sums add up."""
+
+    pages: int = 0
+    read: int = 0  #: of these: the others are still in STM
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    facts: Tally = field(default_factory=Tally)
+    rejected: Mapping[str, int] | None = None  #: by flaw
+    known: int = 0  #: facts, traits and fields that are held at the end
+    dead_jobs: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Consolidated) -> Consolidated:
+        return Consolidated(
+            self.pages + other.pages,
+            self.read + other.read,
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.facts + other.facts,
+            Counter(self.rejected or {}) + Counter(other.rejected or {}),
+            self.known + other.known,
+            self.dead_jobs + other.dead_jobs,
+            self.seconds + other.seconds,
+        )
+
+    @property
+    def calls_per_page(self) -> float:
+        """Model calls for each page that was added."""
+        return self.calls / self.pages if self.pages else 0.0
+
+    @property
+    def prompt_tokens_per_page(self) -> float:
+        """Tokens of prompts for each page that was added."""
+        return self.prompt_tokens / self.pages if self.pages else 0.0
+
+
+class _Clock:
+    """The time in the conversation; it never goes back."""
+
+    def __init__(self, start: datetime) -> None:
+        self.now = start
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def at_least(self, moment: datetime) -> None:
+        self.now = max(self.now, moment)
+
+
+def measure(
+    conversations: Sequence[Conversation], reader: Reader, settings: Settings, progress: Progress = unwatched
+) -> Consolidated:
+    """Live through the conversations with this reader."""
+    embedder = load_embedder(settings.embedder, settings)
+    kind = ExtractorKind.MODEL if reader is Reader.SCRIPTED else ExtractorKind.RULES
+    chosen = settings.model_copy(update={"extractor": kind})
+    total = Consolidated()
+    for number, conversation in enumerate(conversations, 1):
+        total += _lived(conversation, chosen, embedder)
+        progress(f"{reader.value}: conversations", number, len(conversations))
+    return total
+
+
+def _lived(conversation: Conversation, settings: Settings, embedder: Embedder) -> Consolidated:
+    chat, clock = ScriptedReader(), _Clock(_begin(conversation.sessions[0]))
+    owner = Scope(user=conversation.user, agent=conversation.agent)
+    with TemporaryDirectory(prefix="memoryos-bench-") as folder:
+        path = Path(folder) / "consolidation.db"
+        start = time.perf_counter()
+        with MemoryOS.open(path, settings=settings, embedder=embedder, chat=chat, clock=clock) as memory:
+            for session in conversation.sessions:
+                _hold(memory, session, owner, clock)
+            clock.at_least(clock.now + timedelta(seconds=settings.extract_within_seconds or 0))
+            memory.run_jobs(scope=owner)
+            seconds = time.perf_counter() - start
+            return _report(memory, owner, chat, seconds)
+
+
+def _hold(memory: MemoryOS, session: Session, owner: Scope, clock: _Clock) -> None:
+    """Add a session at its time, and let pass the time that hot pages wait for others."""
+    clock.at_least(max(turn.at for turn in session.turns if turn.at))
+    memory.run_jobs(scope=owner)  # what became due since the session before
+    memory.add_many(session.turns, origin=Origin.IMPORT, scope=replace(owner, session=session.name))
+    memory.wait()
+    clock.at_least(clock.now + timedelta(seconds=memory.settings.batch_seconds))
+    memory.run_jobs(scope=owner)
+
+
+def _report(memory: MemoryOS, owner: Scope, chat: ScriptedReader, seconds: float) -> Consolidated:
+    stats = memory.stats(scope=owner)
+    spent = memory.usage(scope=owner)
+    views = memory.segments(archive=True, scope=owner)
+    waiting = sum(view.cube.behaviour.interactions for view in views)
+    profile = memory.profile(scope=owner)
+    known = sum(len(who.facts) + len(who.traits) + len(who.profile) for who in (profile.user, profile.agent))
+    return Consolidated(
+        pages=len(memory.pages(scope=owner)),
+        read=sum(len(view.page_ids) for view in views) - waiting,
+        calls=chat.calls,
+        prompt_tokens=chat.prompt_tokens,
+        completion_tokens=sum(one.completion_tokens for one in spent),
+        facts=stats.facts,
+        rejected=stats.rejected,
+        known=known,
+        dead_jobs=stats.jobs_dead,
+        seconds=seconds,
+    )
+
+
+def _begin(session: Session) -> datetime:
+    return min(turn.at for turn in session.turns if turn.at)

@@ -1,0 +1,26 @@
+"""Progress bars of what takes minutes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.progress import TaskID
+
+from memoryos.bench.progress import Progress
+from memoryos.interface.cli import render
+
+
+@contextmanager
+def watched() -> Iterator[Progress]:
+    """Progress as bars, where a person looks on: one for each thing that is being done."""
+    with render.progress(quiet=not sys.stderr.isatty()) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total, note="")
+            bar.update(tasks[what], completed=done)
+
+        yield tell

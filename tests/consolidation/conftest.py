@@ -1,0 +1,66 @@
+"""A memory whose pages a scripted model reads, over real HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from generation.scripted_model import Reply, says, scripted_model
+from memoryos import MemoryOS, load_settings
+from memoryos.bench.scripted_reader import reply
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+KEY = "sk-secret-of-the-test"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def reads(request: dict) -> Reply:
+    """What a model that reads well enough answers."""
+    return says(json.dumps(reply(request["messages"]), ensure_ascii=False))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def model():
+    with scripted_model() as server:
+        server.otherwise = reads
+        yield server
+
+
+@pytest.fixture
+def opened(tmp_path, model, clock) -> Callable[..., MemoryOS]:
+    """opened(...): a memory whose pages the model reads."""
+    memories = []
+
+    def make(**changes: object) -> MemoryOS:
+        wanted = {
+            "embedder": "hashing",
+            "extractor": "model",
+            "short_term_capacity": 1,
+            "llm_model": "some-model",
+            "llm_api_key": KEY,
+            "llm_base_url": model.url,
+            "llm_retries": 0,
+            "llm_timeout_seconds": 0.3,
+        }
+        settings = load_settings(**{**wanted, **changes})
+        memories.append(MemoryOS.open(tmp_path / "memory.db", user="carla", settings=settings, clock=clock))
+        return memories[-1]
+
+    yield make
+    for memory in memories:
+        memory.close()
