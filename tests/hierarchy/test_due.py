@@ -197,11 +197,12 @@ def test_hot_pages_that_fill_a_batch_wait_no_longer(reading):
 
 
 def test_no_call_reads_more_than_a_batch(world: World, reading):
-    memory, model = reading(batch_pages=4)
+    memory, _ = reading(batch_pages=4)
     for number in range(13):
         memory.add(f"I have a boat called number {number}, and I like it.", "Fine.")
     memory.consolidate()
-    assert model.calls == 3 * 3, "12 pages have left STM"
+    calls = {one.purpose: one.calls for one in memory.usage()}
+    assert calls["facts"] == calls["persona"] == calls["summary"] == 3, "12 pages have left STM"
 
 
 def test_without_a_wait_each_hot_page_goes_at_once(reading):
