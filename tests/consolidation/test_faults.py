@@ -293,6 +293,30 @@ def test_one_answer_that_cannot_be_used_takes_no_other_segment_with_it(opened, m
     assert any("tulips" in fact for fact in facts(memory))
 
 
+BROKEN_PERSONAS = [
+    '{"answer": 42}',
+    '{"error": "overloaded"}',
+    '{"profile": [], "traits": [{"page": 1, "dimension": "Extraversion", "quote": "I li',
+    '{"profile": [{"page": 1, "field": "name", "value": "Carla", "quote": "My name is Carla"}, {"page": 1, "fie',
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN_PERSONAS)
+def test_a_persona_that_broke_off_is_asked_for_again(memory, model, broken):
+    name = {"page": 1, "field": "name", "value": "Carla", "quote": "My name is Carla"}
+    personas = [broken, json.dumps({"profile": [name]})]
+
+    def answer(request):
+        asks_persona = '"profile"' in request["messages"][0]["content"]
+        return says(personas.pop(0)) if asks_persona else reads(request)
+
+    model.otherwise = answer
+    memory.consolidate()
+    assert not personas
+    assert len(model.requests) == 4, "facts, persona, persona again, summaries"
+    assert [field.payload.value for field in memory.profile().user.profile] == ["Carla"]
+
+
 def test_a_bad_answer_cannot_wipe_a_profile(memory, model, clock):
     memory.consolidate()
     until_done(memory, clock)

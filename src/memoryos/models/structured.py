@@ -19,6 +19,7 @@ from memoryos.models.chat import Answer, Message
 ANSWER_CHARS = 60_000  # a longer answer is none: what is asked for fits in a few thousand
 _BEGINNINGS = 100  # braces that are tried; each may cost a walk to the end
 _ERRORS_NAMED = 3
+_LAST_TOKEN = 6  # characters: an error in it is one of its missing end
 _QUOTED_CHARS = 2_000  # of a wrong answer, when it is sent back
 
 _BEGINS = re.compile(r"[{\[]")
@@ -69,11 +70,20 @@ def _outermost(text: str) -> Iterator[Any]:
             return
         try:
             value, end = decoder.raw_decode(text, begin.start())
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            if begin.group() == "{" and _is_cut_off(text, error):
+                return  # what is whole within half an object is not the answer
             end = begin.end()
         else:
             if isinstance(value, dict) or (value and all(isinstance(one, dict) for one in value)):
                 yield value
+
+
+def _is_cut_off(text: str, error: Exception) -> bool:
+    """Whether JSON was good until the text ended."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip()) - _LAST_TOKEN
 
 
 def _framed(value: Any, shape: type[BaseModel]) -> Any:

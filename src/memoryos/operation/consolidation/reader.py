@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from memoryos.cube import Fact, MemCube, ProfileField, Role, SemanticType, Trait, Turn
 from memoryos.language.times import named_periods
@@ -88,6 +88,12 @@ class _Facts(BaseModel):
 class _Persona(BaseModel):
     profile: list[Any] = []
     traits: list[Any] = []
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if not self.model_fields_set:  # any object at all would pass for one that says nothing
+            raise ValueError("neither profile nor traits")
+        return self
 
 
 class _Verdicts(BaseModel):
