@@ -25,7 +25,7 @@ TESTS = Path(__file__).parents[1]
 USERS = ("ann", "ben", "cleo", "dan", "小红")
 PAGES = 200  # of each
 READ_BY_MODEL = 15
-KILLS, KILLS_OF_MODEL = 105, 14
+KILLS, KILLS_OF_MODEL = 105, 8
 SEED = 20261121
 
 # By page number; they come back, so that facts and traits gain support and fields change.
@@ -155,7 +155,7 @@ def test_what_a_model_reads_is_learned_once_however_often_workers_are_killed(tmp
         store, tmp_path / "killed.db", model.url, kills=KILLS_OF_MODEL, like=tmp_path / "calm.db"
     )
     assert killed >= KILLS_OF_MODEL // 2
-    assert states >= 5
+    assert states >= 3
     assert_no_error_text(tmp_path / "killed.db")
     with opened(tmp_path / "calm.db", model.url) as calm, opened(tmp_path / "killed.db", model.url) as memory:
         assert_all_done(calm, READ_BY_MODEL)

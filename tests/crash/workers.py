@@ -37,8 +37,8 @@ from memoryos.operation import housekeeping
 from memoryos.operation.consolidation import promotion
 from memoryos.scope import Scope
 
-LEAST, LONGEST = 0.001, 2.0  # seconds that a worker has
-MOST, MOST_OF_MODEL = 0.1, 1.2  # seconds that the first ones have; it reads several pages in a call
+LEAST, LONGEST = 0.001, 4.0  # seconds that a worker has
+MOST, MOST_OF_MODEL = 0.1, 3.0  # seconds that the first ones have; it reads several pages in a call
 GOAL = 0.8  # of the work is done when the last one dies
 LEASE = timedelta(minutes=2)  # longer than any
 THREADS = 2
