@@ -25,7 +25,7 @@ TESTS = Path(__file__).parents[1]
 USERS = ("ann", "ben", "cleo", "dan", "小红")
 PAGES = 200  # of each
 READ_BY_MODEL = 15
-KILLS, KILLS_OF_MODEL = 105, 8
+KILLS, KILLS_OF_MODEL = 105, 12
 SEED = 20261121
 
 # By page number; they come back, so that facts and traits gain support and fields change.

@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import alembic.command  # noqa: F401 - imported before the forks, not in each of them
-import openai  # noqa: F401 - as well
+import openai.resources.chat.completions  # noqa: F401 - as well, which the SDK puts off
 
 from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
@@ -38,7 +38,7 @@ from memoryos.operation.consolidation import promotion
 from memoryos.scope import Scope
 
 LEAST, LONGEST = 0.001, 4.0  # seconds that a worker has
-MOST, MOST_OF_MODEL = 0.1, 3.0  # seconds that the first ones have; it reads several pages in a call
+MOST, MOST_OF_MODEL = 0.1, 0.6  # seconds that the first ones have; it reads several pages in a call
 GOAL = 0.8  # of the work is done when the last one dies
 LEASE = timedelta(minutes=2)  # longer than any
 THREADS = 2
@@ -127,8 +127,9 @@ def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | No
             break
         left.append(state(path))
         later += LEASE
-        done = sum(part / whole for part, whole in zip(left[-1], work, strict=False)) / 2
-        most = most / 2 if done > GOAL * len(left) / kills else min(most * 1.2, LONGEST)
+        moved, ended_jobs = (part / whole for part, whole in zip(left[-1], work, strict=False))
+        done = ended_jobs if url else (moved + ended_jobs) / 2  # to move pages is next to nothing beside a model
+        most = most / 2 if done > GOAL * len(left) / kills else min(most * (1.5 if url else 1.2), LONGEST)
     process, told = fork(path, url, later)
     os.close(told)
     ended(process)
