@@ -27,7 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import alembic.command  # noqa: F401 - imported before the forks, not in each of them
-import openai  # noqa: F401 - as well
+import openai.resources.chat.completions  # noqa: F401 - as well, which the SDK puts off
 
 from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
@@ -37,8 +37,8 @@ from memoryos.operation import housekeeping
 from memoryos.operation.consolidation import promotion
 from memoryos.scope import Scope
 
-LEAST, LONGEST = 0.001, 2.0  # seconds that a worker has
-MOST, MOST_OF_MODEL = 0.1, 0.5  # seconds that the first ones have; it reads several pages in a call
+LEAST, LONGEST = 0.001, 4.0  # seconds that a worker has
+MOST, MOST_OF_MODEL = 0.1, 0.6  # seconds that the first ones have; it reads several pages in a call
 GOAL = 0.8  # of the work is done when the last one dies
 LEASE = timedelta(minutes=2)  # longer than any
 THREADS = 2
@@ -107,12 +107,13 @@ def warm_up() -> None:
         memory.work(threading.Event(), poll_seconds=None)
 
 
-def state(path: Path) -> tuple[int, int]:
-    """How much of the work is done: pages that have moved, and jobs."""
+def state(path: Path) -> tuple[int, int, int]:
+    """How much of the work is done: pages that have moved, jobs, and calls of the model."""
     with closing(sqlite3.connect(path)) as connection:
         (moved,) = connection.execute("SELECT count(*) FROM cubes WHERE kind = 'page' AND tier <> 'stm'").fetchone()
         (done,) = connection.execute("SELECT count(*) FROM jobs WHERE state = 'done'").fetchone()
-    return moved, done
+        (calls,) = connection.execute("SELECT coalesce(sum(calls), 0) FROM usage").fetchone()
+    return moved, done, calls
 
 
 def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | None) -> None:
@@ -126,8 +127,9 @@ def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | No
             break
         left.append(state(path))
         later += LEASE
-        done = sum(part / whole for part, whole in zip(left[-1], work, strict=True)) / 2
-        most = most / 2 if done > GOAL * len(left) / kills else min(most * 1.2, LONGEST)
+        moved, ended_jobs = (part / whole for part, whole in zip(left[-1], work, strict=False))
+        done = ended_jobs if url else (moved + ended_jobs) / 2  # to move pages is next to nothing beside a model
+        most = most / 2 if done > GOAL * len(left) / kills else min(most * (1.5 if url else 1.2), LONGEST)
     process, told = fork(path, url, later)
     os.close(told)
     ended(process)

@@ -83,5 +83,10 @@ def _parts(turn: Turn) -> Iterator[Turn]:
         yield turn
         return
     size = math.ceil(len(turn.text) / count)
-    for start in range(0, len(turn.text), size):
-        yield replace(turn, text=turn.text[start : start + size])
+    start = 0
+    while start < len(turn.text):
+        end = start + size
+        if end < len(turn.text):  # between two words, where there are spaces
+            end = turn.text.rfind(" ", start + size // 2, end) + 1 or end
+        yield replace(turn, text=turn.text[start:end])
+        start = end
