@@ -381,6 +381,21 @@ def test_the_order_of_processing_changes_nothing(
     assert picture(world, learned(world, together)) == picture(world, learned(world, *one_by_one))
 
 
+def test_a_fact_made_and_merged_in_one_batch_is_there_once(world: World, memory: MemoryOS) -> None:
+    """The last saying, of an earlier time, makes one again of two spells that the batch itself had split."""
+    said = [
+        Said("Tom lives in Rome", 0, 0),
+        Said("Tom no longer lives in Rome", 1, 1),
+        Said("Tom moved to Bern in 2025", 2, 1),
+        Said("Tom no longer lives in Rome", 3, 1),
+        Said("Tom lives in Oslo", 4, 0),
+    ]
+    scope = learned(world, said)
+    assert picture(world, scope) == picture(world, learned(world, *([one] for one in said)))
+    (denial,) = [cube for cube in everywhere(world, scope) if "no longer" in cube.text]
+    assert denial.descriptive.provenance == (PAGES[1], PAGES[3])
+
+
 @LAW
 @given(said=sayings())
 def test_learning_it_again_changes_nothing(world: World, memory: MemoryOS, said: list[Said]) -> None:
