@@ -330,8 +330,9 @@ CITIES = st.sampled_from(
 def sayings(draw: st.DrawFn) -> list[Said]:
     """Each of a page of its own.
 
-    Of what one page says in one breath ("we left Rome, we live in Oslo"), the order of processing is the order of
-    saying: no mention stores its place in its page, so there the laws on order do not hold.
+    Where one page gives a slot two values in one breath ("not Oslo, I live in Rome"), the law of order does not hold:
+    no mention stores its place in its page, so `succession` takes the order in which the cubes were made, and that
+    can differ when another page that says one of the two is processed earlier.
     """
     said = draw(st.lists(st.tuples(CITIES, st.integers(0, 6)), min_size=1, max_size=7))
     return [Said(text, page, at) for page, (text, at) in enumerate(said)]
