@@ -328,6 +328,12 @@ CITIES = st.sampled_from(
 
 @st.composite
 def sayings(draw: st.DrawFn) -> list[Said]:
+    """Each of a page of its own.
+
+    Where one page gives a slot two values in one breath ("not Oslo, I live in Rome"), the law of order does not hold:
+    no mention stores its place in its page, so `succession` takes the order in which the cubes were made, and that
+    can differ when another page that says one of the two is processed earlier.
+    """
     said = draw(st.lists(st.tuples(CITIES, st.integers(0, 6)), min_size=1, max_size=7))
     return [Said(text, page, at) for page, (text, at) in enumerate(said)]
 
@@ -377,8 +383,25 @@ def test_the_order_of_processing_changes_nothing(
     world: World, memory: MemoryOS, data: st.DataObject, said: list[Said]
 ) -> None:
     together = [one for group in singly(said) for one in group]
-    one_by_one = data.draw(st.permutations(singly(said)))
-    assert picture(world, learned(world, together)) == picture(world, learned(world, *one_by_one))
+    shuffled = data.draw(st.permutations(together))
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(shuffled)))))
+    batches = [shuffled[start:end] for start, end in zip([0, *cuts], [*cuts, len(shuffled)], strict=True)]
+    assert picture(world, learned(world, together)) == picture(world, learned(world, *batches))
+
+
+def test_a_fact_made_and_merged_in_one_batch_is_there_once(world: World, memory: MemoryOS) -> None:
+    """The last saying, of an earlier time, makes one again of two spells that the batch itself had split."""
+    said = [
+        Said("Tom lives in Rome", 0, 0),
+        Said("Tom no longer lives in Rome", 1, 1),
+        Said("Tom moved to Bern in 2025", 2, 1),
+        Said("Tom no longer lives in Rome", 3, 1),
+        Said("Tom lives in Oslo", 4, 0),
+    ]
+    scope = learned(world, said)
+    assert picture(world, scope) == picture(world, learned(world, *([one] for one in said)))
+    (denial,) = [cube for cube in everywhere(world, scope) if "no longer" in cube.text]
+    assert denial.descriptive.provenance == (PAGES[1], PAGES[3])
 
 
 @LAW

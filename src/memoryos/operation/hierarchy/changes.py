@@ -54,6 +54,13 @@ class Changes:
         else:
             self._changed[cube_id] = (entry, operation)
 
+    def remove(self, cube_id: str) -> None:
+        """Remove a cube with its links, whether it is stored already or was to be."""
+        if self._new.pop(cube_id, None) is None:
+            self._changed.pop(cube_id, None)
+            self.writer.delete([cube_id])
+        self._links = [link for link in self._links if cube_id not in (link.source, link.target)]
+
     def link(self, source: str, kind: LinkKind, target: str) -> None:
         """Add a link."""
         self._links.append(Link(source, kind, target))

@@ -72,7 +72,6 @@ class Knowledge:
         self._ids: dict[Identity, str] = {}
         self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # those in LPM that fill a slot
         self._chains: list[dict[str, MemCube]] = []  # facts that exclude each other, as they will be
-        self._gone: list[str] = []
         self._near: dict[Subject, Nearest] = {}
         self._known_proposals: dict[str, MemCube] | None = None
         self.tally = Tally()
@@ -153,7 +152,6 @@ class Knowledge:
         """Write the links of the facts that exclude each other; to be called before the changes are written."""
         for chain in self._chains:
             self._relink(chain)
-        self._writer.delete(self._gone)
 
     def _dated(self, lesson: Lesson) -> Lesson:
         """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
@@ -300,7 +298,7 @@ class Knowledge:
         for cube_id in after.gone:
             if cube_id in chain:
                 self._release(chain[cube_id])
-                self._gone.append(cube_id)
+                self._changes.remove(cube_id)
         self._chains = [known for known in self._chains if known.keys().isdisjoint(chain)]
         self._chains.append({cube.id: cube for cube in after.cubes})
 
