@@ -119,7 +119,7 @@ def state(path: Path) -> tuple[int, int, int]:
 def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | None) -> None:
     """Kill one worker after the other, and let the last one live."""
     if kills:  # in shorter steps: more is written between two deaths
-        housekeeping.AT_A_TIME, promotion.PAGES_AT_ONCE, promotion.SEGMENTS_AT_ONCE = 8, 16, 4
+        housekeeping.AT_A_TIME, promotion.PAGES_AT_ONCE, promotion.SEGMENTS_AT_ONCE = 2, 4, 1
     warm_up()
     chance, later, left, most = random.Random(seed), timedelta(), [], MOST_OF_MODEL if url else MOST
     while len(left) < kills:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from memoryos import MemoryOS
 from memoryos.cube import Kind
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreTooNew
 from memoryos.infrastructure.vault.sqlite import SqliteVault
@@ -193,3 +194,20 @@ def test_processes_that_create_a_store_at_the_same_moment_share_it(path, open_va
     with vault.read(ALICE) as reader:
         assert reader.census().of(Kind.PAGE) == 6
     vault.close()
+
+
+def test_a_second_memory_of_this_process_does_not_drop_the_locks_of_the_first(tmp_path):
+    """POSIX drops all locks of a process on a file when any descriptor of it is closed; SQLite knows, so must we."""
+    path = tmp_path / "memory.db"
+    program = (
+        "import sys; from memoryos import MemoryOS; m = MemoryOS.open(sys.argv[1], user='b'); m.add('hi'); m.close()"
+    )
+    with MemoryOS.open(path, user="ann") as first:
+        first.add("I keep bees.")
+        with MemoryOS.open(path, user="ann") as second:
+            second.add("And hens.")
+            for _ in range(3):  # a process that took itself for the last one would fold and remove the log
+                subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+                first.add("Still here.")
+                assert Path(f"{path}-wal").exists()
+        assert len(first.pages()) == 5

@@ -1,8 +1,11 @@
-"""Adding while a worker is busy: another process reads the pages of another user of the same store meanwhile."""
+"""Adding while a worker is busy: another process reads the pages of another user of the same store meanwhile.
+
+`python -m memoryos.bench.busy STORE EMBEDDER` is that process; it works until it is told to stop.
+"""
 
 from __future__ import annotations
 
-import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.timing import milliseconds, percentiles
-from memoryos.config import JobsRun, Settings
+from memoryos.config import JobsRun, Settings, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.memory import MemoryOS
@@ -46,7 +50,7 @@ def busy_add_ms(
 
 def _await_work(other: MemoryOS) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while not other.jobs(JobState.LEASED):
+    while not other.jobs(JobState.LEASED, JobState.DONE):
         if time.monotonic() > deadline:
             raise MemoryOSError("the worker took no job")
         time.sleep(0.01)
@@ -54,10 +58,22 @@ def _await_work(other: MemoryOS) -> None:
 
 @contextmanager
 def _worker(store: Path, embedder: str) -> Iterator[None]:
-    command = [sys.executable, "-m", "memoryos", "worker", "--db", str(store), "--json"]
-    environment = {**os.environ, "MEMORYOS_EMBEDDER": embedder}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603 - our own command
+    command = [sys.executable, "-m", __name__, str(store), embedder]
+    with subprocess.Popen(command) as process:  # noqa: S603 - our own module
         try:
             yield
         finally:
             process.terminate()
+
+
+def work(store: Path, embedder: str) -> None:
+    """Do the jobs of the store until SIGTERM."""
+    stop = Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    with MemoryOS.open(store, settings=load_settings(embedder=embedder)) as memory:
+        memory.work(stop)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is told by the process that was asked
+    work(Path(sys.argv[1]), sys.argv[2])

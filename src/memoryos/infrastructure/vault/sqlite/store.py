@@ -185,11 +185,16 @@ def _recorded_embedder(connection: Connection) -> str | None:
 
 
 def _create_private(path: Path) -> None:
-    """Create the file readable by its owner only; SQLite gives its WAL the same mode."""
+    """Create the file readable by its owner only; SQLite gives its WAL the same mode.
+
+    One that exists is not touched: to close it would drop the locks that another memory of this process has on it.
+    """
+    if path.is_dir():
+        raise InvalidInput("path", f"{path} is a folder", "Name a file in it, e.g. memory.db")
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except IsADirectoryError:
-        raise InvalidInput("path", f"{path} is a folder", "Name a file in it, e.g. memory.db") from None
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
     except FileNotFoundError:
         raise InvalidInput("path", f"the folder {path.parent} does not exist", "Create it first") from None
     except OSError as error:
