@@ -73,3 +73,14 @@ def test_the_command_tells_all_of_it(bench, locomo):
         assert all(half["precision"] >= 0.9 for half in halves.values())
     shown = bench("consolidation", "--data", path, "--embedder", "hashing")
     assert "calls per page" in shown.stdout
+
+
+def test_compression_tells_recall_and_span_by_tokens(bench, locomo):
+    told = bench("compression", "--data", locomo(), "--every", "1", "--embedder", "hashing", "--json")
+    assert told.returncode == 0, told.stderr
+    document = json.loads(told.stdout)
+    assert set(document["points"]) == {"latest", "digest", "digest+query", "context"}
+    for points in document["points"].values():
+        assert [point["budget"] for point in points] == [128, 256, 512, 1024, 2048, 4096]
+        assert points[-1]["recall"] == pytest.approx(1, abs=0.01), "the whole talk fits"
+    assert "days covered" in bench("compression", "--data", locomo(), "--embedder", "hashing").stdout

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
 from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, upkeep, usage, worker
+from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
 from memoryos.interface.cli.bench_purity import purity
 from memoryos.interface.cli.demo import demo
@@ -45,6 +46,7 @@ app.add_typer(proposals.app, name="proposals")
 app.add_typer(importing.app, name="import")
 bench.app.command()(purity)
 bench.app.command()(consolidation)
+bench.app.command()(compression)
 app.add_typer(bench.app, name="bench")
 
 
