@@ -25,7 +25,7 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PAIRED = "\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # kana, Thai, Lao, Burmese, Khmer
 _RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])\w)+)")
 
-_HAN_CHARACTER = re.compile(rf"[{_HAN}]")
+HAN = re.compile(rf"[{_HAN}]")  #: a Chinese character
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
 _ENGLISH = Stemmer("english", 0)  # `stem` has a cache of its own
@@ -68,7 +68,7 @@ def index_words(text: str) -> tuple[str, ...]:
     text, dates = dated_words(text)
     found = [word for word in words(text) if word not in FUNCTION_WORDS]
     if not text.isascii():
-        found += [character for character in _HAN_CHARACTER.findall(text) if character not in FUNCTION_WORDS]
+        found += [character for character in HAN.findall(text) if character not in FUNCTION_WORDS]
     return (*found, *dates)
 
 

@@ -13,8 +13,8 @@ from datetime import date, datetime
 from memoryos.language.calendar import MONTHS, spoken
 from memoryos.language.period import Grain
 from memoryos.language.times import Mention, chinese_times, english_times
+from memoryos.language.words import HAN
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _OPENS = re.compile(r"\b(?:since|until) $", re.IGNORECASE)  # "since last year" is a span, not a date
 
 
@@ -64,7 +64,7 @@ def insert_dates(text: str, mentions: list[DateMention], brackets: tuple[str, st
 
 def labelled_day(day: date, text: str) -> str:
     """A day as the language of the text writes it."""
-    return (_CHINESE if _HAN.search(text) else _ENGLISH)[Grain.DAY](day)
+    return (_CHINESE if HAN.search(text) else _ENGLISH)[Grain.DAY](day)
 
 
 def _labelled(text: str, mentions: Iterable[Mention], labels: _Labels) -> list[DateMention]:

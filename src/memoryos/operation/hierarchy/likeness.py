@@ -20,7 +20,7 @@ import rjieba
 
 from memoryos.infrastructure.vault.contract import Vector
 from memoryos.language.stopwords import FUNCTION_WORDS
-from memoryos.language.words import stem, words
+from memoryos.language.words import HAN, stem, words
 
 NEAR = 0.85  # cosine from which words are asked whether it is a repeat
 DOUBTFUL = 0.75  # cosine from which a judge is asked, if the words say that it is none
@@ -39,7 +39,6 @@ _NUMBER = re.compile(
 )
 _NAME = re.compile(r"(?<=\s)[\"'(]?([A-Z][\w-]*)")
 _OWNER = re.compile(r"'s\b|的|\b(?:my|his|her|their)\b", re.IGNORECASE)
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 _NAME_TAGS = ("nr", "ns", "nt", "nz")  # people, places, organisations, other names
 
 
@@ -148,6 +147,6 @@ def _read(text: str) -> _Words:
 
 def _names(plain: str) -> Sequence[str]:
     found = [name.casefold() for name in _NAME.findall(plain)]
-    if _HAN.search(plain):
+    if HAN.search(plain):
         found += [word for word, tag in rjieba.tag(plain) if str(tag).startswith(_NAME_TAGS)]
     return found

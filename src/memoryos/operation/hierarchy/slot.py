@@ -13,11 +13,11 @@ from datetime import date, datetime, time
 from functools import lru_cache
 
 from memoryos.language.times import stated_bounds, told_periods
+from memoryos.language.words import HAN
 from memoryos.operation.hierarchy import chinese_slots, english_slots
 from memoryos.operation.hierarchy.filling import Filling, Term
 
 _TEXT_LIMIT = 400  # characters; what is longer is no single statement
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 # How a statement is kept that could not be put into the third person.
 _QUOTED = re.compile(
     r"(?P<speaker>[^:：\"“]{1,80})[:：]\s*[\"“](?P<words>.*)[\"”]\s*(?P<dates>(?:\(.*\)|（.*）)?)", re.DOTALL
@@ -31,7 +31,7 @@ def filling(text: str) -> Filling | None:
         return None
     quoted = _QUOTED.fullmatch(text.strip())
     speaker, words = (quoted["speaker"], quoted["words"]) if quoted else ("", text)
-    rules = chinese_slots if _HAN.search(words) else english_slots
+    rules = chinese_slots if HAN.search(words) else english_slots
     found: Filling | None = rules.filling(" ".join(words.replace("’", "'").split()), speaker)
     return found and replace(found, value=found.value.casefold())
 
