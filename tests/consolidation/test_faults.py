@@ -166,20 +166,29 @@ def statements(*items):
 
 INVENTED = {
     "words that nobody said": {"page": 1, "fact": "Carla has a boat.", "quote": "I have a boat."},
-    "a name": {"page": 2, "fact": "Carla has two cats, Miso and Felix.", "quote": "I have two cats, Miso and Nori."},
-    "a number": {"page": 2, "fact": "Carla has 3 cats.", "quote": "I have two cats, Miso and Nori."},
-    "a date": {"page": 4, "fact": "Carla started the cello on 5 June 2019.", "quote": "I started to learn the cello"},
+    "a name": {"page": 2, "fact": "The user has two cats, Miso and Felix.", "quote": "I have two cats, Miso and Nori."},
+    "a name of another page": {"page": 1, "fact": "Carla lives in Porto with Miso.", "quote": "I live in Porto."},
+    "a number": {"page": 2, "fact": "The user has 3 cats.", "quote": "I have two cats, Miso and Nori."},
+    "a date": {
+        "page": 4,
+        "fact": "The user started the cello on 5 June 2019.",
+        "quote": "I started to learn the cello",
+    },
     "a day": {
         "page": 4,
-        "fact": "Carla learns the cello.",
+        "fact": "The user learns the cello.",
         "quote": "I started to learn the cello",
         "when": "2019-06-05",
     },
     "another language": {"page": 1, "fact": "卡拉住在波尔图。", "quote": "I live in Porto."},
-    "the words of the prompt": {"page": 1, "fact": "one sentence with names for pronouns", "quote": "the exact words"},
+    "the words of the prompt": {
+        "page": 1,
+        "fact": "one sentence; for pronouns the names on that page",
+        "quote": "the exact words",
+    },
     "a whole story": {
         "page": 2,
-        "fact": "Carla adores feeding stray kittens every evening behind crowded restaurants.",
+        "fact": "The user adores feeding stray kittens every evening behind crowded restaurants.",
         "quote": "I have two cats, Miso and Nori.",
     },
     "an error": {"page": 1, "fact": "Error: rate limit exceeded", "quote": "I live in Porto."},
@@ -201,19 +210,19 @@ def test_what_was_not_said_is_not_believed_and_is_counted(memory, model, clock, 
 
 def test_what_follows_from_the_words_is_believed(memory, model, clock):
     model.otherwise = statements(
-        {"page": 2, "fact": "Carla has 2 cats.", "quote": "two cats"},
+        {"page": 2, "fact": "The user has 2 cats.", "quote": "two cats"},
         {
             "page": 4,
-            "fact": "Carla started learning the cello.",
+            "fact": "The user started learning the cello.",
             "quote": "I started to learn the cello",
             "when": "2026-03-01",
         },
-        {"page": 4, "fact": "Carla started the cello on 1 March 2026.", "quote": "learn the cello yesterday"},
+        {"page": 4, "fact": "The user started the cello on 1 March 2026.", "quote": "learn the cello yesterday"},
     )
     memory.consolidate()
     until_done(memory, clock)
-    assert "Carla has 2 cats." in facts(memory)
-    assert "Carla started learning the cello (1 March 2026)" in facts(memory)
+    assert "The user has 2 cats." in facts(memory)
+    assert "The user started learning the cello (1 March 2026)" in facts(memory)
     assert not memory.stats().rejected
 
 

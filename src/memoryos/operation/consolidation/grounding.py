@@ -20,14 +20,13 @@ from memoryos.language.period import Period
 from memoryos.language.sentences import split_sentences
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.times import named_periods, untimed
-from memoryos.language.words import stem, words
+from memoryos.language.words import HAN, stem, words
 from memoryos.operation.consolidation.utterance import Utterance, utterances, wording
 
 MOST_NEW = 0.5  # of a statement's content words may be the model's own
 _QUOTE_CHARS = 4  # a shorter quote supports nothing
 _SHARED_PREFIX = 4  # characters: two forms of one word, in a language without a stemmer here
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"[^\W\d_][\w'’-]*")
 _SAID_OF_ANYBODY = frozenset(("user", "the", "assistant", "用户", "助手", "she", "he", "they", "her", "his", "their"))
@@ -68,31 +67,35 @@ class Evidence:
     def quoted(self, quote: str, page: str | None = None) -> Utterance | None:
         """The turn that says these words: of the page, else of any."""
         wanted = wording(quote)
-        if len(wanted) < (_QUOTE_CHARS if not _HAN.search(wanted) else 2):
+        if len(wanted) < (_QUOTE_CHARS if not HAN.search(wanted) else 2):
             return None
         found = [one for one in self.utterances if one.says(wanted)]
         return next((one for one in found if one.page == page), found[0] if found else None)
 
     def flaw(self, statement: str, quote: str, source: Utterance) -> Flaw | None:
-        """What is wrong with a statement that rests on these words of that turn; None when nothing is."""
+        """What is wrong with a statement that rests on these words of that turn; None when nothing is.
+
+        Its page alone bears it out, and goes with it when it is deleted: a name from another would stay.
+        """
         if gives_orders(quote):
             return Flaw.ORDER
-        if not self._days(source.page).allow(named_periods(statement, source.at)):
+        own = self._of_page(source.page)
+        if not own._days.allow(named_periods(statement, source.at)):
             return Flaw.DATE
-        return self._flaw_of_words(untimed(statement, source.at), quote)
+        return own._flaw_of_words(untimed(statement, source.at), quote)
 
     def flaw_of_summary(self, summary: str) -> Flaw | None:
         """What is wrong with a summary of all of it; None when nothing is."""
         if gives_orders(summary) or not self.utterances:
             return Flaw.ORDER
         latest = max(one.at for one in self.utterances)
-        if not self._days().allow(named_periods(summary, latest)):
+        if not self._days.allow(named_periods(summary, latest)):
             return Flaw.DATE
         said = " ".join(one.text for one in self.utterances)
         return self._flaw_of_words(untimed(summary, latest), said)
 
     def _flaw_of_words(self, timeless: str, quote: str) -> Flaw | None:
-        if bool(_HAN.search(timeless)) != bool(_HAN.search(quote)):
+        if bool(HAN.search(timeless)) != bool(HAN.search(quote)):
             return Flaw.LANGUAGE
         if not set(_NUMBER.findall(timeless)) <= self._numbers:
             return Flaw.NUMBER
@@ -102,7 +105,10 @@ class Evidence:
 
     def allows_day(self, day: date, source: Utterance) -> bool:
         """Whether something can have been on that day, by what the turn says."""
-        return self._days(source.page).allow([Period(day, day)])
+        return self._of_page(source.page)._days.allow([Period(day, day)])
+
+    def _of_page(self, page: str) -> Evidence:
+        return Evidence(tuple(one for one in self.utterances if one.page == page))
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -120,19 +126,19 @@ class Evidence:
     def _characters(self) -> frozenset[str]:
         return frozenset("".join(one.text for one in self.utterances))
 
-    def _days(self, page: str | None = None) -> _Days:
-        """What the page, or every page, speaks of, and when it was said."""
-        read = [one for one in self.utterances if page in (None, one.page)]
-        said = tuple(Period(one.at.date(), one.at.date()) for one in read)
-        return _Days((*said, *(period for one in read for period in named_periods(one.text, one.at))))
+    @cached_property
+    def _days(self) -> _Days:
+        """What it speaks of, and when it was said."""
+        said = tuple(Period(one.at.date(), one.at.date()) for one in self.utterances)
+        return _Days((*said, *(period for one in self.utterances for period in named_periods(one.text, one.at))))
 
     def _is_known(self, word: str) -> bool:
         return word in _SAID_OF_ANYBODY or stem(word) in self._known or any(_akin(word, one) for one in self._known)
 
     def _share_of_new(self, statement: str, quote: str) -> float:
         """Of the content of the statement, how much is in no page."""
-        if _HAN.search(statement):
-            characters = _HAN.findall(statement.replace("用户", "").replace("助手", ""))
+        if HAN.search(statement):
+            characters = HAN.findall(statement.replace("用户", "").replace("助手", ""))
             return sum(one not in self._characters for one in characters) / max(1, len(characters))
         content = [word for word in words(statement) if word not in FUNCTION_WORDS and not word.isdecimal()]
         near = {stem(word) for word in words(quote)}
@@ -163,7 +169,7 @@ def _names(statement: str) -> Iterator[str]:
 def _spelled(text: str) -> Iterator[str]:
     """The number words of a text; Chinese ones by their characters."""
     for word in words(text):
-        yield from (part for part in (word, *_HAN.findall(word), *re.findall("〇", word)) if part in _NUMBER_WORDS)
+        yield from (part for part in (word, *HAN.findall(word), *re.findall("〇", word)) if part in _NUMBER_WORDS)
 
 
 def _akin(word: str, known: str) -> bool:

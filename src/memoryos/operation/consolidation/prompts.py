@@ -18,8 +18,8 @@ _RULES = (
 
 _FACTS = f"""\
 Write down what a dialogue says about the people who speak: what is worth knowing in a year. {_RULES}
-{{"facts": [{{"page": 1, "fact": "one sentence with names for pronouns", "quote": "the exact words of that page it \
-rests on", "when": "YYYY-MM-DD if it is about one day, else null", "confidence": 0.9}}]}}
+{{"facts": [{{"page": 1, "fact": "one sentence; for pronouns the names on that page, else the user", "quote": "the \
+exact words of that page it rests on", "when": "YYYY-MM-DD if it is about one day, else null", "confidence": 0.9}}]}}
 Nothing worth it: {{"facts": []}}"""
 
 _PERSONA = f"""\
