@@ -175,11 +175,10 @@ class _Call:
         sheet = topic_sheet({letter: (topic.summary, topic.pages) for letter, topic in letters.items()})
         answer = self._asked(prompts.summaries(sheet), _Summaries, Purpose.SUMMARY)
         found = {}
-        for item in answer.topics:
-            summary = self._checked(item, _Summary)
-            topic = letters.get(summary.topic.strip().upper()[-1:]) if summary else None
-            if summary is None or topic is None:
-                self._reject(Flaw.SHAPE) if summary else None
+        for summary in filter(None, (self._checked(item, _Summary) for item in answer.topics)):
+            topic = letters.get(summary.topic.strip().upper()[-1:])
+            if topic is None:
+                self._reject(Flaw.SHAPE)
             elif flaw := _evidence(topic).flaw_of_summary(summary.summary):
                 self._reject(flaw)
             else:
