@@ -102,9 +102,11 @@ class Purse:
         )
 
     def _check(self, writer: Writer, wanted: Spending) -> None:
+        settings = self.settings
+        if settings.llm_tokens_per_day is None and settings.llm_cost_per_day is None:
+            return
         tokens, cost = writer.spent_by_all(wanted.day)
         tokens += wanted.prompt_tokens + wanted.completion_tokens
-        settings = self.settings
         if settings.llm_tokens_per_day is not None and tokens > settings.llm_tokens_per_day:
             raise self._spent(f"llm_tokens_per_day ({settings.llm_tokens_per_day:,} tokens)")
         if settings.llm_cost_per_day is not None and cost + wanted.cost > settings.llm_cost_per_day * _MICROS:
