@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 
 from memoryos.errors import StorageError
@@ -31,10 +32,14 @@ class Worker:
     housekeeping: Housekeeping
 
     def run(self, stop: Event, *, threads: int, poll_seconds: float | None) -> int:
-        """Work until `stop` is set, or (None) until nothing is due; returns how many jobs were finished."""
+        """Work until `stop` is set, or (None) until nothing is due; returns how many jobs were finished.
+
+        Only in the second case it raises StorageError; who stays tries again.
+        """
         with ThreadPoolExecutor(threads, thread_name_prefix="memoryos-worker") as pool:
             rounds = self._rounds(stop, poll_seconds)
-            return sum(sum(pool.map(lambda owner: self._work(owner, stop), owners)) for owners in rounds)
+            work = partial(self._work, stop=stop, stays=poll_seconds is not None)
+            return sum(sum(pool.map(work, owners)) for owners in rounds)
 
     def _rounds(self, stop: Event, poll_seconds: float | None) -> Iterator[list[Scope]]:
         """The owners with work, again and again; it rests when there are none."""
@@ -50,10 +55,12 @@ class Worker:
             if not owners:
                 stop.wait(poll_seconds)
 
-    def _work(self, owner: Scope, stop: Event) -> int:
+    def _work(self, owner: Scope, *, stop: Event, stays: bool) -> int:
         try:
             return 0 if stop.is_set() else self.housekeeping.work(owner, lambda: not stop.is_set())
         except StorageError as error:  # busy or full: the next round tries again
+            if not stays:
+                raise
             logger.warning("work put off", extra={"action": "worker", "error": type(error).__name__})
             stop.wait(1.0)
             return 0

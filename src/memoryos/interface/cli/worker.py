@@ -25,7 +25,7 @@ def worker(
 
     Let the writing processes leave the jobs to it with MEMORYOS_JOBS=worker.
     """
-    with _until_told() as stop, open_memory(db) as memory:
+    with _until_told() as stop, open_memory(db, must_exist=True) as memory:
         if not json:
             render.console().print("Working; Ctrl-C stops after the job that runs.", soft_wrap=True)
         finished = memory.work(stop, threads=threads, poll_seconds=None if once else poll)
