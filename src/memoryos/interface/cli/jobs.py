@@ -101,12 +101,13 @@ def _dead(count: int) -> str:
 
 def _table(jobs: list[Job]) -> Table:
     table = Table(title="Jobs", title_justify="left")
-    for column in ("id", "kind", "of", "state", "tries", "since", "cause"):
+    for column in ("id", "kind", "of", "state", "tries", "since", "waits until", "cause"):
         table.add_column(column, overflow="fold")
     for job in jobs:
         since = f"{job.created_at:%Y-%m-%d %H:%M}"
+        until = f"{job.not_before:%Y-%m-%d %H:%M}" if job.not_before else ""
         cause = escape(job.error or "")
-        table.add_row(job.id, job.kind.value, job.cube_id, job.state.value, str(job.attempts), since, cause)
+        table.add_row(job.id, job.kind.value, job.cube_id, job.state.value, str(job.attempts), since, until, cause)
     return table
 
 
@@ -117,6 +118,8 @@ def _as_json(job: Job) -> dict[str, Any]:
         "cube_id": job.cube_id,
         "state": job.state.value,
         "attempts": job.attempts,
+        "priority": job.priority,
         "created_at": job.created_at.isoformat(),
+        "not_before": job.not_before.isoformat() if job.not_before else None,
         "error": job.error,
     }

@@ -144,8 +144,9 @@ def stats(
     table = Table(title=f"Memory of {user} with {agent}", title_justify="left")
     table.add_column("what")
     table.add_column("how many", justify="right")
-    learned, _ = counts.pop("facts"), counts.pop("tuning")
-    for name, value in [*counts.items(), *((f"facts {name}", value) for name, value in learned.items())]:
+    learned, flaws, _ = counts.pop("facts"), counts.pop("rejected"), counts.pop("tuning")
+    rejected = {f"  for its {flaw}": times for flaw, times in flaws.items()}
+    for name, value in {**counts, **{f"facts {name}": value for name, value in learned.items()}, **rejected}.items():
         table.add_row(name.replace("_", " "), str(value))
     console = render.console()
     console.print(table)
