@@ -333,6 +333,7 @@ def test_a_worker_that_runs_for_long_moves_it_again_and_again(world: World, dyin
     finally:
         stop.set()
         thread.join()
+    assert len(world.cubes(Kind.PAGE, Tier.STM)) == 1, "the others have moved"
 
 
 def test_a_worker_rests_while_another_one_holds_the_jobs_of_a_scope(world: World):

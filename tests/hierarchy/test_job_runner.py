@@ -232,33 +232,13 @@ def meanwhile(task: Callable[[], object], began: threading.Event) -> tuple[threa
     return thread, results
 
 
-def test_a_long_job_keeps_its_lease_and_nobody_else_gets_it(world, enqueue, running):
-    enqueue("a")
-    began, enough = threading.Event(), threading.Event()
-
-    def long(_job):
-        began.set()
-        assert enough.wait(SOON)
-
-    run, _ = running(long)
-    other, untouched = running()
-    thread, finished = meanwhile(lambda: run.run_all(ANN), began)
-    for _ in range(5):
-        assert not enough.wait(SHORT.total_seconds() / 2)
-        assert other.run_all(ANN) == 0
-    enough.set()
-    thread.join()
-    assert finished == [1]
-    assert untouched.seen == []
-    assert states(world) == {"a": (JobState.DONE, 1)}
-
-
-def test_jobs_that_are_left_keep_their_lease_when_those_before_them_are_finished(world, enqueue, running):
-    enqueue("a", "b", "c")
+@pytest.mark.parametrize(("names", "long"), [("a", "a"), ("abc", "b")], ids=["alone", "behind one that is finished"])
+def test_a_long_job_keeps_its_lease_and_nobody_else_gets_it(world, enqueue, running, names, long):
+    enqueue(*names)
     began, enough = threading.Event(), threading.Event()
 
     def before(one):
-        if one.cube_id == "b":
+        if one.cube_id == long:
             began.set()
             assert enough.wait(SOON)
 
@@ -270,9 +250,9 @@ def test_jobs_that_are_left_keep_their_lease_when_those_before_them_are_finished
         assert other.run_all(ANN) == 0
     enough.set()
     thread.join()
-    assert finished == [3]
+    assert finished == [len(names)]
     assert untouched.seen == []
-    assert set(states(world).values()) == {(JobState.DONE, 1)}
+    assert states(world) == dict.fromkeys(names, (JobState.DONE, 1))
 
 
 def test_a_lease_that_was_lost_harms_nobody(world, vault, enqueue, runner, stored):

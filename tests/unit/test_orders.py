@@ -102,4 +102,4 @@ def test_innocent_sentences_give_no_orders(sentence: str) -> None:
 
 @pytest.mark.parametrize("piece", ["please ", "ignore the ", "all ", "set my ", "把我的", "忘记", " ", "\u200b", "- "])
 def test_long_text_is_read_in_no_time(piece: str) -> None:
-    gives_orders((piece * 20_000)[:20_000])
+    assert not gives_orders((piece * 20_000)[:20_000])
