@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.errors import LeaseLost
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import Job, JobKind, JobState
-from memoryos.infrastructure.vault.statements import insert_rows
+from memoryos.infrastructure.vault.statements import insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER
 
 LONGEST_DELAY = timedelta(days=400)  # a job that would wait longer was put off by a clock that ran ahead
@@ -88,9 +88,8 @@ class Queue:
 
     def retry(self, job_ids: Sequence[str]) -> int:
         """Put dead jobs back."""
-        dead = _jobs.c.state == JobState.DEAD.value
         again = {"state": JobState.QUEUED.value, "attempts": 0, "not_before": None}
-        return sum(self._set(job_id, again, dead) for job_id in dict.fromkeys(job_ids))
+        return sum(self._set(job_id, again, state=JobState.DEAD.value) for job_id in dict.fromkeys(job_ids))
 
     def _unfinished(self) -> Sequence[Any]:
         return self._connection.execute(select(_jobs).where(self._mine(), _jobs.c.state.in_(_LATER))).all()
@@ -123,19 +122,17 @@ class Queue:
 
     def _taken(self, row: Any, now: datetime, lasting: timedelta) -> Job:
         taken = {"state": JobState.LEASED, "attempts": row.attempts + 1}
-        self._set(row.id, {**taken, "lease_until": micros(now + lasting)})
+        self._set(row.id, {**taken, "state": JobState.LEASED.value, "lease_until": micros(now + lasting)})
         # Only who was taken early still has a time to wait for, whatever the clock said when it was put off.
         return job_of(row, **taken, **({} if _due_at(row, now) > micros(now) else {"not_before": None}))
 
     def _release(self, job: Job, values: dict[str, Any]) -> None:
         """Change a job that we hold; after another worker took it over, what we did must not count."""
-        ours = (_jobs.c.state == JobState.LEASED.value, _jobs.c.attempts == job.attempts)
-        if not self._set(job.id, values, *ours):
+        if not self._set(job.id, values, state=JobState.LEASED.value, attempts=job.attempts):
             raise LeaseLost(f"job {job.id} was taken over by another worker; nothing was written")
 
-    def _set(self, job_id: str, values: dict[str, Any], *conditions: ColumnElement[bool]) -> int:
-        mine = and_(self._mine(), _jobs.c.id == job_id, *conditions)
-        return self._connection.execute(update(_jobs).where(mine).values(values)).rowcount
+    def _set(self, job_id: str, values: dict[str, Any], **now: Any) -> int:
+        return update_job(self._connection, {**self._owner, "id": job_id, **now}, values)
 
     def _mine(self) -> ColumnElement[bool]:
         return and_(*(_jobs.c[name] == self._owner[name] for name in OWNER))

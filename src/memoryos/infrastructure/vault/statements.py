@@ -40,6 +40,12 @@ def update_cubes(connection: Connection, rows: Sequence[Row]) -> int:
     return _run(connection, _cube_update(connection.dialect.name), keyed)
 
 
+def update_job(connection: Connection, key: Row, values: Row) -> int:
+    """Change the job with these values of some columns; returns whether there was one, as 1 or 0."""
+    statement = _job_update(connection.dialect.name, tuple(key), tuple(values))
+    return _run(connection, statement, [{**values, **{_KEY + name: key[name] for name in key}}])
+
+
 def next_position(connection: Connection, owner: Row) -> int:
     """The position after the owner's last cube."""
     cursor = _cursor(connection)
@@ -105,6 +111,13 @@ def _cube_update(dialect: str) -> str:
     mine = [cubes.c[name] == bindparam(_KEY + name) for name in (*OWNER, "id")]
     changing = [column.name for column in cubes.columns if column.name != "position"]
     return str(_compiled(dialect, update(cubes).where(*mine), changing))
+
+
+@cache
+def _job_update(dialect: str, key: tuple[str, ...], changing: tuple[str, ...]) -> str:
+    jobs = tables.jobs
+    wanted = [jobs.c[name] == bindparam(_KEY + name) for name in key]
+    return str(_compiled(dialect, update(jobs).where(*wanted), list(changing)))
 
 
 @cache
