@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from memoryos.cube import Subject, Trait
+from memoryos.language.marked import Marked
 from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.persona import Dimension, PersonaSchema
 from memoryos.operation.hierarchy.trait import graded
@@ -32,7 +33,7 @@ _OF_OTHERS = re.compile(
 @dataclass(frozen=True, slots=True)
 class _Reader:
     dimension: Dimension
-    pattern: re.Pattern[str]
+    cues: Marked
 
 
 class TraitReader:
@@ -40,19 +41,21 @@ class TraitReader:
 
     def __init__(self, schema: PersonaSchema) -> None:
         self._readers = [
-            _Reader(dimension, _pattern(dimension)) for dimension in schema.dimensions if dimension.has_cues
+            _Reader(dimension, Marked(_pattern(dimension), _marks(dimension)))
+            for dimension in schema.dimensions
+            if dimension.has_cues
         ]
 
     def read(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
         """Each trait that shows in the `(page id, text)` pairs, with its pages, in the order of the schema."""
-        own_words = [(page, *_parted(text)) for page, text in texts]
+        own_words = [(page, *((part, part.lower()) for part in _parted(text))) for page, text in texts]
         for reader in self._readers:
             pages: dict[str, bool] = {}  # whether it speaks for the trait
             cues: Counter[str] = Counter()
             for page, said, averse in own_words:
-                matched = {cue.casefold() for cue in reader.pattern.findall(said)}
+                matched = {cue.casefold() for cue in reader.cues.findall(*said)}
                 cues.update(sorted(matched))
-                if matched or reader.pattern.search(averse):
+                if matched or reader.cues.search(*averse):
                     pages[page] = pages.get(page, False) or bool(matched)
             if pages:
                 yield _trait(reader.dimension.name, cues, pages), tuple(pages)
@@ -64,6 +67,10 @@ def _pattern(dimension: Dimension) -> re.Pattern[str]:
     chinese = "|".join(re.escape(cue) for cue in sorted(dimension.cues_zh, key=len, reverse=True))
     parts = [rf"\b(?:{english})s?\b" if english else "", chinese]
     return re.compile("|".join(part for part in parts if part), re.IGNORECASE)
+
+
+def _marks(dimension: Dimension) -> tuple[str, ...]:
+    return tuple(cue.lower() for cue in (*dimension.cues_en, *dimension.cues_zh))
 
 
 def _parted(text: str) -> tuple[str, str]:
