@@ -9,7 +9,6 @@ import re
 
 _QUESTION_MARKS = "?？؟"
 _WORD = re.compile(r"\w+")
-_YEAR_DIGITS = 4
 _CLOSING = " \t\n\"'”’）)*_"  # may stand behind a question mark
 
 _ENGLISH_TIMES = """
@@ -20,6 +19,7 @@ _ENGLISH_TIMES = """
 _CHINESE_TIMES = """
     昨天 今天 明天 前天 后天 上周 下周 本周 周末 星期 上个月 下个月 去年 今年 明年 最近 小时前 天前 月前 年前
 """
+_YEAR = re.compile(r"\b\d{4}\b")
 _TIME_WORDS = frozenset(_ENGLISH_TIMES.split())
 _CHINESE_TIME = re.compile("|".join(_CHINESE_TIMES.split()) + r"|\d{4}年|\d+月")
 
@@ -36,7 +36,6 @@ def ends_asking(text: str) -> bool:
 
 def mentions_time(text: str) -> bool:
     """Whether the text says when something was or will be."""
-    found = set(_WORD.findall(text.lower()))
-    if not _TIME_WORDS.isdisjoint(found) or any(len(word) == _YEAR_DIGITS and word.isdecimal() for word in found):
+    if not _TIME_WORDS.isdisjoint(_WORD.findall(text.lower())) or _YEAR.search(text):
         return True
     return not text.isascii() and _CHINESE_TIME.search(text) is not None
