@@ -31,6 +31,17 @@ _OF_OTHERS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class _Said:
+    text: str
+    folded: str  # in lower case
+
+    @classmethod
+    def of(cls, sentences: Iterable[str]) -> _Said:
+        text = "\n".join(sentences)
+        return cls(text, text.lower())
+
+
+@dataclass(frozen=True, slots=True)
 class _Reader:
     dimension: Dimension
     cues: Marked
@@ -48,14 +59,14 @@ class TraitReader:
 
     def read(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
         """Each trait that shows in the `(page id, text)` pairs, with its pages, in the order of the schema."""
-        own_words = [(page, *((part, part.lower()) for part in _parted(text))) for page, text in texts]
+        own_words = [(page, *_parted(text)) for page, text in texts]
         for reader in self._readers:
             pages: dict[str, bool] = {}  # whether it speaks for the trait
             cues: Counter[str] = Counter()
             for page, said, averse in own_words:
-                matched = {cue.casefold() for cue in reader.cues.findall(*said)}
+                matched = {cue.casefold() for cue in reader.cues.findall(said.text, said.folded)}
                 cues.update(sorted(matched))
-                if matched or reader.cues.search(*averse):
+                if matched or reader.cues.search(averse.text, averse.folded):
                     pages[page] = pages.get(page, False) or bool(matched)
             if pages:
                 yield _trait(reader.dimension.name, cues, pages), tuple(pages)
@@ -73,15 +84,11 @@ def _marks(dimension: Dimension) -> tuple[str, ...]:
     return tuple(cue.lower() for cue in (*dimension.cues_en, *dimension.cues_zh))
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _parted(text: str) -> tuple[_Said, _Said]:
     """What is said of oneself without aversion, and with it."""
     sentences = [one for one in split_sentences(text.replace("’", "'")) if not _OF_OTHERS.match(one)]
-    averse = [bool(_AVERSE.search(sentence)) for sentence in sentences]
-    liked, disliked = (
-        "\n".join(sentence for sentence, is_averse in zip(sentences, averse, strict=True) if is_averse is wanted)
-        for wanted in (False, True)
-    )
-    return liked, disliked
+    averse = [sentence for sentence in sentences if _AVERSE.search(sentence)]
+    return _Said.of(sentence for sentence in sentences if sentence not in averse), _Said.of(averse)
 
 
 def _trait(dimension: str, cues: Counter[str], pages: Mapping[str, bool]) -> Trait:
