@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memoryos.bench.busy import busy_add_ms
+from memoryos.bench import busy
 from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.floor import Floor, Texts, measure_floor
 from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
@@ -71,7 +71,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
     with MemoryOS.open(store, user=USER, settings=settings, embedder=embedder) as memory:
         written = _write(memory, pages, progress)
     weight = sum(file.stat().st_size for file in folder.iterdir())
-    busy = _busy(pages, store, settings, embedder, progress)
+    beside = _busy(pages, store, settings, embedder, progress)
     progress(f"{pages:,} pages: searching", 0, 1)
     probed = probe(store, settings.embedder)
     progress(f"{pages:,} pages: searching", 1, 1)
@@ -79,7 +79,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
         pages=pages,
         archived_pages=written.archived_pages,
         add_ms=written.add_ms,
-        busy_add_ms=busy,
+        busy_add_ms=beside,
         bulk_pages_per_s=written.bulk_pages_per_s,
         settled_pages_per_s=written.settled_pages_per_s,
         disk_bytes_per_page=weight / (pages + WARM_UP + ADDS),
@@ -107,7 +107,7 @@ def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progr
     copied = store.with_name("busy.db")
     shutil.copy(store, copied)
     with MemoryOS.open(copied, user=USER, settings=settings, embedder=embedder) as memory:
-        found = busy_add_ms(memory, copied, Dialogue(_BUSY_SEED).exchanges(ADDS), embedder, settings)
+        found = busy.busy_add_ms(memory, copied, Dialogue(_BUSY_SEED).exchanges(busy.ADDS), embedder, settings)
     progress(f"{pages:,} pages: adding beside a worker", 1, 1)
     return found
 
