@@ -213,6 +213,18 @@ def test_the_new_words_of_a_page_are_read_into_it(opened, model):
         assert page(memory, one).chain_written == page(memory, second).chain_written
 
 
+def test_the_same_words_read_again_change_nothing_more(opened):
+    memory = opened()
+    pages = told(memory, *ENGLISH[:4])
+    found = []
+    for _ in range(2):
+        memory.update(pages[1], "My old kettle in the kitchen is fine.")
+        memory.wait()
+        found.append([page(memory, one) for one in pages])
+    assert found[0] == found[1]
+    assert all(one.chain_written for one in found[0][1:])
+
+
 @pytest.mark.parametrize("theta", [0.6, 1.9], ids=["one segment", "a segment for each page"])
 @pytest.mark.parametrize("change", ["delete", "update"])
 def test_a_page_that_goes_meanwhile_leaves_no_word_in_what_was_written_of_it(opened, model, clock, change, theta):

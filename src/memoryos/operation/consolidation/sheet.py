@@ -65,7 +65,11 @@ def topic_sheet(topics: Mapping[str, tuple[str, Sequence[MemCube]]]) -> str:
 
 
 def _beginning(page: MemCube, chars: int) -> str:
-    return f"- {page.descriptive.event_at:%Y-%m-%d} {page.text[:chars]}"
+    text = page.text
+    if len(text) > chars:
+        end = text.rfind(" ", chars // 2, chars)  # between two words, where there are spaces
+        text = text[: end if end > 0 else chars]
+    return f"- {page.descriptive.event_at:%Y-%m-%d} {text}"
 
 
 def _numbered(number: int, cube: MemCube) -> str:

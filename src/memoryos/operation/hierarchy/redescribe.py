@@ -38,7 +38,7 @@ def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
     cube = writer.get([page_id])[page_id]
     earlier = page_of(cube)
     cube = replace(cube, payload=replace(earlier, chain_summary=written, chain_written=written))
-    writer.update([Entry(cube)], Operation.PROMOTE)
+    writer.update([Entry(cube)], Operation.CHAIN)
     for _ in range(FOLLOWERS):
         links = writer.sources([cube.id], LinkKind.CHAIN)
         follower = next(iter(writer.get(link.source for link in links).values()), None)
@@ -46,7 +46,7 @@ def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
             return
         earlier = page_of(follower)
         cube = replace(follower, payload=summarised(cube, earlier))
-        writer.update([Entry(cube)], Operation.REFRESH)
+        writer.update([Entry(cube)], Operation.CHAIN)
 
 
 def redescribe_segments(writer: Writer, segments: Iterable[str], now: datetime) -> None:
