@@ -228,7 +228,7 @@ def test_the_same_words_read_again_change_nothing_more(opened):
 @pytest.mark.parametrize("theta", [0.6, 1.9], ids=["one segment", "a segment for each page"])
 @pytest.mark.parametrize("change", ["delete", "update"])
 def test_a_page_that_goes_meanwhile_leaves_no_word_in_what_was_written_of_it(opened, model, clock, change, theta):
-    memory = opened(segment_threshold=theta)
+    memory = opened(segment_threshold=theta, llm_timeout_seconds=10)
     model.otherwise = says_of_chains("Quetzalina says that the old kettle leaks.", segments=True)
     _, second, *_ = told(memory, *ENGLISH[:4])
     changes = [lambda: memory.delete(second), lambda: memory.update(second, "My old kettle in the kitchen is fine.")]
@@ -252,7 +252,7 @@ def test_a_page_that_goes_meanwhile_leaves_no_word_in_what_was_written_of_it(ope
 
 
 def test_a_page_of_another_talk_that_goes_meanwhile_leaves_no_word_in_its_segment(opened, model, clock):
-    memory = opened(segment_threshold=0.4)
+    memory = opened(segment_threshold=0.4, llm_timeout_seconds=10)
     model.otherwise = says_of_chains("Quetzalina says that the old kettle leaks.", segments=True)
     first, _ = told(memory, ENGLISH[1], "Wholly different words follow now.")
     clock.now += timedelta(days=9)
