@@ -9,6 +9,7 @@ import pytest
 
 from memoryos import MemoryOS, Role, Scope, Turn
 from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.operation.hierarchy.redescribe import FOLLOWERS, rewrite_chain
 
 from .world import START, World
 
@@ -99,3 +100,34 @@ def test_what_a_model_wrote_of_a_chain_is_extended(world: World):
     assert summary(memory, third) == summary(memory, second), "nothing new was said"
     memory.update(first.id, "🍵 I bought a samovar.")
     assert "Ann has" not in summary(memory, third)
+
+
+def rewrite(world: World, memory: MemoryOS, page: str, words: str) -> None:
+    with world.vault.write(memory.get(page).scope) as writer:
+        rewrite_chain(writer, page, words)
+
+
+def test_what_a_model_wrote_of_later_pages_outlasts_what_it_writes_of_earlier_ones(world: World):
+    memory = world.open()
+    said = ("🍵 I bought a kettle.", "🍵 It whistles.", "🍵 Grandfather painted it.", "🍵 It broke.", "🍵 I wept.")
+    pages = [memory.add(text) for text in said]
+    rewrite(world, memory, pages[2], "A painted kettle.")
+    assert summary(memory, pages[4]).split("\n") == ["A painted kettle.", "🍵 It broke.", "🍵 I wept."]
+    rewrite(world, memory, pages[0], "A kettle.")
+    assert [summary(memory, page).split("\n")[0] for page in pages] == [
+        *("A kettle.", "A kettle.", "A painted kettle.", "A painted kettle.", "A painted kettle."),
+    ]
+    rewrite(world, memory, pages[2], "Grandfather's kettle.")
+    assert summary(memory, pages[4]).split("\n") == ["Grandfather's kettle.", "🍵 It broke.", "🍵 I wept."]
+
+
+def test_what_a_model_wrote_reaches_the_pages_that_wait_and_goes_from_all_of_them(world: World):
+    memory = world.open()
+    pages = [memory.add(f"🍵 Kettle number {number}.") for number in range(FOLLOWERS + 3)]
+    rewrite(world, memory, pages[0], "Ann collects kettles.")
+    reached = ["Ann" in summary(memory, page) for page in pages]
+    assert reached == [True] * (FOLLOWERS + 1) + [False] * 2
+    rewrite(world, memory, pages[FOLLOWERS], "Ann sells kettles.")
+    assert ["sells" in summary(memory, page) for page in pages[-3:]] == [True] * 3
+    memory.delete(pages[0])
+    assert not [page for page in pages[1:] if "Ann" in summary(memory, page)]

@@ -63,7 +63,7 @@ turn = build(
 )
 blob = build(Blob, sha256=st.from_regex("[0-9a-f]{64}", fullmatch=True), size_bytes=count, format=text)
 PAYLOADS = {
-    Kind.PAGE: build(Page, turns=some(turn), chain_summary=text),
+    Kind.PAGE: build(Page, turns=some(turn), chain_summary=text, chain_written=text),
     Kind.SEGMENT: build(
         Segment, summary=text, keywords=some(st.tuples(text, count)), pages=count, first_at=moment, last_at=moment
     ),

@@ -77,7 +77,7 @@ def _profile(dialogue: str) -> Iterator[dict[str, Any]]:
 
 def _topics(dialogue: str) -> Iterator[dict[str, Any]]:
     """The first sentence that is known of a topic, and the last that is new."""
-    parts = _TOPIC.split(dialogue)
+    parts = _TOPIC.split(dialogue.removesuffix("\n</dialogue>"))
     for letter, part in zip(parts[1::2], parts[2::2], strict=True):
         known, _, new = part.partition("\nnew:\n")
         sentences = [*split_sentences(known.strip().removeprefix("known: "))[:1], *split_sentences(new)[-1:]]

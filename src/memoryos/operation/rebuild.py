@@ -200,7 +200,7 @@ def _raw(page: MemCube) -> MemCube:
         page,
         tier=Tier.STM,
         state=State.GENERATED if page.state in _PLACED else page.state,
-        payload=replace(page_of(page), chain_summary=""),
+        payload=replace(page_of(page), chain_summary="", chain_written=""),
         behaviour=replace(page.behaviour, fingerprint=()),
     )
 

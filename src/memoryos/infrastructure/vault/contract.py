@@ -41,7 +41,7 @@ class Operation(StrEnum):
 
     ADD = "add"
     MOVE = "move"  # to another tier
-    CHAIN = "chain"  # a page found the chain it belongs to
+    CHAIN = "chain"  # a page found the chain it belongs to, or a model wrote of that
     JOIN = "join"  # a segment took in a page
     VISIT = "visit"  # a search returned it
     PROMOTE = "promote"  # a segment's pages were extracted into LPM

@@ -16,6 +16,7 @@ from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.reader import ModelReader, Reading, Topic
+from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches, write_metas
 from memoryos.operation.consolidation.utterance import utterances
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.knowledge import doubts
@@ -94,7 +95,8 @@ class Promoter:
 
     def _promote(self, scope: Scope, portions: Sequence[Portion]) -> None:
         pages = [page for portion in portions for page in portion.pages]
-        reading = self._read(scope, portions)
+        seen = self._stretches(scope, pages)
+        reading = self._read(scope, portions, seen)
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
         home = persona_scope(scope, self.settings)
         if home != scope.owner:
@@ -107,14 +109,26 @@ class Promoter:
         verdicts = self.verdicts(scope, lessons)
         with self.vault.write(scope) as writer:
             _check_unchanged(writer, pages)
+            if self.reader:
+                _check_known(writer, portions, seen)
             self.learn(writer, scope, lessons, verdicts=verdicts)
+            write_metas(writer, seen, reading.summaries)
             self._end(writer, portions, reading)
 
-    def _read(self, scope: Scope, portions: Sequence[Portion]) -> Reading:
+    def _stretches(self, scope: Scope, pages: Sequence[MemCube]) -> list[Stretch]:
+        """What a model is asked to tell of the chains; rules have told it when the pages came in."""
+        if self.reader is None:
+            return []
+        with self.vault.read(scope) as reader:
+            return stretches(reader, pages)
+
+    def _read(self, scope: Scope, portions: Sequence[Portion], seen: Sequence[Stretch]) -> Reading:
         pages = [page for portion in portions for page in portion.pages]
         if self.reader is None or not pages:
             return Reading(self.extractor.extract(pages))
-        return self.reader.read(scope, [_topic(portion) for portion in portions if portion.pages])
+        segments = [_topic(portion.segment, portion.pages) for portion in portions if portion.pages]
+        chains = [Topic(one.last, one.known, one.pages) for one in seen]
+        return self.reader.read(scope, pages, [*filter(None, segments), *chains])
 
     def _end(self, writer: Writer, portions: Sequence[Portion], reading: Reading) -> None:
         count_rejected(writer, reading.rejected)
@@ -208,10 +222,11 @@ def _unread(reader: Reader, cube: MemCube | None) -> list[MemCube]:
     return [cube] if cube.kind is Kind.PAGE else new_pages(reader, cube)
 
 
-def _topic(portion: Portion) -> Topic:
-    segment = portion.segment
-    summary = segment.payload.summary if segment and isinstance(segment.payload, Segment) else ""
-    return Topic(portion.job.cube_id, summary, portion.pages)
+def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> Topic | None:
+    """A segment with its new pages; None for a page that is read alone."""
+    if segment is None or not isinstance(segment.payload, Segment):
+        return None
+    return Topic(segment.id, segment.payload.summary, pages)
 
 
 def _check_unchanged(reader: Reader, pages: Sequence[MemCube]) -> None:
@@ -219,6 +234,21 @@ def _check_unchanged(reader: Reader, pages: Sequence[MemCube]) -> None:
     present = reader.get(page.id for page in pages)
     if any(page.id not in present or present[page.id].version != page.version for page in pages):
         raise StorageError("pages changed while they were read; nothing was written")
+
+
+def _check_known(reader: Reader, portions: Sequence[Portion], seen: Sequence[Stretch]) -> None:
+    """Refuse summaries that rest on earlier ones, when these lost words while a model read them: it may quote them."""
+    segments = [one.segment for one in portions if one.segment and one.segment.kind is Kind.SEGMENT]
+    now = reader.get(segment.id for segment in segments)
+    lost = (_lost_words(segment, now[segment.id]) for segment in segments if segment.id in now)
+    if have_changed(reader, seen) or any(lost):
+        raise StorageError("summaries changed while they were read; nothing was written")
+
+
+def _lost_words(segment: MemCube, now: MemCube) -> bool:
+    """Whether pages that LPM had read before left the segment, or what a model wrote of them did."""
+    read, left = (segment_of(one).pages - one.behaviour.interactions for one in (segment, now))
+    return left < read or segment_of(now).written != segment_of(segment).written
 
 
 def _mark_extracted(writer: Writer, portion: Portion, summary: str | None) -> int:

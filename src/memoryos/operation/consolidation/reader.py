@@ -29,6 +29,7 @@ from memoryos.scope import Scope
 PROFILE_FIELDS = ("name", "gender", "birth_year", "birthday", "occupation", "location")
 FACT_CHARS = 400
 SUMMARY_CHARS = 800
+TOPICS_AT_ONCE = 20  # with three sentences for each an answer stays well below 2,048 tokens
 _FEW_WORDS = 12  # of a quote, as the reason of a trait
 
 Statement = TypeVar("Statement", bound=BaseModel)
@@ -37,9 +38,9 @@ Text = Annotated[str, Field(min_length=1, max_length=FACT_CHARS)]
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A segment as it is read: its id, its summary so far, its new pages."""
+    """What gets a summary, a segment or a chain: the id it goes by, its summary so far, its new pages."""
 
-    segment: str
+    id: str
     summary: str
     pages: Sequence[MemCube]
 
@@ -49,7 +50,7 @@ class Reading:
     """What pages say."""
 
     findings: Sequence[Finding]
-    summaries: Mapping[str, str] = field(default_factory=dict)  #: by segment
+    summaries: Mapping[str, str] = field(default_factory=dict)  #: by topic
     rejected: Mapping[str, int] = field(default_factory=dict)  #: statements that were not believed, by flaw
 
 
@@ -119,14 +120,18 @@ class ModelReader:
     schema: PersonaSchema
     name: str
 
-    def read(self, scope: Scope, topics: Sequence[Topic]) -> Reading:
-        """Read the new pages of some segments. Raises ModelError; then nothing of them is known."""
+    def read(self, scope: Scope, pages: Sequence[MemCube], topics: Sequence[Topic]) -> Reading:
+        """Read new pages, and what they add to their topics: the first of these, when there are very many.
+
+        Raises ModelError; then nothing of them is known.
+        """
         call = _Call(self, scope)
         found: list[Finding] = []
-        for sheet in sheets([page for topic in topics for page in topic.pages]):
+        for sheet in sheets(pages):
             found += call.facts(sheet)
             found += call.persona(sheet)
-        return Reading(found, call.summaries(topics), dict(call.rejected))
+        summaries = call.summaries(topics[:TOPICS_AT_ONCE]) if topics else {}
+        return Reading(found, summaries, dict(call.rejected))
 
     def judge(self, scope: Scope) -> Judge:
         """Compares facts at the cost of this scope."""
@@ -170,7 +175,7 @@ class _Call:
         yield from (_trait(name, sources, quotes[name, subject]) for (name, subject), sources in shown.items())
 
     def summaries(self, topics: Sequence[Topic]) -> dict[str, str]:
-        """The summaries of the segments after their new pages; one that is not grounded is left as it was."""
+        """The summaries of the topics after their new pages; one that is not grounded is left as it was."""
         letters = {chr(ord("A") + number): topic for number, topic in enumerate(topics)}
         sheet = topic_sheet({letter: (topic.summary, topic.pages) for letter, topic in letters.items()})
         answer = self._asked(prompts.summaries(sheet), _Summaries, Purpose.SUMMARY)
@@ -182,7 +187,7 @@ class _Call:
             elif flaw := _evidence(topic).flaw_of_summary(summary.summary):
                 self._reject(flaw)
             else:
-                found[topic.segment] = summary.summary
+                found[topic.id] = summary.summary
         return found
 
     def compare(self, pairs: Sequence[Pair]) -> dict[Pair, Verdict]:

@@ -13,6 +13,7 @@ from memoryos.operation.consolidation.grounding import Evidence
 
 SHEET_TOKENS = 2_400  # of dialogue in one prompt: small models lose the thread in more
 _TOPIC_PAGE_CHARS = 600  # of a page, where only a summary is asked for
+_AGAIN_CHARS = 300  # of a page that the same sheet has shown: of its segment, then of its chain
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,21 @@ def sheets(pages: Sequence[MemCube]) -> Iterator[Sheet]:
 
 def topic_sheet(topics: Mapping[str, tuple[str, Sequence[MemCube]]]) -> str:
     """Topics by their letters: what is known of each, and the beginnings of its new pages."""
-    return "\n\n".join(_topic(letter, summary, pages) for letter, (summary, pages) in topics.items())
+    shown: set[str] = set()
+    parts = []
+    for letter, (summary, pages) in topics.items():
+        lines = [_beginning(page, _AGAIN_CHARS if page.id in shown else _TOPIC_PAGE_CHARS) for page in pages]
+        parts.append("\n".join([f"topic {letter}", f"known: {summary or 'nothing yet'}", "new:", *lines]))
+        shown |= {page.id for page in pages}
+    return "\n\n".join(parts)
 
 
-def _topic(letter: str, summary: str, pages: Sequence[MemCube]) -> str:
-    lines = [f"- {page.descriptive.event_at:%Y-%m-%d} {page.text[:_TOPIC_PAGE_CHARS]}" for page in pages]
-    return "\n".join([f"topic {letter}", f"known: {summary or 'nothing yet'}", "new:", *lines])
+def _beginning(page: MemCube, chars: int) -> str:
+    text = page.text
+    if len(text) > chars:
+        end = text.rfind(" ", chars // 2, chars)  # between two words, where there are spaces
+        text = text[: end if end > 0 else chars]
+    return f"- {page.descriptive.event_at:%Y-%m-%d} {text}"
 
 
 def _numbered(number: int, cube: MemCube) -> str:

@@ -14,6 +14,8 @@ from memoryos.operation.hierarchy.chain import summarised
 from memoryos.operation.hierarchy.mid_term import formed, page_of
 from memoryos.operation.passages import page_vectors
 
+FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it, and STM
+
 
 def redescribe_chains(writer: Writer, pages: Sequence[str]) -> None:
     """Make the chain summaries again, from these pages to the end of their chains."""
@@ -26,6 +28,25 @@ def redescribe_chains(writer: Writer, pages: Sequence[str]) -> None:
             payload = summarised(before, page_of(cube))
             writer.update([Entry(replace(cube, payload=payload))], Operation.REFRESH)
         waiting += [link.source for link in writer.sources([page_id], LinkKind.CHAIN)]
+
+
+def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
+    """Give the chain that ends with this page the summary that a model wrote, and let the pages after it extend that.
+
+    It stops at a page where a model wrote later, or that is far away: what such a page has stays as it is.
+    """
+    cube = writer.get([page_id])[page_id]
+    earlier = page_of(cube)
+    cube = replace(cube, payload=replace(earlier, chain_summary=written, chain_written=written))
+    writer.update([Entry(cube)], Operation.CHAIN)
+    for _ in range(FOLLOWERS):
+        links = writer.sources([cube.id], LinkKind.CHAIN)
+        follower = next(iter(writer.get(link.source for link in links).values()), None)
+        if follower is None or page_of(follower).chain_written not in ("", earlier.chain_written):
+            return
+        earlier = page_of(follower)
+        cube = replace(follower, payload=summarised(cube, earlier))
+        writer.update([Entry(cube)], Operation.CHAIN)
 
 
 def redescribe_segments(writer: Writer, segments: Iterable[str], now: datetime) -> None:
