@@ -82,6 +82,12 @@ class Settings(BaseSettings):
         le=LONGEST_WAIT,
         description="a page in MTM is extracted this soon, hot or not; None: only when hot",
     )
+    recent_within_seconds: float | None = Field(
+        30 * 86_400.0,
+        gt=0,
+        le=LONGEST_WAIT,
+        description="a page that stays in STM, because nothing follows it, is extracted this soon; None: never",
+    )
     batch_pages: int = Field(16, ge=1, description="pages that a model reads in one call")
     batch_seconds: float = Field(
         3_600.0, ge=0, le=LONGEST_WAIT, description="how long hot pages wait for others to share a call with"

@@ -102,7 +102,8 @@ class MemoryOS:
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, self._residency, self.settings, clock)
-        runner = JobRunner(vault, {JobKind.EXTRACT: self._promoter, JobKind.REPAIR: self._repairer}, clock)
+        handlers = dict.fromkeys((JobKind.EXTRACT, JobKind.READ_RECENT), self._promoter)
+        runner = JobRunner(vault, {**handlers, JobKind.REPAIR: self._repairer}, clock)
         self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), self._residency, self.settings)
 
     @classmethod
@@ -229,6 +230,7 @@ class MemoryOS:
     def delete(self, cube_id: str, *, scope: Scope | None = None) -> None:
         """Remove a memory and what was derived from it alone; a segment goes with its pages."""
         self._corrector(scope).delete(arguments.cube_id(cube_id))
+        self._housekeeping.queued(self._scope_of(scope))
 
     def add_fact(
         self,

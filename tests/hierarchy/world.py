@@ -112,7 +112,7 @@ class World:
         self._opened: list[MemoryOS] = []
 
     def open(self, path: str = "memory.db", *, scope: Scope = ANN, **settings: object) -> MemoryOS:
-        self.settings = load_settings(**{"extract_within_seconds": None, **settings})
+        self.settings = load_settings(**{"extract_within_seconds": None, "recent_within_seconds": None, **settings})
         self.vault = SqliteVault(
             self.folder / path, embedder=self.embedder.name, clock=self.clock, busy_timeout_seconds=5
         )
@@ -128,8 +128,8 @@ class World:
         return Promoter(self.vault, self.embedder, extractor, self.settings, self.clock, judge=judge)
 
     def runner(self, extractor: Extractor) -> JobRunner:
-        handlers = {JobKind.EXTRACT: self.promoter(extractor), JobKind.REPAIR: self.repairer()}
-        return JobRunner(self.vault, handlers, self.clock)
+        handlers = dict.fromkeys((JobKind.EXTRACT, JobKind.READ_RECENT), self.promoter(extractor))
+        return JobRunner(self.vault, {**handlers, JobKind.REPAIR: self.repairer()}, self.clock)
 
     def repairer(self) -> Repairer:
         recent = self.settings.short_term_capacity

@@ -20,6 +20,7 @@ from memoryos.operation.consolidation.promotion import Promoter, persona_scope, 
 from memoryos.operation.hierarchy.changes import Urgency
 from memoryos.operation.hierarchy.knowledge import relatives
 from memoryos.operation.hierarchy.lesson import Lesson, identities, identity
+from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
 from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
 from memoryos.operation.passages import page_entries, topic_words
 from memoryos.operation.stated import restated
@@ -49,6 +50,8 @@ class Corrector:
             freed = [relatives(writer, cube)] if cube.kind is Kind.FACT else []
             self._derive_again(writer, home, writer.get, pages, gone=pages)
             self._remove(writer, [cube_id, *pages], pages)
+            if pages and not is_asked_for(writer):  # the job went with its page
+                ask_for_recent(writer, self.promoter.settings)
             self.promoter.learn(writer, home, [], freed=freed)
 
     def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:

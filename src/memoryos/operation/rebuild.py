@@ -20,6 +20,7 @@ from memoryos.cube import Kind, MemCube, Origin, Segment, State, Tier, Trait
 from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Operation, Reader, Writer
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of
+from memoryos.operation.hierarchy.recent import forget_early
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.passages import page_entries
 from memoryos.operation.stated import restated
@@ -129,6 +130,7 @@ class Rebuilder:
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
             if stage and stage.phase is Phase.FORGET:
+                forget_early(writer)
                 _write(writer, _then(stage, Phase.PLACE))
 
     def _own_pages(self, owner: Scope, home: Scope, cubes: Iterable[MemCube]) -> set[str]:

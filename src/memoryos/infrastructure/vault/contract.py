@@ -55,6 +55,7 @@ class JobKind(StrEnum):
     """Work that follows a write."""
 
     EXTRACT = "extract"  # facts, traits and profile from a segment's new pages
+    READ_RECENT = "read_recent"  # the same from the pages of STM, where the talk has ended
     REPAIR = "repair"  # pages of a segment that belong elsewhere
 
 

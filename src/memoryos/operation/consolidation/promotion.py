@@ -24,6 +24,7 @@ from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.likeness import Judge, Verdicts, judged
 from memoryos.operation.hierarchy.long_term import LongTerm
 from memoryos.operation.hierarchy.mid_term import SUMMARY_CHARS, segment_of
+from memoryos.operation.hierarchy.recent import ask_for_recent, due_recent, note_early, read_early
 from memoryos.operation.hierarchy.tally import Tally, count
 from memoryos.scope import Scope
 
@@ -40,12 +41,23 @@ def persona_scope(scope: Scope, settings: Settings) -> Scope:
 
 @dataclass(frozen=True)
 class Portion:
-    """New pages of a segment that are read together, for the job that asked for it."""
+    """New pages of a segment, or of STM, that are read together, for the job that asked for it."""
 
     job: Job
-    segment: MemCube | None  #: None when it is gone, or the job is about a page alone
+    segment: MemCube | None  #: or the page that was corrected; None when it is gone, or the pages are of STM
     pages: Sequence[MemCube]
-    ends_job: bool  #: whether nothing of the segment is left to read after it
+    ends_job: bool  #: whether nothing of it is left to read after it
+    known: frozenset[str] = frozenset()  #: of the pages, those that were read while they were in STM
+
+    @property
+    def unread(self) -> list[MemCube]:
+        """The pages that nobody has read."""
+        return [page for page in self.pages if page.id not in self.known]
+
+    @property
+    def is_of_stm(self) -> bool:
+        """Whether the pages have not joined a segment."""
+        return self.job.kind is JobKind.READ_RECENT
 
 
 @dataclass(frozen=True)
@@ -84,18 +96,29 @@ class Promoter:
         portions: list[Portion] = []
         room = self.settings.batch_pages if self.reader else PAGES_AT_ONCE
         with self.vault.read(scope) as reader:
+            known = read_early(reader)
             for job in jobs:
                 if room <= 0:
                     break
-                segment = reader.get([job.cube_id]).get(job.cube_id)
-                pages = _unread(reader, segment)
-                portions.append(Portion(job, segment, pages[:room], len(pages) <= room))
+                cube, pages = self._wanted(reader, job)
+                of_segment = cube is not None and cube.kind is Kind.SEGMENT
+                read = known.intersection(page.id for page in pages[:room]) if of_segment else frozenset[str]()
+                portions.append(Portion(job, cube, pages[:room], len(pages) <= room, read))
                 room -= len(pages)
         return portions
 
+    def _wanted(self, reader: Reader, job: Job) -> tuple[MemCube | None, list[MemCube]]:
+        """What a job is about, and the pages that it asks to read."""
+        if job.kind is JobKind.READ_RECENT:
+            return None, due_recent(reader, self.settings, self.clock())
+        cube = reader.get([job.cube_id]).get(job.cube_id)
+        if cube is None or cube.kind is Kind.PAGE:
+            return cube, [cube] if cube else []
+        return cube, new_pages(reader, cube)
+
     def _promote(self, scope: Scope, portions: Sequence[Portion]) -> None:
         pages = [page for portion in portions for page in portion.pages]
-        seen = self._stretches(scope, pages)
+        seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.pages])
         reading = self._read(scope, portions, seen)
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
         home = persona_scope(scope, self.settings)
@@ -123,8 +146,8 @@ class Promoter:
             return stretches(reader, pages)
 
     def _read(self, scope: Scope, portions: Sequence[Portion], seen: Sequence[Stretch]) -> Reading:
-        pages = [page for portion in portions for page in portion.pages]
-        if self.reader is None or not pages:
+        pages = [page for portion in portions for page in portion.unread]
+        if self.reader is None:
             return Reading(self.extractor.extract(pages))
         segments = [_topic(portion.segment, portion.pages) for portion in portions if portion.pages]
         chains = [Topic(one.last, one.known, one.pages) for one in seen]
@@ -133,11 +156,14 @@ class Promoter:
     def _end(self, writer: Writer, portions: Sequence[Portion], reading: Reading) -> None:
         count_rejected(writer, reading.rejected)
         count(writer, Tally(rejected=sum(reading.rejected.values())))
+        _note_read(writer, portions)
         for portion in portions:
             left = _mark_extracted(writer, portion, reading.summaries.get(portion.job.cube_id))
             if portion.ends_job:
                 writer.finish(portion.job)
-                if left and (latest := extracted_by(self.settings, self.clock())):  # pages joined meanwhile
+                if portion.is_of_stm:
+                    ask_for_recent(writer, self.settings)  # pages came in meanwhile
+                elif left and (latest := extracted_by(self.settings, self.clock())):  # pages joined meanwhile
                     writer.enqueue(JobKind.EXTRACT, [portion.job.cube_id], not_before=latest)
 
     def learn(
@@ -197,7 +223,9 @@ def new_pages(reader: Reader, segment: MemCube) -> list[MemCube]:
 
 
 def was_extracted(reader: Reader, page_id: str) -> bool:
-    """Whether the page is in a segment and is not one of its new pages."""
+    """Whether the page was read: in STM, or as one of a segment that is not new there any more."""
+    if page_id in read_early(reader):
+        return True
     homes = [link.target for link in reader.targets([page_id], LinkKind.MEMBER_OF)]
     return any(page_id not in {page.id for page in new_pages(reader, home)} for home in reader.get(homes).values())
 
@@ -215,11 +243,12 @@ def rejections(reader: Reader) -> dict[str, int]:
     return counted
 
 
-def _unread(reader: Reader, cube: MemCube | None) -> list[MemCube]:
-    """What a job about this cube asks to read: the new pages of a segment, or a page that was corrected."""
-    if cube is None:
-        return []
-    return [cube] if cube.kind is Kind.PAGE else new_pages(reader, cube)
+def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
+    """Keep which pages were read before they joined a segment."""
+    early = [page.id for portion in portions if portion.is_of_stm for page in portion.pages]
+    joined = frozenset[str]().union(*(portion.known for portion in portions))
+    if early or joined:
+        note_early(writer, early, joined=joined)
 
 
 def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> Topic | None:

@@ -43,7 +43,7 @@ class Changes:
     _changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
     _links: list[Link] = field(default_factory=list)
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
-    _has_others: bool = False  # whether other jobs wait
+    _others: set[JobKind] = field(default_factory=set)  # of the other jobs that wait
     _repairs: list[str] = field(default_factory=list)
     _notes: dict[str, str] = field(default_factory=dict)
     _enqueued: dict[tuple[Urgency, datetime | None], list[str]] = field(default_factory=dict)
@@ -102,9 +102,14 @@ class Changes:
         if self._jobs is None:
             asked = reader.jobs(JobState.QUEUED, JobState.LEASED)
             extractions = [job for job in asked if job.kind is JobKind.EXTRACT]
-            self._has_others = len(extractions) < len(asked)
+            self._others = {job.kind for job in asked} - {JobKind.EXTRACT}
             self._jobs = {job.cube_id: job.priority > Urgency.SOME_DAY for job in extractions}
         return self._jobs
+
+    def waits_for(self, kind: JobKind) -> bool:
+        """Whether a job of another kind than extraction waits."""
+        self._asked_for(self.reader)
+        return kind in self._others
 
     @property
     def waiting(self) -> set[str]:
@@ -155,7 +160,7 @@ class Changes:
         for (urgency, not_before), cube_ids in self._enqueued.items():
             writer.enqueue(JobKind.EXTRACT, cube_ids, priority=urgency, not_before=not_before)
         writer.enqueue(JobKind.REPAIR, self._repairs)
-        return bool(self._asked_for(writer) or self._repairs or self._has_others)
+        return bool(self._asked_for(writer) or self._repairs or self._others)
 
     def _write(self, writer: Writer) -> None:
         writer.insert(list(self._new.values()))

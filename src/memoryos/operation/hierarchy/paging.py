@@ -12,12 +12,13 @@ from datetime import datetime, timedelta
 
 from memoryos.config import ExtractorKind, Settings
 from memoryos.cube import Kind, State, Tier
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
+from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Operation, Reader, Writer
 from memoryos.operation.hierarchy.calibrator import Calibrator
 from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
+from memoryos.operation.hierarchy.recent import ask_for_recent
 from memoryos.operation.hierarchy.reform import form_anew
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
@@ -75,7 +76,9 @@ class Pager:
 
     def flush(self, writer: Writer) -> bool:
         """Write the moves; returns whether jobs wait, of these moves or from before."""
-        return self.changes.flush(writer)
+        waits = self.changes.flush(writer)
+        waits_for_recent = self.changes.waits_for(JobKind.READ_RECENT) or ask_for_recent(writer, self._settings)
+        return waits or waits_for_recent
 
     def form_anew(self, writer: Writer) -> None:
         """Form the segments of a young scope again, by the theta that it has now; the writer is what is read, too."""
