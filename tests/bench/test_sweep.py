@@ -45,7 +45,7 @@ def test_the_command_reports_every_point_and_who_is_ahead(bench, locomo, gvd):
     assert max(point["f1"] for point in points) == next(
         point["f1"]
         for point in points
-        if Point(**{name: point[name] for name in ("theta", "tau", "m", "k")}) == best(found)
+        if Point(**{name: point[name] for name in ("theta", "tau", "m", "k", "w")}) == best(found)
     )
     assert set(found["gvd"]["ahead_of_best"]) == {"f1"}
     assert set(found["locomo"]["ahead_of_paper"]) == {"f1", "small", "large", "hybrid"}
@@ -56,7 +56,7 @@ def test_the_command_reports_every_point_and_who_is_ahead(bench, locomo, gvd):
     paper = next(
         point
         for point in found["locomo"]["points"]
-        if Point(point["theta"], point["tau"], point["m"], point["k"]) == PAPER
+        if Point(point["theta"], point["tau"], point["m"], point["k"], point["w"]) == PAPER
     )
     assert {name: paper[name] for name in found["locomo"]["self_tuned"]} == found["locomo"]["self_tuned"]
 

@@ -148,8 +148,18 @@ def _units(probes: Sequence[Probe]) -> Matrix:
 
 
 def _jaccards(asked: Sequence[Probe], others: Sequence[Probe]) -> Scores:
-    found = [[jaccard(one.stems, other.stems) for other in others] for one in asked]
-    return np.array(found, np.float64).reshape(len(asked), len(others))
+    """The Jaccard of each pair, shape (asked, others): most share nothing, so they are found by the stems."""
+    having: dict[str, list[int]] = {}
+    for place, other in enumerate(others):
+        for stem in other.stems:
+            having.setdefault(stem, []).append(place)
+    sizes = np.array([len(other.stems) for other in others])
+    found = np.zeros((len(asked), len(others)))
+    for row, one in zip(found, asked, strict=True):
+        places = [place for stem in one.stems for place in having.get(stem, ())]
+        both = np.bincount(places, minlength=len(others)) if places else np.zeros(len(others))
+        np.divide(both, np.maximum(sizes + len(one.stems) - both, 1), out=row)
+    return found
 
 
 def spread(items: Sequence[T], count: int) -> list[T]:

@@ -28,7 +28,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from memoryos.config import Settings
 
-GROWTH = 1.25  # a scope is calibrated again when it has grown, or shrunk, by this factor
+GROWTH = 1.5  # a scope is calibrated again when it has grown, or shrunk, by this factor
+YOUNG_GROWTH = 1.25  # the same while it is young: then values change most, and a calibration costs least
 FIRST_PAGES = 16  # placed in MTM before the first calibration
 YOUNG_PAGES = 64  # of a scope whose segments are formed anew when theta changes
 FAR_OFF = 0.05  # of theta
@@ -90,8 +91,9 @@ class Calibration:
 
     def is_due(self, pages: int) -> bool:
         """Whether a scope of that many pages is too far from the one that was calibrated, or a value is missing."""
+        growth = YOUNG_GROWTH if self.pages <= YOUNG_PAGES else GROWTH
         is_whole = {one.name for one in self.values} >= RANGES.keys()  # an older program had fewer values
-        return not (is_whole and self.pages / GROWTH < pages < self.pages * GROWTH)
+        return not (is_whole and self.pages / growth < pages < self.pages * growth)
 
     def to_json(self) -> str:
         """As a store notes it."""
