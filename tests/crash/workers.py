@@ -33,7 +33,7 @@ from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Role, Turn
 from memoryos.memory import MemoryOS
-from memoryos.operation import housekeeping
+from memoryos.operation import moves as moving
 from memoryos.operation.consolidation import promotion
 from memoryos.scope import Scope
 
@@ -119,7 +119,7 @@ def state(path: Path) -> tuple[int, int, int]:
 def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | None) -> None:
     """Kill one worker after the other, and let the last one live."""
     if kills:  # in shorter steps: more is written between two deaths
-        housekeeping.AT_A_TIME, promotion.PAGES_AT_ONCE, promotion.SEGMENTS_AT_ONCE = 2, 4, 1
+        moving.AT_A_TIME, promotion.PAGES_AT_ONCE, promotion.SEGMENTS_AT_ONCE = 2, 4, 1
     warm_up()
     chance, later, left, most = random.Random(seed), timedelta(), [], MOST_OF_MODEL if url else MOST
     while len(left) < kills:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
 
 import pytest
 
@@ -11,7 +13,7 @@ from memoryos import MemoryOS, Tier
 from memoryos.cube import Kind, Role, State, Turn
 from memoryos.infrastructure.vault.contract import JobState, Operation
 from memoryos.infrastructure.vault.sqlite import SqliteVault
-from memoryos.operation import background, housekeeping
+from memoryos.operation import background, housekeeping, moves
 
 from .world import ANN, World
 
@@ -80,7 +82,7 @@ def test_who_asks_where_pages_lie_finds_each_where_it_belongs(lazy: MemoryOS, re
 def test_moving_in_many_steps_is_the_same_as_in_one(world: World, monkeypatch):
     pictures = []
     for at_a_time in (1, 2, 100):
-        monkeypatch.setattr(housekeeping, "AT_A_TIME", at_a_time)
+        monkeypatch.setattr(moves, "AT_A_TIME", at_a_time)
         memory = world.open(f"{at_a_time}.db", short_term_capacity=2, heat_threshold=1000)
         add_all(memory)
         segments = [(view.cube.text, len(view.page_ids), view.cube.payload) for view in memory.segments()]
@@ -125,3 +127,75 @@ def test_a_block_that_fails_leaves_the_rest_to_the_next_process(world: World, la
     assert stored(again) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
     assert [page.id for page in again.pages()] == ids
     assert stored(again)[-2:] == [(Tier.STM, State.ACTIVATED)] * 2
+
+
+class Meanwhile:
+    """A clock that lets something happen whenever it is asked for the time: also in the middle of a plan."""
+
+    def __init__(self, world: World) -> None:
+        self._clock = world.clock
+        self.events: list[Callable[[], object]] = []
+
+    def __call__(self) -> datetime:
+        if self.events:
+            self.events.pop(0)()
+        return self._clock()
+
+
+@pytest.fixture
+def disturbed(world: World, lazy: MemoryOS) -> Iterator[tuple[MemoryOS, Meanwhile]]:
+    """A memory in whose planning something may happen."""
+    clock = Meanwhile(world)
+    vault = SqliteVault(world.folder / "memory.db", embedder="symbols-v1", clock=world.clock, busy_timeout_seconds=5)
+    with MemoryOS(vault, world.embedder, scope=ANN, settings=lazy.settings, clock=clock) as memory:
+        yield memory, clock
+
+
+def texts_in_segments(memory: MemoryOS) -> list[str]:
+    return sorted(memory.get(page).text.removeprefix("user: ") for view in memory.segments() for page in view.page_ids)
+
+
+def test_a_plan_that_another_process_overtook_is_made_again(world: World, lazy: MemoryOS, disturbed, caplog):
+    memory, clock = disturbed
+    ids = add_all(lazy)
+    other = world.open(short_term_capacity=2)
+    clock.events = [partial(other.delete, ids[1])]
+    assert texts_in_segments(memory) == [TEXTS[0], *TEXTS[2:4]]
+    assert [view.cube.payload.pages for view in memory.segments()] == [2, 1]
+    assert not clock.events
+    assert not caplog.records, "nothing was put off"
+
+
+def test_pages_that_come_in_during_a_plan_do_not_spoil_it_and_are_moved_next(
+    world: World, lazy: MemoryOS, disturbed, caplog
+):
+    memory, clock = disturbed
+    add_all(lazy)
+    clock.events = [partial(lazy.add, "📐 a line")]
+    memory.segments()
+    assert not clock.events
+    assert not caplog.records, "nothing was put off"
+    assert stored(memory) == [(Tier.MTM, State.ACTIVATED)] * 5 + [(Tier.STM, State.ACTIVATED)] * 2
+
+
+def test_what_another_process_corrects_during_a_plan_stays_corrected(world: World, lazy: MemoryOS, disturbed, caplog):
+    memory, clock = disturbed
+    ids = add_all(lazy)
+    other = world.open(short_term_capacity=2)
+    clock.events = [partial(other.update, ids[0], "🍵 green tea")]
+    memory.segments()
+    assert not clock.events
+    assert not caplog.records, "nothing was put off"
+    assert memory.get(ids[0]).text == "user: 🍵 green tea"
+
+
+def test_visits_of_a_plan_that_failed_are_counted_once(world: World, lazy: MemoryOS, disturbed):
+    memory, clock = disturbed
+    ids = add_all(lazy)
+    memory.segments()
+    assert [hit.id for hit in memory.search("🍵", pages=1).hits] == ids[:1]
+    memory.add("📐 a line")
+    clock.events = [partial(world.open(short_term_capacity=2).delete, ids[5])]
+    memory.wait()
+    assert not clock.events
+    assert memory.get(ids[0]).behaviour.visits == 1

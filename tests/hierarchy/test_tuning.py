@@ -17,7 +17,7 @@ from memoryos.cube import Kind, Tier
 from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
 from memoryos.infrastructure.vault.contract import LinkKind, Operation
-from memoryos.operation import housekeeping
+from memoryos.operation import moves
 from memoryos.operation.hierarchy.calibrator import NOTE
 from memoryos.operation.hierarchy.sample import spread
 from memoryos.operation.hierarchy.tuning import (
@@ -286,7 +286,7 @@ def test_pages_that_were_read_are_not_read_again(world: World):
 def test_steps_of_any_size_give_the_same(world: World, monkeypatch):
     pictures = []
     for at_a_time in (1, 7, 100):
-        monkeypatch.setattr(housekeeping, "AT_A_TIME", at_a_time)
+        monkeypatch.setattr(moves, "AT_A_TIME", at_a_time)
         world.clock.now = world.clock.now.replace(year=2027, month=1, day=1, hour=0, minute=0)
         memory = world.open(f"{at_a_time}.db", short_term_capacity=2)
         talk(world, memory, common=3)

@@ -151,7 +151,7 @@ class World:
             resident.follow(writer)
             pager = Pager(writer, resident, self.settings, self.clock())
             pager.promote_all()
-            pager.flush()
+            pager.flush(writer)
 
     def extract(self, extractor: Extractor | None = None, scope: Scope = ANN) -> int:
         """Queue and run; returns how many jobs succeeded."""

@@ -10,37 +10,26 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.errors import EmbedderMismatch, StorageError
-from memoryos.infrastructure.vault.contract import Writer
 from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
-from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.ingest import Progress
 from memoryos.operation.jobs import JobRunner
-from memoryos.operation.rebuild import Phase, Rebuilder, placed, stage_of
+from memoryos.operation.moves import Left, Mover
+from memoryos.operation.rebuild import Phase, Rebuilder, stage_of
 from memoryos.operation.recall.visits import Counts, VisitLog
 from memoryos.scope import Scope
 
 PATIENCE_SECONDS = 60.0  # what waits longer no longer waits for the callers to be quiet
 RETRY_SECONDS = 2.0  # until jobs that could not be done now are looked at again
-AT_A_TIME = 64  # pages moved in one transaction: other writers wait for as long as it takes
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """What is left to do for an owner after a step."""
-
-    pages: bool
-    jobs: bool
 
 
 class Housekeeping:
@@ -51,7 +40,7 @@ class Housekeeping:
         self._rebuilder = rebuilder
         self._vault = runner.vault
         self._settings = settings
-        self._residency = residency
+        self._mover = Mover(runner.vault, residency, settings, runner.clock)
         self._visits = VisitLog()
         self._background = Background("housekeeping", PATIENCE_SECONDS)
         # Calls of a model take seconds: pages do not wait for them.
@@ -112,10 +101,7 @@ class Housekeeping:
     def promote_all(self, scope: Scope) -> None:
         """Extract every segment with new pages, hot or not, and wait for it."""
         self.catch_up(scope)
-        with self._vault.write(scope.owner) as writer:
-            pager = self._pager(writer, scope.owner)
-            pager.promote_all()
-            pager.flush()
+        self._mover.promote_all(scope.owner)
         self._schedule(scope.owner)
         self.wait()
 
@@ -171,7 +157,7 @@ class Housekeeping:
         """All that waits for one owner, in steps between which callers go first."""
         with self._lock:
             self._scheduled.discard(owner)
-        left = _Left(pages=True, jobs=False)
+        left = Left(pages=True, jobs=False)
         try:
             while left.pages and self._goes_on():
                 left = self._step(owner)
@@ -220,23 +206,15 @@ class Housekeeping:
         with self._lock:
             self._tidy.add(owner)
 
-    def _step(self, owner: Scope) -> _Left:
-        """Move some pages and write the visits that wait, in one transaction."""
-        with self._vault.read(owner) as reader:  # what takes long to read is read before the store is locked
+    def _step(self, owner: Scope) -> Left:
+        """Move some pages and write the visits that wait; or the next step of a rebuild."""
+        with self._vault.read(owner) as reader:
             stage = stage_of(reader)
-            if stage is None or stage.phase is Phase.PLACE:
-                self._residency.following(owner, reader)
         if stage and stage.phase is not Phase.PLACE:
             self._rebuilder.step(owner, stage)
-            return _Left(pages=True, jobs=False)
-        with self._taken_visits(owner) as visits, self._vault.write(owner) as writer:
-            pager = self._pager(writer, owner)
-            pager.visit(visits)
-            pages = placed(writer, pager.move, AT_A_TIME)
-            jobs = pager.flush()
-            if not pages:  # noted while the store is locked: what comes in later is noted later
-                self._note_tidy(owner)
-        return _Left(pages, jobs)
+            return Left(pages=True, jobs=False)
+        with self._taken_visits(owner) as visits:
+            return self._mover.step(owner, visits, lambda: self._note_tidy(owner))
 
     @contextmanager
     def _taken_visits(self, owner: Scope) -> Iterator[Counts]:
@@ -245,10 +223,6 @@ class Housekeeping:
             undo.callback(self._visits.give_back, owner, visits)
             yield visits
             undo.pop_all()  # written
-
-    def _pager(self, writer: Writer, owner: Scope) -> Pager:
-        resident = self._residency.following(owner, writer)
-        return Pager(writer, resident, self._settings, self._runner.clock())
 
 
 def _log_delay(error: StorageError) -> None:

@@ -87,7 +87,7 @@ def _marks(dimension: Dimension) -> tuple[str, ...]:
 def _parted(text: str) -> tuple[_Said, _Said]:
     """What is said of oneself without aversion, and with it."""
     sentences = [one for one in split_sentences(text.replace("’", "'")) if not _OF_OTHERS.match(one)]
-    averse = [sentence for sentence in sentences if _AVERSE.search(sentence)]
+    averse = dict.fromkeys(sentence for sentence in sentences if _AVERSE.search(sentence))
     return _Said.of(sentence for sentence in sentences if sentence not in averse), _Said.of(averse)
 
 

@@ -1,6 +1,6 @@
 """Calibrator: when the values of a scope are due, and the samples that they are made of.
 
-One serves one write transaction, beside the `Pager`. A calibration happens after a certain number of pages, in the
+One serves one `Pager`. A calibration happens after a certain number of pages, in the
 middle of a transaction if need be: so the same pages give the same values, however many of them came at a time and
 whichever process moved them. The values are noted in the store, so that every process uses the same.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from memoryos.config import Settings
 from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import LinkKind, Reader, Writer
+from memoryos.infrastructure.vault.contract import LinkKind, Reader
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, segment_of
 from memoryos.operation.hierarchy.sample import Inquiry, SampledPage, neighbours, spread, strangers
@@ -49,13 +49,14 @@ def tuned_for(reader: Reader, settings: Settings) -> Settings:
 class Calibrator:
     """The values of one scope in one transaction."""
 
-    def __init__(self, writer: Writer, resident: Resident, changes: Changes, settings: Settings) -> None:
-        self._writer = writer
+    def __init__(self, resident: Resident, changes: Changes, settings: Settings) -> None:
+        self._reader = changes.reader
         self._resident = resident
+        self._turns = resident.turns  # the resident may read all anew meanwhile
         self._changes = changes
         self._given = settings
         self._is_on = bool(adjustable(settings))
-        self._known = noted(writer) if self._is_on else None
+        self._known = noted(self._reader) if self._is_on else None
         self._before = self._heads()  # of the pages that had left STM, in their order
         self._homes: dict[str, str] = {}  # page -> segment, of those that left it in this transaction
 
@@ -89,7 +90,7 @@ class Calibrator:
 
     def _note(self, calibration: Calibration) -> None:
         self._known = calibration
-        self._writer.write_note(NOTE, calibration.to_json())
+        self._changes.note(NOTE, calibration.to_json())
 
     @property
     def _pages(self) -> int:
@@ -98,12 +99,12 @@ class Calibrator:
 
     def _heads(self) -> Ints:
         with self._resident.lock:
-            return self._resident.turns.heads(set(Tier) - {Tier.STM}) if self._is_on else np.zeros(0, np.int64)
+            return self._turns.heads(set(Tier) - {Tier.STM}) if self._is_on else np.zeros(0, np.int64)
 
     def _page(self, index: int, new: Sequence[str]) -> str:
         if index >= len(self._before):
             return new[index - len(self._before)]
-        return self._resident.turns.place(int(self._before[index]))[0]
+        return self._turns.place(int(self._before[index]))[0]
 
     def _samples(self, mid_term: MidTerm) -> Samples:
         pages = self._sampled()
@@ -132,8 +133,8 @@ class Calibrator:
         with self._resident.lock:
             ids = [self._page(index, new) for index in chosen]
         cubes = {cube.id: cube for cube in self._changes.get(ids)}
-        said = passages_of(self._writer, ids)
-        vectors = directions(self._writer, ids, said)
+        said = passages_of(self._reader, ids)
+        vectors = directions(self._reader, ids, said)
         return [
             SampledPage.of(index, cubes[page], vectors[page], [vector_of(one) for one in said.get(page, ())])
             for index, page in zip(chosen, ids, strict=True)
@@ -142,7 +143,7 @@ class Calibrator:
 
     def _home_of(self, pages: Sequence[SampledPage]) -> dict[str, str]:
         """The segment of each of these pages, as it will be."""
-        links = self._writer.targets((page.cube.id for page in pages), LinkKind.MEMBER_OF)
+        links = self._reader.targets((page.cube.id for page in pages), LinkKind.MEMBER_OF)
         return {link.source: link.target for link in links} | self._homes
 
 

@@ -1,8 +1,8 @@
 """Changes: what one operation does to the vault, gathered in memory and written at its end.
 
 Reading through it shows the vault as it will be. A cube that changes several times in one operation
-is written once, and logged once; only a revision of what is not written yet makes us write that first,
-because the history keeps what was written.
+is written once, and logged once. What only gathers needs no more than a reader, so that other writers wait only for
+the end; but a revision of what is not written yet, and a removal, write at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,17 @@ from datetime import datetime
 from enum import IntEnum
 
 from memoryos.cube import MemCube, Tier
-from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Link, LinkKind, Operation, Vector, Writer
+from memoryos.infrastructure.vault.contract import (
+    Entry,
+    JobKind,
+    JobState,
+    Link,
+    LinkKind,
+    Operation,
+    Reader,
+    Vector,
+    Writer,
+)
 
 
 class Urgency(IntEnum):
@@ -28,13 +38,14 @@ class Urgency(IntEnum):
 class Changes:
     """The pending writes of one transaction."""
 
-    writer: Writer
+    reader: Reader
     _new: dict[str, Entry] = field(default_factory=dict)
     _changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
     _links: list[Link] = field(default_factory=list)
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
     _has_others: bool = False  # whether other jobs wait
     _repairs: list[str] = field(default_factory=list)
+    _notes: dict[str, str] = field(default_factory=dict)
     _enqueued: dict[tuple[Urgency, datetime | None], list[str]] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
@@ -44,8 +55,6 @@ class Changes:
     def change(self, entry: Entry, operation: Operation) -> None:
         """Store a cube in place of its earlier self; None for vector or passages leaves them as they are."""
         cube_id = entry.cube.id
-        if operation is Operation.REVISE and self._pending(cube_id):
-            self._write()
         if cube_id in self._new:
             self._new[cube_id] = _merged(self._new[cube_id], entry)
         elif cube_id in self._changed:
@@ -54,11 +63,17 @@ class Changes:
         else:
             self._changed[cube_id] = (entry, operation)
 
-    def remove(self, cube_id: str) -> None:
+    def revise(self, writer: Writer, entry: Entry) -> None:
+        """Store a new version of a cube; the history keeps what was written, so what is pending of it is."""
+        if self._pending(entry.cube.id):
+            self._write(writer)
+        self.change(entry, Operation.REVISE)
+
+    def remove(self, writer: Writer, cube_id: str) -> None:
         """Remove a cube with its links, whether it is stored already or was to be."""
         if self._new.pop(cube_id, None) is None:
             self._changed.pop(cube_id, None)
-            self.writer.delete([cube_id])
+            writer.delete([cube_id])
         self._links = [link for link in self._links if cube_id not in (link.source, link.target)]
 
     def link(self, source: str, kind: LinkKind, target: str) -> None:
@@ -70,6 +85,10 @@ class Changes:
         self.jobs[cube_id] = urgency > Urgency.SOME_DAY
         self._enqueued.setdefault((urgency, not_before), []).append(cube_id)
 
+    def note(self, key: str, value: str) -> None:
+        """Note something about the scope."""
+        self._notes[key] = value
+
     def look_at(self, cube_id: str) -> None:
         """Ask whether the pages of a segment belong together."""
         self._repairs.append(cube_id)
@@ -77,8 +96,11 @@ class Changes:
     @property
     def jobs(self) -> dict[str, bool]:
         """The segments whose extraction is asked for, and whether it is urgent."""
+        return self._asked_for(self.reader)
+
+    def _asked_for(self, reader: Reader) -> dict[str, bool]:
         if self._jobs is None:
-            asked = self.writer.jobs(JobState.QUEUED, JobState.LEASED)
+            asked = reader.jobs(JobState.QUEUED, JobState.LEASED)
             extractions = [job for job in asked if job.kind is JobKind.EXTRACT]
             self._has_others = len(extractions) < len(asked)
             self._jobs = {job.cube_id: job.priority > Urgency.SOME_DAY for job in extractions}
@@ -92,7 +114,7 @@ class Changes:
     def get(self, ids: Iterable[str]) -> list[MemCube]:
         """Cubes as they will be."""
         wanted = list(ids)
-        stored = self.writer.get(cube_id for cube_id in wanted if self._pending(cube_id) is None)
+        stored = self.reader.get(cube_id for cube_id in wanted if self._pending(cube_id) is None)
         known = (self._pending(cube_id) or stored.get(cube_id) for cube_id in wanted)
         return [cube for cube in known if cube]
 
@@ -100,7 +122,7 @@ class Changes:
         """The vectors of these cubes, as they will be."""
         wanted = list(ids)
         pending = {cube_id: entry.vector for cube_id in wanted if (entry := self._entry(cube_id))}
-        stored = self.writer.vectors(cube_id for cube_id in wanted if pending.get(cube_id) is None)
+        stored = self.reader.vectors(cube_id for cube_id in wanted if pending.get(cube_id) is None)
         return stored | {cube_id: vector for cube_id, vector in pending.items() if vector is not None}
 
     def present(self, cube: MemCube) -> MemCube:
@@ -109,7 +131,7 @@ class Changes:
 
     def members(self, segment_id: str) -> list[MemCube]:
         """The pages of a segment, as they will be."""
-        stored = [link.source for link in self.writer.sources([segment_id], LinkKind.MEMBER_OF)]
+        stored = [link.source for link in self.reader.sources([segment_id], LinkKind.MEMBER_OF)]
         pending = [link.source for link in self._links if link.kind is LinkKind.MEMBER_OF and link.target == segment_id]
         return self.get([*stored, *pending])
 
@@ -125,19 +147,21 @@ class Changes:
         for cube in cubes:
             self.change(Entry(cube.moved(tier)), Operation.MOVE)
 
-    def flush(self) -> bool:
+    def flush(self, writer: Writer) -> bool:
         """Write everything; returns whether a job waits, of this or an earlier operation."""
-        self._write()
+        self._write(writer)
+        for key, value in self._notes.items():
+            writer.write_note(key, value)
         for (urgency, not_before), cube_ids in self._enqueued.items():
-            self.writer.enqueue(JobKind.EXTRACT, cube_ids, priority=urgency, not_before=not_before)
-        self.writer.enqueue(JobKind.REPAIR, self._repairs)
-        return bool(self.jobs or self._repairs or self._has_others)
+            writer.enqueue(JobKind.EXTRACT, cube_ids, priority=urgency, not_before=not_before)
+        writer.enqueue(JobKind.REPAIR, self._repairs)
+        return bool(self._asked_for(writer) or self._repairs or self._has_others)
 
-    def _write(self) -> None:
-        self.writer.insert(list(self._new.values()))
+    def _write(self, writer: Writer) -> None:
+        writer.insert(list(self._new.values()))
         for operation in Operation:
-            self.writer.update([entry for entry, done in self._changed.values() if done is operation], operation)
-        self.writer.link(self._links)
+            writer.update([entry for entry, done in self._changed.values() if done is operation], operation)
+        writer.link(self._links)
         self._new.clear()
         self._changed.clear()
         self._links.clear()

@@ -214,10 +214,12 @@ class Knowledge:
         for chain in self._chains:
             if cube.id in chain:
                 chain[cube.id] = cube
-        vector = lesson.vector if revised else None
-        self._changes.change(Entry(cube, vector), Operation.REVISE if revised else Operation.REFRESH)
-        if vector is not None:
-            self._nearest(new.subject).put(cube.id, vector)
+        if not revised:
+            self._changes.change(Entry(cube), Operation.REFRESH)
+        else:
+            self._changes.revise(self._writer, Entry(cube, lesson.vector))
+            if lesson.vector is not None:
+                self._nearest(new.subject).put(cube.id, lesson.vector)
         self.tally += Tally(merged=1)
         return cube
 
@@ -298,7 +300,7 @@ class Knowledge:
         for cube_id in after.gone:
             if cube_id in chain:
                 self._release(chain[cube_id])
-                self._changes.remove(cube_id)
+                self._changes.remove(self._writer, cube_id)
         self._chains = [known for known in self._chains if known.keys().isdisjoint(chain)]
         self._chains.append({cube.id: cube for cube in after.cubes})
 

@@ -83,7 +83,7 @@ class LongTerm:
     def flush(self) -> None:
         """Write it, with the counts."""
         self._knowledge.flush()
-        self._changes.flush()
+        self._changes.flush(self._writer)
         count(self._writer, self._knowledge.tally)
 
     def _was_corrected(self, lesson: Lesson) -> bool:
@@ -138,8 +138,10 @@ class LongTerm:
             version=replace(known.version, number=known.version.number + revised),
         )
         self._known[identity(payload)] = cube
-        operation = Operation.REVISE if revised else Operation.REFRESH
-        self._changes.change(Entry(cube), operation)
+        if revised:
+            self._changes.revise(self._writer, Entry(cube))
+        else:
+            self._changes.change(Entry(cube), Operation.REFRESH)
         self._link(cube, fresh)
 
     def _link(self, cube: MemCube, pages: Sequence[str]) -> None:

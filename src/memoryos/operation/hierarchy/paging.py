@@ -1,6 +1,6 @@
 """Paging: how pages find their chain in STM, move to MTM and from there towards LPM or the archive.
 
-One `Pager` serves one write transaction of one owner. It starts from the STM that is stored and the MTM that is
+One `Pager` plans the moves of one step for one owner. It starts from the STM that is stored and the MTM that is
 resident, moves pages in memory, and writes the difference at the end.
 """
 
@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from memoryos.config import ExtractorKind, Settings
 from memoryos.cube import Kind, State, Tier
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
 from memoryos.operation.hierarchy.calibrator import Calibrator
 from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import Changes, Urgency
@@ -25,21 +25,24 @@ from memoryos.operation.passages import page_vectors, topic_words
 
 
 class Pager:
-    """The page moves of one transaction."""
+    """The page moves of one step."""
 
-    def __init__(self, writer: Writer, resident: Resident, settings: Settings, now: datetime) -> None:
-        """Begin; the resident follows the writer, which has not written yet."""
-        self._writer = writer
+    def __init__(self, reader: Reader, resident: Resident, settings: Settings, now: datetime) -> None:
+        """Begin; the resident follows the reader, and no writer has written yet."""
+        self._reader = reader
         self._now = now
         self._settings = settings
         self._latest = extracted_by(settings, now)
         self._is_sent = False  # whether the hot segments wait no longer
         self._capacity = settings.short_term_capacity
-        self.changes = Changes(writer)
-        self._calibrator = Calibrator(writer, resident, self.changes, settings)
+        self.changes = Changes(reader)
+        self._calibrator = Calibrator(resident, self.changes, settings)
         self._mid_term = MidTerm(resident.topics, self._calibrator.settings)
-        if self._calibrator.asks_for_other_segments:
-            self._form_anew()
+
+    @property
+    def asks_for_other_segments(self) -> bool:
+        """Whether the segments should be formed anew before a page is moved."""
+        return self._calibrator.asks_for_other_segments
 
     def move(self, limit: int) -> bool:
         """Chain up to `limit` pages that came in, and move those that STM has no room for; whether more may wait."""
@@ -50,8 +53,8 @@ class Pager:
             page = self._chained(entry, short_term.last) if entry.cube.state is State.GENERATED else entry
             for leaving in short_term.push(page):
                 self._place(leaving)
-            if self._calibrator.asks_for_other_segments:
-                return True  # the next transaction begins with that
+            if self.asks_for_other_segments:
+                return True  # the next step begins with that
         return len(stored) == wanted
 
     def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
@@ -70,22 +73,22 @@ class Pager:
             if topic.cube.behaviour.interactions > 0:
                 self.changes.enqueue(topic.cube.id, Urgency.ASKED)
 
-    def flush(self) -> bool:
+    def flush(self, writer: Writer) -> bool:
         """Write the moves; returns whether jobs wait, of these moves or from before."""
-        return self.changes.flush()
+        return self.changes.flush(writer)
 
-    def _form_anew(self) -> None:
-        """Form the segments of a young scope again, by the theta that it has now."""
+    def form_anew(self, writer: Writer) -> None:
+        """Form the segments of a young scope again, by the theta that it has now; the writer is what is read, too."""
         settings = self._calibrator.settings
-        self._mid_term = MidTerm(form_anew(self._writer, settings, self._now), settings)
+        self._mid_term = MidTerm(form_anew(writer, settings, self._now), settings)
         self._calibrator.formed()
         for topic in list(self._mid_term):
             self._promote_if_hot(topic.cube.id)
 
     def _stored(self, limit: int) -> list[Entry]:
-        """The first pages of STM, oldest first, as this transaction left them so far."""
-        cubes = self._writer.cubes(Kind.PAGE, tiers=[Tier.STM], first=limit)
-        vectors = page_vectors(self._writer, (cube.id for cube in cubes))
+        """The first pages of STM, oldest first, as this step left them so far."""
+        cubes = self._reader.cubes(Kind.PAGE, tiers=[Tier.STM], first=limit)
+        vectors = page_vectors(self._reader, (cube.id for cube in cubes))
         return [Entry(self.changes.present(cube), vectors.get(cube.id)) for cube in cubes]
 
     def _chained(self, page: Entry, last: Entry | None) -> Entry:

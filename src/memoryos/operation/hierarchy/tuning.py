@@ -225,7 +225,7 @@ def best_weight(ranks: Mapping[float, Sequence[int]]) -> float:
 
 def _mean_rank(ranks: Sequence[int]) -> float:
     """Their geometric mean: from the second place to the first is as far as from the twentieth to the tenth."""
-    return float(np.exp(np.log(ranks).mean())) if len(ranks) else 1.0
+    return float(np.exp(np.log(np.sort(ranks)).mean())) if len(ranks) else 1.0  # sorted: the order must not tell
 
 
 def _default(name: str, count: int, what: str) -> Tuned:

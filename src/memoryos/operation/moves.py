@@ -1,0 +1,102 @@
+"""Moves: the pages that wait find their places, planned beside the writers and written when the plan still holds.
+
+To find places takes ten times as long as to write them. So a step reads a snapshot and plans on it; then it locks the
+store, and writes the plan unless something it may rest on has changed: then it plans again, under the lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+
+from memoryos.clock import Clock
+from memoryos.config import Settings
+from memoryos.cube import Kind
+from memoryos.infrastructure.vault.contract import Operation, Reader, Vault, Writer
+from memoryos.operation.hierarchy.paging import Pager
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.rebuild import placed, stage_of
+from memoryos.operation.recall.visits import Counts
+from memoryos.scope import Scope
+
+AT_A_TIME = 64  # pages moved in one transaction
+
+_EVENTS = 1_000  # more than these since the snapshot, and to plan again is simpler
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left to do for an owner after a step."""
+
+    pages: bool
+    jobs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    pager: Pager
+    pages: bool  # whether more wait
+    sequence: int  # of the last event that it knows
+
+
+@dataclass
+class Mover:
+    """Moves the pages of one store."""
+
+    vault: Vault
+    residency: Residency
+    settings: Settings
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        self._lock = Lock()  # two threads would plan the same moves
+
+    def step(self, owner: Scope, visits: Counts, settled: Callable[[], None]) -> Left:
+        """Move some pages and count the visits; `settled` is called while the store is locked and no page waits."""
+        with self._lock:
+            plan = self._planned(owner, visits)
+            with self.vault.write(owner) as writer:
+                events = self._since(plan, writer)
+                if plan is None or events is None:
+                    plan, events = self._planned_alone(owner, writer, visits), 0
+                jobs = plan.pager.flush(writer)
+                pages = plan.pages or events > 0
+                if not pages:  # noted while the store is locked: what comes in later is noted later
+                    settled()
+        return Left(pages, jobs)
+
+    def promote_all(self, owner: Scope) -> None:
+        """Ask for the extraction of every segment with new pages, hot or not."""
+        with self.vault.write(owner) as writer:
+            pager = self._pager(owner, writer)
+            pager.promote_all()
+            pager.flush(writer)
+
+    def _planned(self, owner: Scope, visits: Counts) -> _Plan | None:
+        """The moves by a snapshot; None when they must be made alone."""
+        with self.vault.read(owner) as reader:
+            pager = self._pager(owner, reader)
+            if stage_of(reader) or pager.asks_for_other_segments:
+                return None
+            pager.visit(visits)
+            return _Plan(pager, pager.move(AT_A_TIME), reader.sequence())
+
+    def _since(self, plan: _Plan | None, writer: Writer) -> int | None:
+        """How many pages came in since the plan was made; None when it no longer holds."""
+        if plan is None or stage_of(writer):
+            return None
+        events = writer.events(after=plan.sequence, limit=_EVENTS + 1)
+        harmless = all(event.kind is Kind.PAGE and event.operation is Operation.ADD for event in events)
+        return len(events) if harmless and len(events) <= _EVENTS else None
+
+    def _planned_alone(self, owner: Scope, writer: Writer, visits: Counts) -> _Plan:
+        """The moves, while nobody else writes."""
+        pager = self._pager(owner, writer)
+        if pager.asks_for_other_segments:
+            pager.form_anew(writer)
+        pager.visit(visits)
+        return _Plan(pager, placed(writer, pager.move, AT_A_TIME), 0)
+
+    def _pager(self, owner: Scope, reader: Reader) -> Pager:
+        return Pager(reader, self.residency.following(owner, reader), self.settings, self.clock())
