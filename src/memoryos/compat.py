@@ -173,7 +173,7 @@ class Retriever:
             _page(hit.cube)
             for hit in found.hits
             if hit.segment in segments
-            and hit.score >= page_similarity_threshold
+            and hit.parts["cosine"] >= page_similarity_threshold
             and hit.parts["segment_cosine"] + hit.parts["segment_jaccard"] >= segment_similarity_threshold
         ]
         user, agent = (

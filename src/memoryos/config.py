@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     segment_threshold: float = Field(0.6, ge=-1, le=2, description="theta: F_score above which a page joins a segment")
     heat_threshold: float = Field(5.0, ge=0, description="tau: heat above which a segment goes to LPM extraction")
     self_tuning: bool = Field(
-        True, description="theta, tau, top-m and top-k follow each scope's own scores, as far as nobody sets them"
+        True, description="theta, tau, top-m, top-k and w follow each scope's own scores, as far as nobody sets them"
     )
     heat_visits: float = Field(1.0, ge=0, description="alpha: weight of N_visit")
     heat_interactions: float = Field(1.0, ge=0, description="beta: weight of L_interaction")
@@ -62,6 +62,9 @@ class Settings(BaseSettings):
     # Recall.
     recall_segments: int = Field(5, ge=1, description="top-m segments")
     recall_pages: int = Field(10, ge=1, description="top-k pages")
+    keyword_weight: float = Field(
+        0.0, ge=0, description="w: weight of shared keywords beside the cosine when two_stage ranks pages"
+    )
     recall_facts: int = Field(10, ge=0, description="user facts and agent facts, each")
     resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the scopes in use, megabytes")
     context_tokens: int = Field(2048, ge=64, description="budget of context(), tokens")

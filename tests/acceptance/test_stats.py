@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-NAMES = ["segment_threshold", "heat_threshold", "recall_segments", "recall_pages"]
+NAMES = ["segment_threshold", "heat_threshold", "recall_segments", "recall_pages", "keyword_weight"]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def stats(tmp_path):
 def test_as_data(stats):
     told = json.loads(stats("--json"))["tuning"]
     assert [one["name"] for one in told] == NAMES
-    assert [one["value"] for one in told] == [one["default"] for one in told] == [0.6, 5, 5, 10]
+    assert [one["value"] for one in told] == [one["default"] for one in told] == [0.6, 5, 5, 10, 0]
     assert all(one["low"] <= one["value"] <= one["high"] for one in told)
     assert all("paper's value" in one["reason"] for one in told)
 

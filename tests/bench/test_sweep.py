@@ -7,7 +7,8 @@ import json
 import pytest
 
 from memoryos import load_settings
-from memoryos.bench.sweep import PAPER, Point, sweep
+from memoryos.bench.locomo import load_corpus
+from memoryos.bench.sweep import PAPER, Formed, Point, Result, Swept, sweep
 from memoryos.errors import InvalidInput
 
 
@@ -45,7 +46,7 @@ def test_the_command_reports_every_point_and_who_is_ahead(bench, locomo, gvd):
     assert max(point["f1"] for point in points) == next(
         point["f1"]
         for point in points
-        if Point(**{name: point[name] for name in ("theta", "tau", "m", "k")}) == best(found)
+        if Point(**{name: point[name] for name in ("theta", "tau", "m", "k", "w")}) == best(found)
     )
     assert set(found["gvd"]["ahead_of_best"]) == {"f1"}
     assert set(found["locomo"]["ahead_of_paper"]) == {"f1", "small", "large", "hybrid"}
@@ -56,7 +57,7 @@ def test_the_command_reports_every_point_and_who_is_ahead(bench, locomo, gvd):
     paper = next(
         point
         for point in found["locomo"]["points"]
-        if Point(point["theta"], point["tau"], point["m"], point["k"]) == PAPER
+        if Point(point["theta"], point["tau"], point["m"], point["k"], point["w"]) == PAPER
     )
     assert {name: paper[name] for name in found["locomo"]["self_tuned"]} == found["locomo"]["self_tuned"]
 
@@ -78,3 +79,50 @@ def test_nothing_to_sweep_is_a_mistake(bench):
     assert result.returncode == 2
     assert "--gvd" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def swept(theirs: dict[Point, list[float]], ours: list[float]) -> Swept:
+    """F1 of pairs in three conversations, and nothing asked."""
+
+    def result(f1: list[float]) -> Result:
+        return Result(Formed(f1, [1.0] * 3, [1.0] * 3, [0.0] * 3), None)
+
+    points = {point: result(f1) for point, f1 in theirs.items()}
+    return Swept(points, result(ours), ["Ann", "Ben", "Cid"], [], "hashing")
+
+
+def test_what_is_best_elsewhere_was_not_chosen_by_what_it_is_measured_on():
+    lucky, steady = Point(theta=0.4), Point(theta=0.8)
+    found = swept({lucky: [1.0, 0.2, 0.2], steady: [0.4, 0.4, 0.4]}, ours=[0.4, 0.4, 0.4])
+    assert found.best == lucky  # 0.47 against 0.4, by Ann's alone
+    assert found.ahead(found.best)["f1"].mean == pytest.approx(-0.2 / 3)
+    # Without Ann steady is best and gets 0.4 of hers; without Ben or Cid lucky is, and gets 0.2 of theirs.
+    assert found.ahead_elsewhere()["f1"].mean == pytest.approx(0.4 / 3)
+
+
+def test_the_best_by_cosine_gives_keywords_no_weight():
+    found = swept({Point(w=1): [0.9] * 3, Point(theta=0.4): [0.5] * 3, PAPER: [0.4] * 3}, ours=[0.6] * 3)
+    assert found.best == Point(w=1)
+    assert found.best_by_cosine == Point(theta=0.4)
+    assert found.ahead_elsewhere(by_cosine=True)["f1"].mean == pytest.approx(0.1)
+
+
+def test_one_conversation_has_no_elsewhere(locomo):
+    corpus = load_corpus(locomo())
+    found = sweep(corpus.conversations, corpus, load_settings(embedder="hashing"))
+    assert found.ahead_elsewhere() == {}
+    assert set(found.ahead(found.best)) == {"f1", "small", "large", "hybrid"}
+
+
+def test_progress_ends_where_it_was_said_to_end(locomo):
+    corpus = load_corpus(locomo())
+    told: dict[str, list[tuple[int, int]]] = {}
+    sweep(
+        corpus.conversations,
+        corpus,
+        load_settings(embedder="hashing"),
+        lambda what, done, total: told.setdefault(what, []).append((done, total)),
+    )
+    assert len(told) == 2
+    for steps in told.values():
+        assert steps == [(done, len(steps)) for done in range(1, len(steps) + 1)]

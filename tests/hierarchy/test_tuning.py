@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -16,13 +18,17 @@ from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
 from memoryos.infrastructure.vault.contract import LinkKind, Operation
 from memoryos.operation import moves
-from memoryos.operation.hierarchy.calibrator import NOTE, spread
+from memoryos.operation.hierarchy.calibrator import NOTE
+from memoryos.operation.hierarchy.sample import spread
 from memoryos.operation.hierarchy.tuning import (
     FIRST_PAGES,
-    GROWTH,
     RANGES,
+    WEIGHTS,
+    YOUNG_GROWTH,
+    YOUNG_PAGES,
     Calibration,
     Samples,
+    best_weight,
     calibrated,
     explained,
     tuned,
@@ -30,7 +36,13 @@ from memoryos.operation.hierarchy.tuning import (
 
 from .world import ANN, AXES, World
 
-PAPER = {"segment_threshold": 0.6, "heat_threshold": 5.0, "recall_segments": 5, "recall_pages": 10}
+PAPER = {
+    "segment_threshold": 0.6,
+    "heat_threshold": 5.0,
+    "recall_segments": 5,
+    "recall_pages": 10,
+    "keyword_weight": 0.0,
+}
 
 scores = st.lists(st.floats(-1, 2), max_size=60)
 samples = st.builds(
@@ -39,9 +51,14 @@ samples = st.builds(
     far=scores,
     heats=st.lists(st.tuples(st.floats(0, 1e6), st.integers(1, 10_000)), max_size=60),
     depths=st.lists(st.integers(1, 200), max_size=80),
-    ranks=st.lists(st.integers(1, 100_000), max_size=80),
+    ranks=st.integers(0, 80).flatmap(
+        lambda answers: st.fixed_dictionaries(
+            dict.fromkeys(WEIGHTS, st.lists(st.integers(1, 100_000), min_size=answers, max_size=answers))
+        )
+    ),
 )
-ENOUGH = Samples(near=[0.7] * 20, far=[0.3] * 20, heats=[(4.0, 3)] * 20, depths=[9] * 50, ranks=[17] * 50)
+RANKS = {0.0: [40] * 50, 0.5: [17] * 50, 1.0: [20] * 50}
+ENOUGH = Samples(near=[0.7] * 20, far=[0.3] * 20, heats=[(4.0, 3)] * 20, depths=[9] * 50, ranks=RANKS)
 
 
 def values(calibration: Calibration) -> dict[str, float]:
@@ -59,11 +76,13 @@ def test_worked_numbers():
     near = [0.5] * 10 + [0.9] * 11  # the median is 0.9
     far = [index / 100 for index in range(101)]  # nine of ten stay below 0.9
     heats = [(2.0, 1), (4.0, 4), (9.0, 5), *[(1.0, 0)] * 10]  # the segments at 4 and hotter have 9 of 10 pages
-    found = values(calibrated(Samples(near, [one / 2 for one in far], heats, range(1, 101), range(1, 41)), 200, 0.6))
+    ranks = {0.0: range(1, 41), 0.5: [6] * 40, 1.0: [15, 4] * 20}  # geometric means 15.8, 6 and 7.7
+    found = values(calibrated(Samples(near, [one / 2 for one in far], heats, range(1, 101), ranks), 200, 0.6))
     assert found["segment_threshold"] == pytest.approx((0.9 + 0.45) / 2)
     assert found["heat_threshold"] == 4
     assert found["recall_segments"] == RANGES["recall_segments"].high  # 100, and the bound holds
-    assert found["recall_pages"] == 30  # of 40 answers, 30 are at rank 31 or above: 31, and the bound holds
+    assert found["keyword_weight"] == 0.5
+    assert found["recall_pages"] == 6
 
 
 @given(samples, st.integers(0, 100_000))
@@ -106,7 +125,6 @@ def test_closer_pages_give_a_higher_theta():
         ("segment_threshold", {"far": []}),
         ("heat_threshold", {"heats": [(7.0, 3)] * 9}),
         ("recall_segments", {"depths": [9] * 39}),
-        ("recall_pages", {"ranks": [17] * 23}),
     ],
 )
 def test_few_samples_leave_the_value_of_the_paper(name: str, few: dict[str, list[float]]):
@@ -115,16 +133,62 @@ def test_few_samples_leave_the_value_of_the_paper(name: str, few: dict[str, list
     assert found == {**enough, name: PAPER[name]}
 
 
+def test_few_answers_leave_pages_and_keywords_as_in_the_paper():
+    few = {weight: found[:23] for weight, found in RANKS.items()}
+    found = values(calibrated(replace(ENOUGH, ranks=few), 100, 0.6))
+    assert found == values(calibrated(ENOUGH, 100, 0.6)) | {"recall_pages": 10, "keyword_weight": 0}
+
+
+@given(samples, st.randoms())
+def test_the_order_of_the_samples_changes_nothing(found: Samples, random: Random):
+    def shuffled(items: Sequence[float]) -> list[float]:
+        return random.sample(list(items), len(items))
+
+    ranks = {weight: shuffled(one) for weight, one in reversed(list(found.ranks.items()))}
+    mixed = Samples(*map(shuffled, (found.near, found.far, found.heats, found.depths)), ranks)
+    one, other = values(calibrated(found, 100, 0.6)), values(calibrated(mixed, 100, 0.6))
+    assert one.pop("segment_threshold") == pytest.approx(other.pop("segment_threshold"))
+    assert one == other
+
+
+@given(st.lists(st.integers(1, 1000), min_size=24, max_size=60), st.sampled_from(WEIGHTS), st.integers(2, 9))
+def test_keywords_count_as_answers_are_found_by_them(ranks: list[int], best: float, worse: int):
+    by_weight = {weight: ranks if weight == best else [worse * one for one in ranks] for weight in WEIGHTS}
+    assert best_weight(by_weight) == best
+    assert values(calibrated(replace(ENOUGH, ranks=by_weight), 100, 0.6))["keyword_weight"] == best
+
+
+def test_keywords_that_make_no_difference_do_not_count():
+    assert best_weight(dict.fromkeys(WEIGHTS, [3] * 40)) == 0
+
+
+def test_a_weight_set_by_hand_is_the_one_that_pages_are_ranked_by():
+    assert best_weight({0.7: []}) == 0.7
+    found = values(calibrated(replace(ENOUGH, ranks={0.7: [12] * 40}), 100, 0.6))
+    assert found["recall_pages"] == 12
+
+
 def test_a_note_of_another_program_is_no_calibration():
     assert Calibration.from_json(None) is None
     assert Calibration.from_json('{"theta": 0.5}') is None
     assert Calibration.from_json("no JSON") is None
 
 
-def test_a_scope_is_calibrated_again_when_it_grew_or_shrank_by_a_quarter():
+def test_a_scope_is_calibrated_again_when_it_grew_or_shrank_by_half_and_while_young_by_a_quarter():
+    calibration = calibrated(ENOUGH, 300, 0.6)
+    assert [pages for pages in (200, 201, 300, 449, 450) if calibration.is_due(pages)] == [200, 450]
+    young = calibrated(ENOUGH, YOUNG_PAGES, 0.6)
+    assert [pages for pages in (51, 52, 64, 79, 80) if young.is_due(pages)] == [51, 80]
+
+
+def test_a_scope_is_calibrated_again_when_an_older_program_left_out_a_value():
     calibration = calibrated(ENOUGH, 100, 0.6)
-    assert [pages for pages in (79, 80, 81, 100, 124, 125) if calibration.is_due(pages)] == [79, 80, 125]
-    assert GROWTH == 1.25
+    older = replace(calibration, values=calibration.values[:4])
+    assert Calibration.from_json(older.to_json()) == older
+    assert older.is_due(100)
+    assert not calibration.is_due(100)
+    assert explained(load_settings(), older)[:4] == calibration.values[:4]
+    assert tuned(load_settings(), older).keyword_weight == 0
 
 
 # Who decides
@@ -251,7 +315,7 @@ def test_values_stand_until_the_scope_has_grown(world: World):
     with world.vault.read(ANN) as reader:
         second = Calibration.from_json(reader.note(NOTE))
     assert second
-    assert second.pages == int(FIRST_PAGES * GROWTH)
+    assert second.pages == int(FIRST_PAGES * YOUNG_GROWTH)
 
 
 def test_scopes_are_calibrated_apart(world: World):
@@ -285,6 +349,38 @@ def test_two_stage_uses_m_and_k_of_the_scope_unless_told_otherwise(world: World)
     assert len(mtm) == k
     assert len(memory.search("🍵🚲🌙").hits) == PAPER["recall_pages"]  # hybrid has nothing to do with it
     assert len(memory.search("🍵🚲🌙", strategy="two_stage", pages=3).hits) <= 3 + 1
+
+
+def gossip(world: World, memory: MemoryOS) -> None:
+    """Sittings of exchanges that all look alike, but for the name of somebody that query and response share."""
+    for number in range(64):
+        name = f"person{number}"
+        memory.add(f"🍵 how is {name}?", f"🍵{'🚲' if number % 2 else '🌙'} ask {name}", at=world.clock.now)
+        world.clock.advance(hours=2 if number % 8 == 7 else 0.01)
+
+
+def test_keywords_count_where_only_they_tell_pages_apart(world: World):
+    memory = world.open(short_term_capacity=1)
+    gossip(world, memory)
+    assert in_use(memory)["keyword_weight"] > 0
+    found = memory.search("🍵 what of person17?", strategy="two_stage", explain=True).hits[0]
+    assert "person17" in found.text
+    assert found.score == found.parts["cosine"] + in_use(memory)["keyword_weight"] * found.parts["jaccard"]
+
+
+@pytest.mark.parametrize("settings", [{"self_tuning": False}, {"keyword_weight": 0.0}])
+def test_without_a_weight_pages_are_ranked_as_in_the_paper(world: World, settings):
+    memory = world.open(short_term_capacity=1, **settings)
+    gossip(world, memory)
+    found = memory.search("🍵 what of person17?", strategy="two_stage", explain=True).hits
+    assert all(hit.score == hit.parts["cosine"] for hit in found)
+    assert all("jaccard" not in hit.parts for hit in found)
+
+
+def test_keywords_do_not_count_where_nothing_is_said(world: World):
+    memory = world.open(short_term_capacity=1)
+    talk(world, memory, sittings=27, pages=4)  # symbols are no keywords
+    assert in_use(memory)["keyword_weight"] == 0
 
 
 def test_a_chinese_conversation_finds_its_theta(tmp_path):

@@ -1,13 +1,17 @@
 """Sweep: values set by hand against the values that a scope finds for itself.
 
-theta and tau decide what an import makes of a conversation, so each pair of them gets a store of its own; m and k are
-varied on it. LoCoMo tells which turns answer a question: what is measured is how much of that comes back. GVD has no
-such key, so there it is how well segments agree with the days of talk, over all pairs of pages: two pages belong
+theta and tau decide what an import makes of a conversation, so each pair of them gets a store of its own; m, k and w
+are varied on it. LoCoMo tells which turns answer a question: what is measured is how much of that comes back. GVD has
+no such key, so there it is how well segments agree with the days of talk, over all pairs of pages: two pages belong
 together when they were said on one day. Days hold several topics and topics come back, so nobody scores 1.
+
+The best of many points is the best on the data that it was chosen by. What it is worth elsewhere is told by choosing it
+on all conversations but one, and measuring it on that one, for each in turn (`Swept.ahead_elsewhere`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -40,6 +44,7 @@ THETAS = (0.4, 0.5, 0.6, 0.7, 0.8)
 TAUS = (3.0, 5.0, 8.0)
 SEGMENTS = (5, 10, 20, 40)
 PAGES = (5, 10, 20, 30)
+WEIGHTS = (0.0, 1.0)  # of keywords: the paper's, and as in the F_score
 SMALL, LARGE = 1024, 2048  # tokens of context
 
 
@@ -51,11 +56,12 @@ class Point:
     tau: float = 5.0
     m: int = 5
     k: int = 10
+    w: float = 0.0
 
     @property
     def name(self) -> str:
         """As a table calls it."""
-        return f"theta {self.theta:g}, tau {self.tau:g}, m {self.m}, k {self.k}"
+        return f"theta {self.theta:g}, tau {self.tau:g}, m {self.m}, k {self.k}, w {self.w:g}"
 
     @property
     def build(self) -> tuple[float, float]:
@@ -65,7 +71,7 @@ class Point:
     @property
     def values(self) -> dict[str, float]:
         """By the fields of Settings."""
-        return dict(zip(RANGES, (self.theta, self.tau, self.m, self.k), strict=True))
+        return dict(zip(RANGES, (self.theta, self.tau, self.m, self.k, self.w), strict=True))
 
 
 PAPER = Point()
@@ -108,16 +114,52 @@ class Swept:
 
     points: Mapping[Point, Result]
     tuned: Result
-    best: Point  #: of the points: by recall within 2,048 tokens, or by F1 where nothing is asked
+    conversations: Sequence[str]  #: of each number in Formed
+    asked: Sequence[str]  #: the conversation of each number in Recalled
     embedder: str
+
+    @property
+    def best(self) -> Point:
+        """Of the points: by recall within 2,048 tokens, or by F1 where nothing is asked."""
+        return max(self.points, key=lambda point: _score(self.points[point]))
+
+    @property
+    def best_by_cosine(self) -> Point:
+        """The best of those that rank pages as the paper does."""
+        return max((point for point in self.points if not point.w), key=lambda point: _score(self.points[point]))
 
     def ahead(self, of: Point) -> dict[str, Estimate]:
         """How far self-tuning is ahead of a point, over the same questions or conversations, by the measure."""
-        return {
-            name: estimate(np.subtract(ours, measures(self.points[of])[name]).tolist())
-            for name, ours in measures(self.tuned).items()
-            if name in JUDGED
-        }
+        return self._ahead({name: measures(self.points[of])[name] for name in self._judged})
+
+    def ahead_elsewhere(self, *, by_cosine: bool = False) -> dict[str, Estimate]:
+        """How far it is ahead of the points that are best, by the same measure, on all conversations but each one.
+
+        Nothing when there is one conversation. `by_cosine` leaves out what ranks pages otherwise than the paper.
+        """
+        points = [measures(result) for point, result in self.points.items() if not (by_cosine and point.w)]
+        if len(self.conversations) < 2:
+            return {}
+        return self._ahead({name: self._elsewhere(name, [point[name] for point in points]) for name in self._judged})
+
+    @property
+    def _judged(self) -> list[str]:
+        return [name for name in measures(self.tuned) if name in JUDGED]
+
+    def _ahead(self, others: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
+        ours = measures(self.tuned)
+        return {name: estimate(np.subtract(ours[name], theirs).tolist()) for name, theirs in others.items()}
+
+    def _elsewhere(self, name: str, points: Sequence[Sequence[float]]) -> list[float]:
+        """For each number of a measure, what the point gave there that is best where the conversation is another."""
+        table = np.array(points)
+        is_of_questions = name in {field.name for field in fields(Recalled)}
+        groups = np.array(self.asked if is_of_questions else self.conversations)
+        found = np.zeros(len(groups))
+        for group in dict.fromkeys(groups.tolist()):
+            here = groups == group
+            found[here] = table[table[:, ~here].mean(axis=1).argmax(), here]
+        return found.tolist()
 
 
 _Answer = Callable[[MemoryOS, Question, Mapping[str, Candidate]], tuple[float, ...]]
@@ -141,13 +183,14 @@ def sweep(
     """
     if clash := sorted(RANGES.keys() & base.model_fields_set):
         raise InvalidInput(clash[0], "is set by hand", f"Unset MEMORYOS_{clash[0].upper()}: the sweep sets it")
-    bench = _Bench(conversations, corpus, base, progress)
+    grid = _grid(asks=corpus is not None)
+    bench = _Bench(conversations, corpus, base, _Counting(progress, _steps(len(grid), conversations, corpus)))
     points: dict[Point, Result] = {}
     for build in _builds():
-        points |= bench.results([point for point in _grid(asks=corpus is not None) if point.build == build])
+        points |= bench.results([point for point in grid if point.build == build])
     (tuned,) = bench.results([None]).values()
-    best = max(points, key=lambda point: _score(points[point]))
-    return Swept(points, tuned, best, bench.embedder.name)
+    asked = [question.conversation for question in corpus.questions.asked] if corpus else []
+    return Swept(points, tuned, [one.user for one in conversations], asked, bench.embedder.name)
 
 
 def _builds() -> list[tuple[float, float]]:
@@ -156,16 +199,38 @@ def _builds() -> list[tuple[float, float]]:
 
 
 def _grid(*, asks: bool) -> list[Point]:
-    """Every theta with every m, then tau and k with the paper's others; m and k only where something is asked."""
+    """Every theta, m and w, then tau and k with the paper's others; what is not theta or tau only where one asks."""
     if not asks:
         return [Point(theta=theta, tau=tau) for theta, tau in _builds()]
-    crossed = [Point(theta=theta, m=m) for theta in THETAS for m in SEGMENTS]
+    crossed = [Point(theta=theta, m=m, w=w) for theta in THETAS for m in SEGMENTS for w in WEIGHTS]
     others = [*(Point(tau=tau) for tau in TAUS), *(Point(k=k) for k in PAGES)]
     return list(dict.fromkeys([*crossed, *others]))
 
 
 def _score(result: Result) -> float:
     return float(np.mean(result.recalled.large if result.recalled else result.formed.f1))
+
+
+_IMPORTING, _ASKING = "importing conversations", "asking questions"
+
+
+def _steps(points: int, conversations: Sequence[Conversation], corpus: Corpus | None) -> dict[str, int]:
+    """How often each thing is done in all: of each store hybrid is asked once, and two_stage of each point."""
+    stores, asked = len(_builds()) + 1, len(corpus.questions.asked) if corpus else 0
+    return {_IMPORTING: stores * len(conversations), _ASKING: (stores + points + 1) * asked}
+
+
+class _Counting:
+    """Tells how far the whole sweep is, not each of its many points."""
+
+    def __init__(self, progress: Progress, totals: Mapping[str, int]) -> None:
+        self._progress = progress
+        self._totals = totals
+        self._done = Counter[str]()
+
+    def __call__(self, what: str) -> None:
+        self._done[what] += 1
+        self._progress(what, self._done[what], self._totals[what])
 
 
 class _Remembering:
@@ -188,12 +253,12 @@ class _Bench:
     """Stores of the same conversations, each formed by other values."""
 
     def __init__(
-        self, conversations: Sequence[Conversation], corpus: Corpus | None, base: Settings, progress: Progress
+        self, conversations: Sequence[Conversation], corpus: Corpus | None, base: Settings, count: _Counting
     ) -> None:
         self._conversations = conversations
         self._corpus = corpus
         self._base = base
-        self._progress = progress
+        self._count = count
         self.embedder = _Remembering(load_embedder(base.embedder, base))
 
     def results(self, points: Sequence[P]) -> dict[P, Result]:
@@ -209,32 +274,28 @@ class _Bench:
 
     def _formed(self, path: Path, point: Point | None) -> tuple[Formed, list[float]]:
         with self._open(path, point) as memory:
-            for number, conversation in enumerate(self._conversations, 1):
+            for conversation in self._conversations:
                 load_conversation(memory, conversation)
                 memory.wait()
-                self._progress(f"{_name(point)}: importing", number, len(self._conversations))
+                self._count(_IMPORTING)
             shapes = [_shape(memory, Scope(user=one.user, agent=one.agent)) for one in self._conversations]
-            hybrid = self._asked(memory, point, "hybrid", _by_hybrid)
+            hybrid = self._asked(memory, _by_hybrid)
         return Formed(*zip(*shapes, strict=True)), [found for (found,) in hybrid]
 
     def _recalled(self, path: Path, point: Point | None, hybrid: list[float]) -> Recalled | None:
         with self._open(path, point) as memory:
-            rows = self._asked(memory, point, "two_stage", _by_two_stage)
+            rows = self._asked(memory, _by_two_stage)
         small, large, returned, tokens = zip(*rows, strict=True) if rows else ((), (), (), ())
         return Recalled(small, large, returned, tokens, hybrid) if rows else None
 
-    def _asked(self, memory: MemoryOS, point: Point | None, how: str, answer: _Answer) -> list[tuple[float, ...]]:
+    def _asked(self, memory: MemoryOS, answer: _Answer) -> list[tuple[float, ...]]:
         if self._corpus is None:
             return []
-        rows, asked = [], self._corpus.questions.asked
-        for number, question in enumerate(asked, 1):
+        rows = []
+        for question in self._corpus.questions.asked:
             rows.append(answer(memory, question, self._corpus.turns[question.conversation]))
-            self._progress(f"{_name(point)}: {how}", number, len(asked))
+            self._count(_ASKING)
         return rows
-
-
-def _name(point: Point | None) -> str:
-    return point.name if point else "self-tuned"
 
 
 def _shape(memory: MemoryOS, scope: Scope) -> tuple[float, ...]:

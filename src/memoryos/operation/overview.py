@@ -81,7 +81,7 @@ class Stats:
     rejected: Mapping[str, int]  #: statements of models that were not believed, by what was wrong with them
     embedder: str
     facts: Tally  #: what became of the facts that were found, since the beginning
-    tuning: tuple[Tuned, ...]  #: theta, tau, top-m and top-k as this scope uses them
+    tuning: tuple[Tuned, ...]  #: theta, tau, top-m, top-k and w as this scope uses them
 
 
 def profile(owner: Reader, persona: Reader) -> Profile:

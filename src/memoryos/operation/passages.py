@@ -6,7 +6,7 @@ embedded text all turns of a speaker look alike, and recall is lower (docs/retri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -36,12 +36,27 @@ def page_vectors(reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
     their own.
     """
     wanted = list(pages)
+    return directions(reader, wanted, passages_of(reader, wanted))
+
+
+def passages_of(reader: Reader, pages: Iterable[str]) -> dict[str, list[StoredPassage]]:
+    """The turns of each page as search knows them, in order; of an older program's pages, none."""
     said: dict[str, list[StoredPassage]] = {}
-    for passage in reader.passages(wanted):
+    for passage in reader.passages(pages):
         if passage.part:
             said.setdefault(passage.page, []).append(passage)
-    own = reader.vectors(page for page in wanted if page not in said)
+    return said
+
+
+def directions(reader: Reader, pages: Iterable[str], said: Mapping[str, Sequence[StoredPassage]]) -> dict[str, Vector]:
+    """The vectors of pages whose passages are read already."""
+    own = reader.vectors(page for page in pages if page not in said)
     return own | {page: page_direction(passages) for page, passages in said.items()}
+
+
+def vector_of(passage: StoredPassage) -> Vector:
+    """The vector of one turn."""
+    return np.frombuffer(passage.vector, "<f2").astype(np.float32)
 
 
 def page_direction(passages: Sequence[StoredPassage]) -> Vector:

@@ -75,7 +75,7 @@ def sweep(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Try theta, tau, m and k by hand, and self-tuning against the best of them."""
+    """Try theta, tau, m, k and w by hand, and self-tuning against the best of them."""
     settings = _settings(embedder)
     if not (data or gvd):
         raise InvalidInput("--data", "is missing, and so is --gvd", "Name a LoCoMo file, a memory bank of GVD, or both")

@@ -11,8 +11,8 @@ from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
 from memoryos.bench.machine import describe
 from memoryos.bench.metrics import LEVELS, Measure
 from memoryos.bench.speed import Size
-from memoryos.bench.summary import Summary
-from memoryos.bench.sweep import PAPER, Point, Result, Swept, measures
+from memoryos.bench.summary import Estimate, Summary
+from memoryos.bench.sweep import PAPER, Result, Swept, measures
 
 FIGURES = 4  # decimals of a recall
 
@@ -58,13 +58,20 @@ def _summary(summary: Summary) -> dict[str, Any]:
 
 
 def sweep(swept: Swept) -> dict[str, Any]:
-    """Every point and self-tuning by mean, then how far self-tuning is ahead of the best point and of the paper's."""
+    """Every point and self-tuning by mean, then how far self-tuning is ahead of the best points and of the paper's.
+
+    `elsewhere` is ahead of what is best on the other conversations, and `by_cosine` of what ranks pages as the paper.
+    """
     return {
         "points": [asdict(point) | _means(result) for point, result in swept.points.items()],
         "self_tuned": _means(swept.tuned),
         "best": asdict(swept.best),
-        "ahead_of_best": _ahead(swept, swept.best),
-        "ahead_of_paper": _ahead(swept, PAPER),
+        "best_by_cosine": asdict(swept.best_by_cosine),
+        "ahead_of_best": _ahead(swept.ahead(swept.best)),
+        "ahead_of_best_by_cosine": _ahead(swept.ahead(swept.best_by_cosine)),
+        "ahead_elsewhere": _ahead(swept.ahead_elsewhere()),
+        "ahead_elsewhere_by_cosine": _ahead(swept.ahead_elsewhere(by_cosine=True)),
+        "ahead_of_paper": _ahead(swept.ahead(PAPER)),
         "embedder": swept.embedder,
         **_made_on(),
     }
@@ -74,10 +81,10 @@ def _means(result: Result) -> dict[str, float]:
     return {name: round(sum(values) / len(values), FIGURES) for name, values in measures(result).items()}
 
 
-def _ahead(swept: Swept, of: Point) -> dict[str, Any]:
+def _ahead(found: Mapping[str, Estimate]) -> dict[str, Any]:
     return {
-        name: {"mean": round(found.mean, FIGURES), "interval": [round(found.low, FIGURES), round(found.high, FIGURES)]}
-        for name, found in swept.ahead(of).items()
+        name: {"mean": round(one.mean, FIGURES), "interval": [round(one.low, FIGURES), round(one.high, FIGURES)]}
+        for name, one in found.items()
     }
 
 

@@ -11,7 +11,7 @@ from memoryos.bench.evidence import CATEGORIES, QuestionSet
 from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
 from memoryos.bench.metrics import SESSION_COUNTS, TOKEN_BUDGETS, TURN_COUNTS, Measure
 from memoryos.bench.speed import TURNS_PER_PAGE, Size
-from memoryos.bench.summary import OVERALL
+from memoryos.bench.summary import OVERALL, Estimate
 from memoryos.bench.sweep import PAPER, Result, Swept, measures
 from memoryos.interface.cli import render
 
@@ -105,12 +105,23 @@ def print_sweep(data: str, swept: Swept) -> None:
     table.add_row("self-tuned", *_means(swept.tuned))
     console = render.console()
     console.print(table)
-    for what, of in (("the best by hand", swept.best), ("the paper's", PAPER)):
+    for what, ahead in _compared(swept).items():
         parts = ", ".join(
             f"{_SWEPT[name]} {100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
-            for name, found in swept.ahead(of).items()
+            for name, found in ahead.items()
         )
         console.print(f"Self-tuned less {what}, points with 95 % intervals: {parts}.", markup=False)
+
+
+def _compared(swept: Swept) -> dict[str, Mapping[str, Estimate]]:
+    """What self-tuning is compared with, and how far it is ahead; what is best elsewhere only if there is such."""
+    found = {"the best by hand": swept.ahead(swept.best)}
+    if swept.best_by_cosine != swept.best:
+        found[f"the best with w 0 ({swept.best_by_cosine.name})"] = swept.ahead(swept.best_by_cosine)
+    if elsewhere := swept.ahead_elsewhere():
+        found["what is best by hand on the other conversations"] = elsewhere
+        found["the same with w 0"] = swept.ahead_elsewhere(by_cosine=True)
+    return {**found, "the paper's": swept.ahead(PAPER)}
 
 
 _SWEPT = {

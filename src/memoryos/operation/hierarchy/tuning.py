@@ -1,4 +1,4 @@
-"""Tuning: theta, tau, m and k of a scope, read off its own scores instead of off somebody else's data.
+"""Tuning: theta, tau, m, k and w of a scope, read off its own scores instead of off somebody else's data.
 
 The paper's values were chosen for its embedder and its benchmark. An F_score of 0.6 says something else with another
 embedder, another language or another way of talking. So each number is the answer to a question that a scope's own
@@ -10,7 +10,9 @@ samples:
 - tau is the highest at which four of five pages lie in a segment that got hot;
 - m is how many segments the first stage must pass on, so that no probe loses anything of what a search of all pages
   would put into a context;
-- k is how many pages must be returned, so that three of four answers are found by the turn that they answer.
+- k is how many pages must be returned, so that three of four answers are found by the turn that they answer;
+- w is how much shared keywords count beside the cosine when pages are ranked: as the answers come nearest to what they
+  answer. With 0 pages are ranked by the cosine alone, as in the paper, with 1 by the F_score, as segments are.
 
 Pure functions: scores in, values out. Where the scores come from is in `calibrator.py`.
 """
@@ -26,7 +28,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from memoryos.config import Settings
 
-GROWTH = 1.25  # a scope is calibrated again when it has grown, or shrunk, by this factor
+GROWTH = 1.5  # a scope is calibrated again when it has grown, or shrunk, by this factor
+YOUNG_GROWTH = 1.25  # the same while it is young: then values change most, and a calibration costs least
 FIRST_PAGES = 16  # placed in MTM before the first calibration
 YOUNG_PAGES = 64  # of a scope whose segments are formed anew when theta changes
 FAR_OFF = 0.05  # of theta
@@ -35,6 +38,7 @@ NEAR_QUANTILE = 0.5
 FAR_QUANTILE = 0.9
 HOT_SHARE = 0.8  # of the pages
 FOUND_SHARE = 0.75  # of the answers
+WEIGHTS = (0.0, 0.5, 1.0)  # of keywords; between these, no sample of this size can tell
 CONTEXT_PAGES = 85  # that `context` asks for when it may fill 2,048 tokens
 
 
@@ -54,6 +58,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "heat_threshold": Range(3.0, 8.0, least=10),  # segments
         "recall_segments": Range(5, 40, least=40),  # probes
         "recall_pages": Range(5, 30, least=24),  # answers
+        "keyword_weight": Range(WEIGHTS[0], WEIGHTS[-1], least=24),  # answers
     }
 )
 
@@ -85,8 +90,10 @@ class Calibration:
         return self.pages <= YOUNG_PAGES and abs(self.values[0].value - self.formed_by) >= FAR_OFF
 
     def is_due(self, pages: int) -> bool:
-        """Whether a scope of that many pages is too far from the one that was calibrated."""
-        return not self.pages / GROWTH < pages < self.pages * GROWTH
+        """Whether a scope of that many pages is too far from the one that was calibrated, or a value is missing."""
+        growth = YOUNG_GROWTH if self.pages <= YOUNG_PAGES else GROWTH
+        is_whole = {one.name for one in self.values} >= RANGES.keys()  # an older program had fewer values
+        return not (is_whole and self.pages / growth < pages < self.pages * growth)
 
     def to_json(self) -> str:
         """As a store notes it."""
@@ -112,12 +119,13 @@ class Samples:
     far: Sequence[float]  #: F_scores of pages of different sittings
     heats: Sequence[tuple[float, int]]  #: of each segment, without recency and had it never been extracted; its pages
     depths: Sequence[int]  #: of each probe: in how many of the best segments its nearest pages lie
-    ranks: Sequence[int]  #: of each answer among the pages nearest to what it answers, from 1
+    ranks: Mapping[float, Sequence[int]]  #: by weight of keywords: of each answer for what it answers, from 1
 
 
 def calibrated(samples: Samples, pages: int, formed_by: float) -> Calibration:
     """The values that these samples of a scope of `pages` pages give."""
-    return Calibration(pages, formed_by, (_theta(samples), _tau(samples), _segments(samples), _pages(samples)))
+    values = (_theta(samples), _tau(samples), _segments(samples), _pages(samples), _weight(samples))
+    return Calibration(pages, formed_by, values)
 
 
 def tuned(settings: Settings, calibration: Calibration | None) -> Settings:
@@ -182,16 +190,42 @@ def _segments(samples: Samples) -> Tuned:
     name, count = "recall_segments", len(samples.depths)
     if count < RANGES[name].least:
         return _default(name, count, "probes")
-    reason = f"the {CONTEXT_PAGES} pages nearest to a turn lie in so many of its best segments, or fewer"
+    reason = f"the {CONTEXT_PAGES} pages that fit a turn best lie in so many of its best segments, or fewer"
     return _bounded(name, float(max(samples.depths)), count, reason)
 
 
 def _pages(samples: Samples) -> Tuned:
-    name, count = "recall_pages", len(samples.ranks)
+    name, ranks = "recall_pages", samples.ranks[best_weight(samples.ranks)]
+    if len(ranks) < RANGES[name].least:
+        return _default(name, len(ranks), "answers")
+    value = float(np.quantile(ranks, FOUND_SHARE, method="higher"))
+    reason = f"{FOUND_SHARE:.0%} of the answers are among so many pages that fit best what they answer"
+    return _bounded(name, value, len(ranks), reason)
+
+
+def _weight(samples: Samples) -> Tuned:
+    name, weight = "keyword_weight", best_weight(samples.ranks)
+    count = len(samples.ranks[weight])
     if count < RANGES[name].least:
         return _default(name, count, "answers")
-    value = float(np.quantile(samples.ranks, FOUND_SHARE, method="higher"))
-    return _bounded(name, value, count, f"{FOUND_SHARE:.0%} of the answers are among so many pages nearest to the turn")
+    ranks = ", ".join(f"{_mean_rank(ranks):.1f} with {one:g}" for one, ranks in samples.ranks.items())
+    return _bounded(name, weight, count, f"answers lie nearest to what they answer; their mean rank is {ranks}")
+
+
+def best_weight(ranks: Mapping[float, Sequence[int]]) -> float:
+    """The weight by which answers lie nearest to what they answer; the paper's when there are too few to tell.
+
+    `ranks` holds the answers' ranks by weight, and no more than the weight that somebody set when somebody did.
+    """
+    weights = sorted(ranks)
+    if len(weights) > 1 and len(ranks[weights[0]]) < RANGES["keyword_weight"].least:
+        return _paper("keyword_weight")
+    return min(weights, key=lambda weight: _mean_rank(ranks[weight]))
+
+
+def _mean_rank(ranks: Sequence[int]) -> float:
+    """Their geometric mean: from the second place to the first is as far as from the twentieth to the tenth."""
+    return float(np.exp(np.log(np.sort(ranks)).mean())) if len(ranks) else 1.0  # sorted: the order must not tell
 
 
 def _default(name: str, count: int, what: str) -> Tuned:

@@ -19,7 +19,7 @@ class Strategy(StrEnum):
     DENSE = "dense"  # turns by cosine
     RRF = "rrf"  # BM25 and cosine, by their ranks
     LINEAR = "linear"  # BM25 and cosine, by their scores, half each
-    TWO_STAGE = "two_stage"  # segments by F_score, then their pages by cosine (MemoryOS paper, section 3.4)
+    TWO_STAGE = "two_stage"  # segments by F_score, then their pages (MemoryOS paper, section 3.4)
 
 
 NO_PARTS: Mapping[str, float] = MappingProxyType({})

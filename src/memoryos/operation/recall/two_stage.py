@@ -1,17 +1,21 @@
-"""Two-stage search: STM whole; the best segments by F_score, then their best pages by cosine.
+"""Two-stage search: STM whole; the best segments by F_score, then their best pages.
 
-MemoryOS paper, section 3.4.
+MemoryOS paper, section 3.4: pages are ranked by cosine, which is what they are when `keyword_weight` is 0. Words that
+are in the question as they were said, such as names, tell more than the vectors know; so a scope may give the keywords
+that a page shares with the question a weight of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Vector
+from memoryos.language.words import keywords, stems
+from memoryos.operation.hierarchy.score import jaccard
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.passages import page_vectors
 from memoryos.operation.recall.filters import Admitted, Filters
@@ -23,13 +27,33 @@ from memoryos.operation.recall.topics import Fit, Home, fits
 @dataclass(frozen=True, slots=True)
 class _Found:
     page: MemCube
-    cosine: float
-    parts: dict[str, float]  # beside the cosine
+    score: float
+    parts: dict[str, float]
     home: Home
 
     def turn(self, index: int, *, explain: bool) -> TurnHit:
-        parts = MappingProxyType({"cosine": self.cosine, **self.parts}) if explain else NO_PARTS
-        return TurnHit(self.page, index, self.cosine, parts)
+        parts = MappingProxyType(self.parts) if explain else NO_PARTS
+        return TurnHit(self.page, index, self.score, parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """How well a page fits what is asked."""
+
+    asked: Vector
+    stems: frozenset[str]
+    weight: float  # of the keywords
+
+    @classmethod
+    def of(cls, asked: Asked, weight: float) -> _Judge:
+        return cls(asked.vector, stems(keywords(asked.text)) if weight else frozenset(), weight)
+
+    def found(self, page: MemCube, cosine: float, home: Home, parts: Mapping[str, float] = NO_PARTS) -> _Found:
+        """The page with its score."""
+        if not self.weight:
+            return _Found(page, cosine, {"cosine": cosine, **parts}, home)
+        shared = jaccard(stems(page.behaviour.fingerprint), self.stems)
+        return _Found(page, cosine + self.weight * shared, {"cosine": cosine, "jaccard": shared, **parts}, home)
 
 
 def two_stage(
@@ -47,16 +71,17 @@ def two_stage(
         admitted = filters.admitted(resident.turns)
         told = fits(reader, resident, asked, filters, admitted, settings)
         chosen = _enough(told, settings.recall_segments, pages)
-        found = [*_short_term(resident, asked, admitted), *_mid_term(reader, chosen, asked, pages)]
-        found.sort(key=lambda one: -one.cosine)
+        judge = _Judge.of(asked, settings.keyword_weight)
+        found = [*_short_term(resident, judge, admitted), *_mid_term(reader, chosen, judge, pages)]
+        found.sort(key=lambda one: -one.score)
         turns = [one.turn(index, explain=explain) for one in found for index in admitted.turns(one.page.id)]
     return turns, {one.page.id: one.home for one in found}
 
 
-def _short_term(resident: Resident, asked: Asked, admitted: Admitted) -> Iterator[_Found]:
+def _short_term(resident: Resident, judge: _Judge, admitted: Admitted) -> Iterator[_Found]:
     for entry in resident.recent:
         if admitted.turns(entry.cube.id):
-            yield _Found(entry.cube, cosine(entry.vector, asked.vector), {}, Home())
+            yield judge.found(entry.cube, cosine(entry.vector, judge.asked), Home())
 
 
 def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
@@ -72,14 +97,16 @@ def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
     return chosen
 
 
-def _mid_term(reader: Reader, chosen: Iterable[Fit], asked: Asked, pages: int) -> Iterator[_Found]:
+def _mid_term(reader: Reader, chosen: Iterable[Fit], judge: _Judge, pages: int) -> list[_Found]:
+    """The best pages of these segments; without a weight only these are read."""
     fit_of = {page: fit for fit in chosen for page in fit.pages}
     vectors = page_vectors(reader, fit_of)
-    cosines = {page: cosine(vectors.get(page), asked.vector) for page in fit_of}
-    best = sorted(cosines, key=lambda page: -cosines[page])[:pages]
-    cubes = reader.get(best)
-    for page in best:
-        yield _Found(cubes[page], cosines[page], fit_of[page].parts, fit_of[page].home)
+    cosines = {page: cosine(vectors.get(page), judge.asked) for page in fit_of}
+    nearest = sorted(cosines, key=lambda page: -cosines[page])
+    read = nearest if judge.weight else nearest[:pages]
+    cubes = reader.get(read)
+    found = [judge.found(cubes[page], cosines[page], fit_of[page].home, fit_of[page].parts) for page in read]
+    return sorted(found, key=lambda one: -one.score)[:pages]
 
 
 def cosine(vector: Vector | None, question: Vector) -> float:
