@@ -254,7 +254,7 @@ def test_pages_that_come_in_meanwhile_find_their_place(world):
 
     memory.rebuild(progress=progress)
     other.wait()
-    assert len(new) >= 6
+    assert new
     pages = memory.pages()
     assert [page.id for page in pages][-len(new) :] == new
     assert len(pages) == AT_A_TIME + 10 + len(new)
