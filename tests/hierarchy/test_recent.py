@@ -187,3 +187,13 @@ def test_an_empty_memory_asks_for_nothing(opened):
     memory.wait()
     memory.run_jobs()
     assert memory.jobs() == []
+
+
+def test_a_clock_that_jumps_back_has_them_read_once(world: World, opened):
+    memory = opened(recent_within_seconds=30 * 86_400)
+    pages = talk(memory, SAID)
+    world.clock.advance(days=-900)
+    memory.run_jobs()
+    assert len(facts(memory)) == 3
+    assert early(memory) == set(pages)
+    assert waiting(memory) == []

@@ -38,9 +38,13 @@ def forget_early(writer: Writer) -> None:
 
 
 def due_recent(reader: Reader, settings: Settings, now: datetime) -> list[MemCube]:
-    """The unread pages of STM, oldest first, once the oldest has waited for long enough."""
+    """The unread pages of STM, oldest first, once the oldest has waited for long enough.
+
+    One that was added later than now was added by a clock that ran ahead: it would be asked for again and again.
+    """
     pages = _unread(reader)
-    return pages if pages and (until := _latest(pages[0], settings)) and until <= now else []
+    until = _latest(pages[0], settings) if pages else None
+    return [] if until is None or (now < until and pages[0].descriptive.recorded_at <= now) else pages
 
 
 def ask_for_recent(writer: Writer, settings: Settings) -> bool:
