@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, func, insert, select, update
-from sqlalchemy.dialects import registry
+from sqlalchemy.dialects import postgresql, registry, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import Compiled
 
@@ -32,6 +32,11 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> No
     """Insert whole rows; a column that the database numbers by itself is left out."""
     if rows:
         _run(connection, _insertion(connection.dialect.name, table), rows)
+
+
+def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An insertion that can be told what to do with a row that is there already."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 def update_cubes(connection: Connection, rows: Sequence[Row]) -> int:
