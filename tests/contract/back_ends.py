@@ -25,7 +25,7 @@ def _postgres(
     folder: Path, clock: Clock, *, busy_timeout_seconds: float = 30.0, embedder: str = Hashing.name
 ) -> PostgresVault:
     url = server.store_of(folder)
-    return PostgresVault(url, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+    return PostgresVault("postgres", url, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
 
 
 BACK_ENDS: dict[str, OpenVault] = {"sqlite": _sqlite, "postgres": _postgres}

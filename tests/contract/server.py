@@ -80,7 +80,7 @@ def cut_connections(database: str) -> int:
 
 def _new_store() -> str:
     url = new_database()
-    PostgresVault(url, embedder=Hashing.name, clock=system_clock, busy_timeout_seconds=30).close()
+    PostgresVault("a new store", url, embedder=Hashing.name, clock=system_clock, busy_timeout_seconds=30).close()
     return str(url.database)
 
 

@@ -49,15 +49,15 @@ _STORE = lock_number("store")  # writers share it; who changes the whole store h
 
 
 class PostgresVault(SqlVault):
-    """A vault in the database at `url`."""
+    """A vault in the database at `url`; `name` is what errors call it."""
 
     driver_error = psycopg.Error
 
-    def __init__(self, url: URL, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
+    def __init__(self, name: str, url: URL, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
         engine = _engine(url)
         self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
-        super().__init__(_shown(url), engine, embedder=embedder, clock=clock)
+        super().__init__(name, engine, embedder=embedder, clock=clock)
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:
@@ -115,8 +115,3 @@ def _engine(url: URL) -> Engine:
         pool_pre_ping=True,  # a connection that the server has closed meanwhile is replaced unseen
         use_native_hstore=False,
     )
-
-
-def _shown(url: URL) -> str:
-    """The URL without the password and the options, where there may be another."""
-    return url.set(password=None, query={}).render_as_string()
