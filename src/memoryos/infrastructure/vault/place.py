@@ -37,7 +37,10 @@ def database_url(text: str) -> URL:
 
 def shown(place: Place) -> str:
     """How to call a store in a message: a URL without its password, and without the options, which may name another."""
-    return str(place) if isinstance(place, Path) else place.set(password=None, query={}).render_as_string()
+    if isinstance(place, Path):
+        return str(place)
+    named = URL.create(place.drivername, place.username, None, place.host, place.port, place.database)
+    return named.render_as_string()
 
 
 def open_vault(place: Place, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> SqlVault:
