@@ -62,7 +62,7 @@ def next_position(connection: Connection, owner: Row) -> int:
 def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[str]) -> Iterator[Any]:
     """The rows of one of `queries` for these ids."""
     question = _question(connection.dialect.name, query)
-    named = {f"id_{number}": one for number, one in enumerate(ids)}
+    named: Row = {"ids": ids} if question.takes_lists else {f"id_{number}": one for number, one in enumerate(ids)}
     cursor = _cursor(connection)
     cursor.execute(question.naming(named), {**question.constants, **values, **named})
     yield from cursor
@@ -79,12 +79,14 @@ def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:
 @dataclass(frozen=True, slots=True)
 class _Question:
     text: str
-    parameter: str  #: how one is written in it, its name left out
+    takes_lists: bool  #: the ids are one parameter, and the text is always the same: the server keeps its plan
     constants: Row
 
     def naming(self, names: Iterable[str]) -> str:
-        """The text with a parameter for each name in the place of the ids."""
-        return self.text.replace(_IDS, ", ".join(map(self.parameter.format, names)))
+        """The text with what stands for the ids."""
+        if self.takes_lists:
+            return self.text
+        return self.text.replace(_IDS, ", ".join(map(":{}".format, names)))
 
 
 def _run(connection: Connection, statement: str, rows: Sequence[Row]) -> int:
@@ -101,7 +103,9 @@ def _cursor(connection: Connection) -> Any:
 def _question(dialect: str, query: Select[Any]) -> _Question:
     compiled = _compiled(dialect, query)
     constants = {name: value for name, value in compiled.params.items() if value is not None}
-    return _Question(str(compiled), {"sqlite": ":{}", "postgresql": "%({})s"}[dialect], constants)
+    takes_lists = dialect == "postgresql"
+    text = str(compiled).replace(f"IN ({_IDS})", "= ANY(%(ids)s)") if takes_lists else str(compiled)
+    return _Question(text, takes_lists, constants)
 
 
 @cache
