@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -30,6 +31,7 @@ _LENT = "postgres.txt"  # in a folder: the name of its database
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "log_min_messages": "fatal"}
 
 _idle: list[str] = []
+_running: list[Any] = []  # the server that this process started
 _numbers = count(1)
 
 
@@ -78,6 +80,13 @@ def cut_connections(database: str) -> int:
         return len(connection.execute(ending, [database]).fetchall())
 
 
+def restart() -> None:
+    """Stop the server, whatever its clients do, and start it again."""
+    (server,) = _running
+    server.stop()
+    server.ensure_postgres_running()
+
+
 def _new_store() -> str:
     url = new_database()
     PostgresVault("a new store", url, embedder=Hashing.name, clock=system_clock, busy_timeout_seconds=30).close()
@@ -114,4 +123,5 @@ def _started() -> str:
     with (server.pgdata / "postgresql.conf").open("a") as file:
         file.writelines(f"{name} = {value}\n" for name, value in _FAST.items())
     server.start()
+    _running.append(server)
     return server.get_uri()

@@ -70,6 +70,17 @@ def test_connections_that_were_cut_while_idle_are_replaced_unseen(vault, url, st
     store("and a write")
 
 
+def test_a_server_that_restarts_in_mid_write_loses_that_write_alone(vault, store, entry):
+    stored = store()
+    with pytest.raises(StoreUnreachable), vault.write(ALICE) as writer:
+        writer.insert([entry("unwanted")])
+        server.restart()
+        writer.insert([entry("unwanted, too")])
+    assert pages(vault) == [stored.id]
+    again = store("again")
+    assert pages(vault) == [stored.id, again.id]
+
+
 def test_owners_do_not_wait_for_each_other(vault, entry):
     with vault.write(ALICE) as first:
         first.insert([entry("alice's")])
