@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
@@ -28,6 +29,7 @@ from memoryos.scope import Scope
 ALICE = Scope(user="alice")
 BOB = Scope(user="bob")
 PASSWORD = "hunter2-geheim"
+TESTS = Path(__file__).parents[1]
 
 
 def pages(vault, scope=ALICE):
@@ -77,6 +79,26 @@ def test_a_server_that_restarts_in_mid_write_loses_that_write_alone(vault, store
         server.restart()
         writer.insert([entry("unwanted, too")])
     assert pages(vault) == [stored.id]
+    again = store("again")
+    assert pages(vault) == [stored.id, again.id]
+
+
+def test_a_process_killed_in_mid_write_leaves_nothing_and_holds_nobody_up(vault, tmp_path, store):
+    stored = store()
+    program = (
+        "import os, sys, pathlib\n"
+        "from contract.back_ends import BACK_ENDS\n"
+        "from memoryos.clock import system_clock\n"
+        "from memoryos.cube import Kind\n"
+        "from memoryos.scope import Scope\n"
+        "vault = BACK_ENDS['postgres'](pathlib.Path(sys.argv[1]), system_clock)\n"
+        "with vault.write(Scope(user='alice')) as writer:\n"
+        "    writer.delete([cube.id for cube in writer.cubes(Kind.PAGE)])\n"
+        "    assert writer.events()[-1].operation == 'delete'\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=TESTS, capture_output=True)
+    assert done.returncode == -9, done.stderr
     again = store("again")
     assert pages(vault) == [stored.id, again.id]
 

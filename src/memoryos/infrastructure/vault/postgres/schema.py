@@ -22,8 +22,13 @@ def create(connection: Connection) -> None:
     metadata.create_all(connection)
     for table in metadata.sorted_tables:
         if "tenant" in table.c:
-            for statement in (*_partitions(table.name), *_policy(table.name)):
-                connection.execute(text(statement))
+            split(connection, table.name)
+
+
+def split(connection: Connection, table: str) -> None:
+    """Give a new table, which is partitioned by hash of the tenant, its partitions and its policy."""
+    for statement in (*_partitions(table), *_policy(table)):
+        connection.execute(text(statement))
 
 
 def _split_by_tenant() -> MetaData:

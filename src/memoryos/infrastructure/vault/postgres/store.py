@@ -45,6 +45,8 @@ _ERRORS: dict[str, type[StorageError]] = {  # by SQLSTATE or its class
     "57P": StoreUnreachable,  # shut down, crashed, or still starting
 }
 
+_LONGEST_PAUSE = "5min"  # between two statements of a writer; a machine that vanished must not hold its owner for ever
+
 _STORE = lock_number("store")  # writers share it; who changes the whole store holds it alone
 
 
@@ -83,7 +85,7 @@ class PostgresVault(SqlVault):
     ) -> Iterator[Connection]:
         """A transaction at READ COMMITTED: its statements see what was committed before it had the locks."""
         with self._usable(), self._engine.connect() as connection, connection.begin():
-            enclose(connection, tenant, lock_timeout=self._patience)
+            enclose(connection, tenant, lock_timeout=self._patience, idle_in_transaction_session_timeout=_LONGEST_PAUSE)
             connection.execute(locks)
             yield connection
 
@@ -93,7 +95,7 @@ class PostgresVault(SqlVault):
             return StorageError, type(driver).__name__
         state = driver.sqlstate or ("08" if isinstance(driver, psycopg.OperationalError) else "")
         kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
-        return kind, driver.diag.message_primary or str(driver).strip()
+        return kind, driver.diag.message_primary or " ".join(str(driver).split())
 
     def _upgrade(self, connection: Connection) -> None:
         if not migrations.is_empty(connection):
