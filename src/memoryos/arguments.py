@@ -11,6 +11,7 @@ from typing import TypedDict, TypeVar
 from memoryos.clock import parse_time
 from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.place import Place, database_url, is_url
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
@@ -31,12 +32,14 @@ class Only(TypedDict, total=False):
     session: str | None
 
 
-def store_path(value: str | Path) -> Path:
-    """Check the name of a store's file."""
+def store_place(value: str | Path) -> Place:
+    """Check the name of a store's file, or the URL of its database."""
     if not isinstance(value, str | Path) or not str(value).strip() or "\x00" in str(value):
         raise InvalidInput("path", "is not a file name", "Pass e.g. 'memory.db'")
     if str(value) == ":memory:":
         raise InvalidInput("path", "in-memory stores are not supported", "Pass a file, e.g. in tempfile.mkdtemp()")
+    if isinstance(value, str) and is_url(value):
+        return database_url(value)
     return Path(value).expanduser()
 
 

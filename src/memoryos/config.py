@@ -43,7 +43,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="MEMORYOS_", frozen=True, extra="forbid")
 
-    db: str = Field("memoryos.db", description="the store that the command line opens")
+    db: str = Field("memoryos.db", description="the store that the command line opens: a file or postgresql://...")
 
     # Hierarchy: what stays where, and when it moves.
     short_term_capacity: int = Field(7, ge=1, description="pages in STM")

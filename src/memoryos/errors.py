@@ -12,6 +12,7 @@
     └── StorageError            the store could not do it; nothing was half-written
         ├── LeaseLost           another worker took the job over
         ├── StoreBusy           another process holds the write lock
+        ├── StoreUnreachable    the database server does not answer, or cut the connection
         ├── StoreReadOnly       the file or its folder may not be written
         ├── StoreFull           the disk is full
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
@@ -94,8 +95,12 @@ class StoreBusy(StorageError):
     """Another process holds the store's write lock; try again."""
 
 
+class StoreUnreachable(StorageError):
+    """The database server does not answer: try again when it does. A write cut off in its commit may be there."""
+
+
 class StoreReadOnly(StorageError):
-    """The store may not be written: check the permissions of the file and of its folder."""
+    """The store may not be written: check the permissions of the file and of its folder, or of the database role."""
 
 
 class StoreFull(StorageError):

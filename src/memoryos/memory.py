@@ -20,7 +20,7 @@ from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
 from memoryos.errors import InvalidInput, ModelError, NotFound
 from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Operation, Reader, Spending, Vault
-from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
@@ -124,17 +124,18 @@ class MemoryOS:
     ) -> Self:
         """Open the store in the file at `path`, creating it when it does not exist.
 
+        `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database.
         `user` and the ids beside it make the scope of calls that name none. Raises StorageError when
-        the file cannot be used, InvalidInput for a bad id, ModelError when an embedder behind an
-        endpoint does not answer.
+        the store cannot be used, InvalidInput for a bad id, ModelError when an embedder behind an
+        endpoint does not answer, MissingExtra for a URL without the extra `postgres`.
         """
         settings = settings or load_settings()
         scope = None
         if user is not None:
             scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
         embedder = embedder or load_embedder(settings.embedder, settings)
-        vault = SqliteVault(
-            arguments.store_path(path),
+        vault = open_vault(
+            arguments.store_place(path),
             embedder=embedder.name,
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
@@ -158,11 +159,11 @@ class MemoryOS:
         Raises InvalidInput when there is no such file, StorageError when it cannot be used.
         """
         settings = settings or load_settings()
-        file = arguments.store_path(path)
-        if not file.exists():
-            raise InvalidInput("path", f"{file} does not exist", "Name the file of a store")
+        place = arguments.store_place(path)
+        if isinstance(place, Path) and not place.exists():
+            raise InvalidInput("path", f"{place} does not exist", "Name the file of a store")
         timeout = settings.busy_timeout_seconds
-        vault = SqliteVault(file, embedder=None, clock=clock, busy_timeout_seconds=timeout)
+        vault = open_vault(place, embedder=None, clock=clock, busy_timeout_seconds=timeout)
         with closing(vault):
             reembed(vault, embedder, progress)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from contract import server
 from memoryos.clock import Clock
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.postgres import PostgresVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.hashing import Hashing
 
@@ -19,4 +21,11 @@ def _sqlite(
     return SqliteVault(folder / "memory.db", embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
 
 
-BACK_ENDS: dict[str, OpenVault] = {"sqlite": _sqlite}
+def _postgres(
+    folder: Path, clock: Clock, *, busy_timeout_seconds: float = 30.0, embedder: str = Hashing.name
+) -> PostgresVault:
+    url = server.store_of(folder)
+    return PostgresVault("postgres", url, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+
+
+BACK_ENDS: dict[str, OpenVault] = {"sqlite": _sqlite, "postgres": _postgres}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from contract import server
 from contract.back_ends import BACK_ENDS
 from memoryos.infrastructure.vault.contract import Entry, Vault
 from memoryos.scope import Scope
@@ -24,6 +25,8 @@ def vault(back_end: str, tmp_path: Path, clock) -> Iterator[Vault]:
     opened = BACK_ENDS[back_end](tmp_path, clock)
     yield opened
     opened.close()
+    if back_end == "postgres":
+        server.give_back(tmp_path)
 
 
 @pytest.fixture

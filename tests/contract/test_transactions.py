@@ -156,3 +156,26 @@ def test_a_closed_store_says_so_and_may_be_closed_twice(vault, tmp_path):
         pass
     with pytest.raises(StorageError, match="closed"):
         vault.owners("default")
+
+
+def test_who_follows_the_log_misses_nothing(vault):
+    """Events become visible in the order of their numbers, however many write."""
+    followed, done = [], Event()
+
+    def follow():
+        finished = False
+        while not finished:
+            finished = done.is_set()  # after that, once more
+            with vault.read(ALICE) as reader:
+                followed.extend(reader.events(after=followed[-1].sequence if followed else 0, limit=7))
+                finished = finished and reader.sequence() == followed[-1].sequence
+
+    follower = Thread(target=follow)
+    follower.start()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda number: append(vault, f"w{number % 4}", number), range(60)))
+    done.set()
+    follower.join()
+    with vault.read(ALICE) as reader:
+        assert followed == reader.events()
+    assert len(followed) == 60

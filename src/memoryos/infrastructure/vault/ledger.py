@@ -6,11 +6,11 @@ from datetime import date, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Table, and_, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.contract import Spending
-from memoryos.infrastructure.vault.statements import ask
+from memoryos.infrastructure.vault.fence import whole_store
+from memoryos.infrastructure.vault.statements import ask, insert_or
 from memoryos.infrastructure.vault.tables import OWNER
 
 _EPOCH = date(1970, 1, 1)
@@ -49,8 +49,7 @@ class Ledger:
     def spend(self, spending: Spending) -> None:
         """Add to the row of that day, purpose and model."""
         usage = tables.usage
-        dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite
-        insertion = dialect.insert(usage).values(**self._owner, **_row(spending))
+        insertion = insert_or(self._connection, usage).values(**self._owner, **_row(spending))
         summed = {name: usage.c[name] + insertion.excluded[name] for name in _SUMMED}
         key = list(usage.primary_key)
         self._connection.execute(insertion.on_conflict_do_update(index_elements=key, set_=summed))
@@ -60,7 +59,8 @@ class Ledger:
         usage = tables.usage
         tokens = func.sum(usage.c.prompt_tokens + usage.c.completion_tokens)
         query = select(func.coalesce(tokens, 0), func.coalesce(func.sum(usage.c.cost), 0))
-        row = self._connection.execute(query.where(usage.c.day == _number(day))).one()
+        with whole_store(self._connection):
+            row = self._connection.execute(query.where(usage.c.day == _number(day))).one()
         return int(row[0]), int(row[1])
 
     def _mine(self, table: Table) -> Any:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, select, tuple_
-from sqlalchemy.dialects import postgresql, sqlite
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
@@ -33,7 +32,7 @@ from memoryos.infrastructure.vault.contract import (
 )
 from memoryos.infrastructure.vault.ledger import Ledger
 from memoryos.infrastructure.vault.queue import Queue
-from memoryos.infrastructure.vault.statements import ask, ask_one, insert_rows, next_position, update_cubes
+from memoryos.infrastructure.vault.statements import ask, ask_one, insert_or, insert_rows, next_position, update_cubes
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
 
@@ -182,10 +181,11 @@ class SqlWriter(SqlReader):
             return
         self._check_owned(link.source for link in links)
         rows = [self._link_row(link) for link in links]
-        dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite
         # Only a repeated link is ignored; a second segment for a page still fails.
-        statement = dialect.insert(tables.links).on_conflict_do_nothing(index_elements=list(tables.links.primary_key))
-        self._connection.execute(statement, rows)
+        key = list(tables.links.primary_key)
+        self._connection.execute(
+            insert_or(self._connection, tables.links).on_conflict_do_nothing(index_elements=key), rows
+        )
 
     def unlink(self, links: Sequence[Link]) -> None:
         self._check_owned(link.source for link in links)

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, func, insert, select, update
-from sqlalchemy.dialects import registry
+from sqlalchemy.dialects import postgresql, registry, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import Compiled
 
@@ -32,6 +32,11 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> No
     """Insert whole rows; a column that the database numbers by itself is left out."""
     if rows:
         _run(connection, _insertion(connection.dialect.name, table), rows)
+
+
+def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An insertion that can be told what to do with a row that is there already."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 def update_cubes(connection: Connection, rows: Sequence[Row]) -> int:
@@ -57,7 +62,7 @@ def next_position(connection: Connection, owner: Row) -> int:
 def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[str]) -> Iterator[Any]:
     """The rows of one of `queries` for these ids."""
     question = _question(connection.dialect.name, query)
-    named = {f"id_{number}": one for number, one in enumerate(ids)}
+    named: Row = {"ids": ids} if question.takes_lists else {f"id_{number}": one for number, one in enumerate(ids)}
     cursor = _cursor(connection)
     cursor.execute(question.naming(named), {**question.constants, **values, **named})
     yield from cursor
@@ -74,12 +79,14 @@ def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:
 @dataclass(frozen=True, slots=True)
 class _Question:
     text: str
-    parameter: str  #: how one is written in it, its name left out
+    takes_lists: bool  #: the ids are one parameter, and the text is always the same: the server keeps its plan
     constants: Row
 
     def naming(self, names: Iterable[str]) -> str:
-        """The text with a parameter for each name in the place of the ids."""
-        return self.text.replace(_IDS, ", ".join(map(self.parameter.format, names)))
+        """The text with what stands for the ids."""
+        if self.takes_lists:
+            return self.text
+        return self.text.replace(_IDS, ", ".join(map(":{}".format, names)))
 
 
 def _run(connection: Connection, statement: str, rows: Sequence[Row]) -> int:
@@ -96,7 +103,9 @@ def _cursor(connection: Connection) -> Any:
 def _question(dialect: str, query: Select[Any]) -> _Question:
     compiled = _compiled(dialect, query)
     constants = {name: value for name, value in compiled.params.items() if value is not None}
-    return _Question(str(compiled), {"sqlite": ":{}", "postgresql": "%({})s"}[dialect], constants)
+    takes_lists = dialect == "postgresql"
+    text = str(compiled).replace(f"IN ({_IDS})", "= ANY(%(ids)s)") if takes_lists else str(compiled)
+    return _Question(text, takes_lists, constants)
 
 
 @cache

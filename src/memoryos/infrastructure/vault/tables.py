@@ -32,16 +32,19 @@ metadata = MetaData()
 
 EVERY_AGENT = ""  # stored for Scope.agent = None; never a valid id
 
+# Compared byte by byte, as SQLite does, so that both order alike and no locale can change an index.
+_Text = Text().with_variant(Text(collation="C"), "postgresql")
+
 # SQLite numbers rows by itself only in a column declared exactly INTEGER PRIMARY KEY.
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
 
 
 def _owner() -> list[Column[Any]]:
     return [
-        Column("tenant", Text, nullable=False),
-        Column("user_id", Text, nullable=False),
-        Column("agent_id", Text, nullable=False),
-        Column("namespace", Text, nullable=False),
+        Column("tenant", _Text, nullable=False),
+        Column("user_id", _Text, nullable=False),
+        Column("agent_id", _Text, nullable=False),
+        Column("namespace", _Text, nullable=False),
     ]
 
 
@@ -56,26 +59,26 @@ OWNER = ("tenant", "user_id", "agent_id", "namespace")
 meta = Table(  # what the store itself is: one row per fact, e.g. which embedder made the vectors
     "meta",
     metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
+    Column("key", _Text, primary_key=True),
+    Column("value", _Text, nullable=False),
 )
 
 cubes = Table(
     "cubes",
     metadata,
     *_owner(),
-    Column("id", Text, nullable=False),
+    Column("id", _Text, nullable=False),
     Column("position", BigInteger, nullable=False),  # order of insertion within the owner: FIFO
-    Column("kind", Text, nullable=False),
-    Column("subject", Text),
-    Column("tier", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("session_id", Text),
+    Column("kind", _Text, nullable=False),
+    Column("subject", _Text),
+    Column("tier", _Text, nullable=False),
+    Column("state", _Text, nullable=False),
+    Column("session_id", _Text),
     Column("event_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
-    Column("tags", Text),  # a JSON list; NULL when there are none
+    Column("tags", _Text),  # a JSON list; NULL when there are none
     Column("version", Integer, nullable=False),
-    Column("document", Text, nullable=False),  # the cube as JSON
+    Column("document", _Text, nullable=False),  # the cube as JSON
     PrimaryKeyConstraint("tenant", "id"),
     Index("cubes_by_owner", *OWNER, "kind", "tier", "position"),
     Index("cubes_by_position", *OWNER, "position", unique=True),
@@ -84,10 +87,10 @@ cubes = Table(
 versions = Table(  # what a cube was before each revision
     "versions",
     metadata,
-    Column("tenant", Text, nullable=False),
-    Column("cube_id", Text, nullable=False),
+    Column("tenant", _Text, nullable=False),
+    Column("cube_id", _Text, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("document", Text, nullable=False),
+    Column("document", _Text, nullable=False),
     PrimaryKeyConstraint("tenant", "cube_id", "version"),
     *_to_cube("cube_id"),
 )
@@ -95,10 +98,10 @@ versions = Table(  # what a cube was before each revision
 links = Table(
     "links",
     metadata,
-    Column("tenant", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("target", Text, nullable=False),
+    Column("tenant", _Text, nullable=False),
+    Column("source", _Text, nullable=False),
+    Column("kind", _Text, nullable=False),
+    Column("target", _Text, nullable=False),
     PrimaryKeyConstraint("tenant", "source", "kind", "target"),
     *_to_cube("source", "target"),
     Index("links_by_target", "tenant", "target", "kind", "source"),
@@ -116,8 +119,8 @@ links = Table(
 vectors = Table(
     "vectors",
     metadata,
-    Column("tenant", Text, nullable=False),
-    Column("cube_id", Text, nullable=False),
+    Column("tenant", _Text, nullable=False),
+    Column("cube_id", _Text, nullable=False),
     Column("part", Integer, nullable=False),  # 0: the whole cube
     Column("data", LargeBinary, nullable=False),  # little-endian float32
     PrimaryKeyConstraint("tenant", "cube_id", "part"),
@@ -127,13 +130,13 @@ vectors = Table(
 passages = Table(  # the turns of pages, as search knows them
     "passages",
     metadata,
-    Column("tenant", Text, nullable=False),
-    Column("cube_id", Text, nullable=False),
+    Column("tenant", _Text, nullable=False),
+    Column("cube_id", _Text, nullable=False),
     Column("part", Integer, nullable=False),  # 1.. in the order they were said
     Column("said_at", BigInteger, nullable=False),
-    Column("speaker", Text),
+    Column("speaker", _Text),
     Column("marks", Integer, nullable=False),
-    Column("words", Text, nullable=False),  # separated by spaces, unstemmed
+    Column("words", _Text, nullable=False),  # separated by spaces, unstemmed
     Column("vector", LargeBinary, nullable=False),  # little-endian float16
     PrimaryKeyConstraint("tenant", "cube_id", "part"),
     *_to_cube("cube_id"),
@@ -142,8 +145,8 @@ passages = Table(  # the turns of pages, as search knows them
 next_vectors = Table(  # of the embedder that the store changes to
     "next_vectors",
     metadata,
-    Column("tenant", Text, nullable=False),
-    Column("cube_id", Text, nullable=False),
+    Column("tenant", _Text, nullable=False),
+    Column("cube_id", _Text, nullable=False),
     Column("part", Integer, nullable=False),  # 0: the whole cube, float32; 1..: the passages, float16
     Column("version", Integer, nullable=False),  # of the cube whose words were embedded
     Column("data", LargeBinary, nullable=False),
@@ -157,11 +160,11 @@ events = Table(
     Column("sequence", _Sequence, primary_key=True, autoincrement=True),
     *_owner(),
     Column("at", BigInteger, nullable=False),
-    Column("operation", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("cube_id", Text, nullable=False),
+    Column("operation", _Text, nullable=False),
+    Column("kind", _Text, nullable=False),
+    Column("cube_id", _Text, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("detail", Text),  # what undoing it needs, as JSON
+    Column("detail", _Text),  # what undoing it needs, as JSON
     Index("events_by_owner", *OWNER, "sequence"),
     Index("events_by_cube", "tenant", "cube_id", "sequence"),
     sqlite_autoincrement=True,  # a sequence number is never used again, even after a deletion
@@ -171,14 +174,14 @@ jobs = Table(
     "jobs",
     metadata,
     *_owner(),
-    Column("id", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("cube_id", Text, nullable=False),
-    Column("state", Text, nullable=False),
+    Column("id", _Text, nullable=False),
+    Column("kind", _Text, nullable=False),
+    Column("cube_id", _Text, nullable=False),
+    Column("state", _Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("lease_until", BigInteger),
-    Column("error", Text),
+    Column("error", _Text),
     Column("priority", Integer, nullable=False, server_default="0"),  # the highest goes first
     Column("not_before", BigInteger),
     PrimaryKeyConstraint("tenant", "id"),
@@ -191,8 +194,8 @@ notes = Table(  # what is known of a scope and is no memory: counters, calibrati
     "notes",
     metadata,
     *_owner(),
-    Column("key", Text, nullable=False),
-    Column("value", Text, nullable=False),
+    Column("key", _Text, nullable=False),
+    Column("value", _Text, nullable=False),
     PrimaryKeyConstraint(*OWNER, "key"),
 )
 
@@ -201,8 +204,8 @@ usage = Table(  # what model calls took, by day and purpose
     metadata,
     *_owner(),
     Column("day", BigInteger, nullable=False),  # days since the epoch, UTC
-    Column("purpose", Text, nullable=False),
-    Column("model", Text, nullable=False),
+    Column("purpose", _Text, nullable=False),
+    Column("model", _Text, nullable=False),
     Column("calls", BigInteger, nullable=False),
     Column("prompt_tokens", BigInteger, nullable=False),
     Column("completion_tokens", BigInteger, nullable=False),

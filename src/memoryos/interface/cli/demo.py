@@ -65,7 +65,7 @@ def _turns(session: dict[str, Any], names: dict[Role, str]) -> Iterator[Turn]:
 def demo(db: Db = None, json: Json = False) -> None:
     """Play a conversation of several weeks and ask six questions; no network, no key."""
     script = load_script()
-    if db and db.exists():
+    if db and Path(db).exists():
         raise InvalidInput("--db", f"{db} exists already", "Name a new file; the demo would mix with what is in it")
     with ExitStack() as stack:
         path = db or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "demo.db"

@@ -62,7 +62,7 @@ def memoryos(
     _report(list(users), len(users), loaded, json=json, error_texts_left_out=left_out, times_guessed=guessed)
 
 
-def _import(conversations: list[Conversation], db: Path | None, *, json: bool) -> None:
+def _import(conversations: list[Conversation], db: str | None, *, json: bool) -> None:
     total = sum(conversation.turn_count for conversation in conversations)
     with open_memory(db) as memory, render.progress(quiet=json) as bar:
         task = bar.add_task("importing", total=total, note="")

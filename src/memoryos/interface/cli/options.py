@@ -7,13 +7,19 @@ from typing import Annotated
 
 import typer
 
+from memoryos.arguments import store_place
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.place import Place
 from memoryos.memory import MemoryOS
 
 Db = Annotated[
-    Path | None,
-    typer.Option("--db", help="The store's file (default: MEMORYOS_DB, or memoryos.db here).", show_default=False),
+    str | None,
+    typer.Option(
+        "--db",
+        help="The store: a file or postgresql://... (default: MEMORYOS_DB, or memoryos.db here).",
+        show_default=False,
+    ),
 ]
 User = Annotated[str, typer.Option("--user", help="Whose memory.")]
 Agent = Annotated[str, typer.Option("--agent", help="Which agent's memory of the user.")]
@@ -24,7 +30,7 @@ Archive = Annotated[bool, typer.Option("--archive", help="Include what was evict
 
 
 def open_memory(
-    db: Path | None,
+    db: str | Path | None,
     *,
     user: str | None = None,
     agent: str = "default",
@@ -34,7 +40,15 @@ def open_memory(
 ) -> MemoryOS:
     """Open the store; `must_exist` refuses to create one, for commands that only read."""
     settings = load_settings()
-    path = db or Path(settings.db)
-    if must_exist and not path.expanduser().exists():
-        raise InvalidInput("--db", f"{path} does not exist", "Add or import something first, or name another file")
+    path = db or settings.db
+    if must_exist:
+        existing_place(path, "Add or import something first, or name another file")
     return MemoryOS.open(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings)
+
+
+def existing_place(db: str | Path, fix: str) -> Place:
+    """Where the store is; a file must be there. Whether a database holds a store is seen when it is opened."""
+    place = store_place(db)
+    if isinstance(place, Path) and not place.exists():
+        raise InvalidInput("--db", f"{place} does not exist", fix)
+    return place

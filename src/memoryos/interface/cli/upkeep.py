@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import rich.progress
 import typer
 
 from memoryos.config import load_settings
-from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.place import shown
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_memory
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.ingest import Progress
@@ -48,9 +47,8 @@ def reembed(
 ) -> None:
     """Change the whole store, all tenants, to another embedder, while it is in use; nothing is extracted again."""
     settings = load_settings()
-    path = db or Path(settings.db)
-    if not path.expanduser().exists():
-        raise InvalidInput("--db", f"{path} does not exist", "Name the file of a store")
+    path = db or settings.db
+    place = existing_place(path, "Name the file of a store")
     chosen = load_embedder(embedder, settings)
     with render.progress(quiet=json) as bar:
         told = _told(bar, bar.add_task("embedding", total=None, note=chosen.name))
@@ -59,7 +57,7 @@ def reembed(
         render.print_json({"embedder": chosen.name})
     else:
         again = "" if settings.embedder == embedder else f" Open it with MEMORYOS_EMBEDDER={embedder} from now on."
-        render.console().print(f"The vectors of {path} are those of {chosen.name} now.{again}", markup=False)
+        render.console().print(f"The vectors of {shown(place)} are those of {chosen.name} now.{again}", markup=False)
 
 
 def _told(bar: rich.progress.Progress, task: rich.progress.TaskID) -> Progress:

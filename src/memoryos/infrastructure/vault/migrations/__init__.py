@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
 from memoryos.errors import StoreCorrupt, StoreTooNew
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 HEAD = "0006"  # the newest revision in versions/; a test holds it against the files
 
@@ -35,13 +39,31 @@ def upgrade(connection: Connection) -> None:
     if is_current(connection):  # another process was faster
         return
     from alembic import command
+
+    with _ONE_AT_A_TIME:
+        command.upgrade(_config(connection), HEAD)
+
+
+def is_empty(connection: Connection) -> bool:
+    """Whether there is nothing in the database yet. Raises like `is_current`."""
+    return _revision(connection) is None
+
+
+def stamp(connection: Connection) -> None:
+    """Record that the schema is at HEAD, where it was made so at once."""
+    from alembic import command
+
+    with _ONE_AT_A_TIME:
+        command.stamp(_config(connection), HEAD)
+
+
+def _config(connection: Connection) -> Config:
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(_FOLDER))
     config.attributes["connection"] = connection
-    with _ONE_AT_A_TIME:
-        command.upgrade(config, HEAD)
+    return config
 
 
 def _revision(connection: Connection) -> str | None:
@@ -49,5 +71,5 @@ def _revision(connection: Connection) -> str | None:
     if "alembic_version" in names:
         return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     if names:
-        raise StoreCorrupt(f"this database is not a MemoryOS store (it has a table {names[0]!r}); name another path")
+        raise StoreCorrupt(f"this database is not a MemoryOS store (it has a table {names[0]!r}); name another one")
     return None

@@ -9,32 +9,17 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
-from memoryos.cube import Kind, State, Tier
-from memoryos.errors import (
-    EmbedderMismatch,
-    InvalidInput,
-    StorageError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreFull,
-    StoreReadOnly,
-)
-from memoryos.infrastructure.vault import migrations, queries, tables
-from memoryos.infrastructure.vault.contract import JobState
-from memoryos.infrastructure.vault.queue import due, leased
-from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
-from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
-from memoryos.infrastructure.vault.statements import ask_one
+from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.scope import Scope
 
 _WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
@@ -51,75 +36,16 @@ _ERRORS: dict[int, type[StorageError]] = {
 }
 
 
-class SqliteVault:
-    """A vault in the file at `path`; `embedder` names what makes its vectors.
+class SqliteVault(SqlVault):
+    """A vault in the file at `path`."""
 
-    None, for a store that is there already, is whatever made them: to change to another one.
-    """
+    driver_error = sqlite3.Error
 
     def __init__(self, path: Path, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
         self.path = path
-        self._embedder = embedder
-        self._clock = clock
-        self._is_closed = False
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
-        self._engine = _engine(path, busy_timeout_seconds)
-        with ExitStack() as undo:
-            undo.callback(self.close)
-            self._prepare()
-            undo.pop_all()  # usable: the store stays open
-
-    @contextmanager
-    def read(self, scope: Scope) -> Iterator[SqlReader]:
-        """A snapshot of the scope's owner."""
-        with self._reading() as connection:
-            self._check_embedder(connection)
-            yield SqlReader(connection, scope, self._clock)
-
-    @contextmanager
-    def write(self, scope: Scope) -> Iterator[SqlWriter]:
-        """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
-        with self._lock, self._writing() as connection:
-            self._check_embedder(connection)
-            yield SqlWriter(connection, scope, self._clock)
-
-    @contextmanager
-    def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:
-        """A write transaction on the whole store, towards that embedder."""
-        with self._lock, self._writing() as connection:
-            yield SqlReembedding(connection, embedder, self._clock)
-
-    def owners(self, tenant: str) -> list[Scope]:
-        """Every scope of the tenant that holds a cube."""
-        cubes = tables.cubes
-        query = (
-            select(cubes.c.tenant, cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
-            .where(cubes.c.tenant == tenant)
-            .distinct()
-            .order_by(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
-        )
-        with self._reading() as connection:
-            return [tables.scope_of(*row) for row in connection.execute(query)]
-
-    def waiting(self) -> list[Scope]:
-        """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held."""
-        columns = [tables.jobs.c[name] for name in tables.OWNER]
-        unfinished = tables.jobs.c.state.in_([JobState.QUEUED.value, JobState.LEASED.value])
-        now = self._clock()
-        ready = select(*columns).where(unfinished, due(now))
-        query = ready.except_(select(*columns).where(leased(now))).order_by(*tables.OWNER)
-        with self._reading() as connection:
-            return [tables.scope_of(*row) for row in connection.execute(query)]
-
-    def unsettled(self) -> list[Scope]:
-        """The owners, of every tenant, with pages that a process left in STM before it found their place."""
-        cubes = tables.cubes
-        fresh = {cubes.c.kind: Kind.PAGE, cubes.c.tier: Tier.STM, cubes.c.state: State.GENERATED}
-        query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
-        with self._reading() as connection:
-            rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
-            return [tables.scope_of(*row) for row in rows]
+        super().__init__(str(path), _engine(path, busy_timeout_seconds), embedder=embedder, clock=clock)
 
     def close(self) -> None:
         """Release the file. Calling it twice is harmless."""
@@ -128,60 +54,43 @@ class SqliteVault:
             if self._writer:
                 self._writer.close()
                 self._writer = None
-        self._engine.dispose()
+        super().close()
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        self._check_open()
-        with _mapped_errors(self.path), self._engine.connect() as connection, connection.begin():
+    def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
+        with self._usable(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        """A write transaction; call it under the lock."""
-        self._check_open()
-        with _mapped_errors(self.path):
+    def _writing(self, owner: Scope) -> Iterator[Connection]:  # noqa: ARG002 - one writer at a time, whose ever
+        with self._rewriting() as connection:
+            yield connection
+
+    @contextmanager
+    def _rewriting(self) -> Iterator[Connection]:
+        with self._lock, self._usable():
             if self._writer is None:
                 self._writer = self._engine.connect().execution_options(**{_WRITES: True})
             with self._writer.begin():
                 yield self._writer
 
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise StorageError(f"the store {self.path} is closed; open it again")
+    def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
+        code = getattr(driver, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+        return _ERRORS.get(code, StorageError), str(driver)
 
     def _prepare(self) -> None:
         _create_private(self.path)
-        with self._reading() as connection:
-            ready = migrations.is_current(connection) and _recorded_embedder(connection) is not None
+        is_ready = self._is_ready()
         self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
-        if not ready:
-            with self._lock, self._writing() as connection:
-                migrations.upgrade(connection)
-                if self._embedder and _recorded_embedder(connection) is None:
-                    connection.execute(tables.meta.insert(), {"key": EMBEDDER, "value": self._embedder})
-        with self._reading() as connection:
+        if not is_ready:
+            self._make_ready()
+        with self._reading(EVERY_TENANT) as connection:
             self._check_embedder(connection)
-
-    def _check_embedder(self, connection: Connection) -> None:
-        """Refuse to mix vectors. Each session looks anew: another process may have changed the store."""
-        if self._embedder is None:
-            return
-        recorded = ask_one(connection, queries.EMBEDDER, {})
-        if recorded != self._embedder:
-            raise EmbedderMismatch(
-                f"the vectors in {self.path} were made by the embedder {recorded!r}, not by {self._embedder!r}; "
-                f"open it with the setting `embedder` that gives {recorded!r}"
-            )
 
     def _keep_a_log(self) -> None:
         """Switch the file to WAL; it stays so. Outside a transaction, as SQLite demands."""
-        with _mapped_errors(self.path), closing(self._engine.raw_connection()) as connection:
+        with self._usable(), closing(self._engine.raw_connection()) as connection:
             connection.cursor().execute("PRAGMA journal_mode = WAL")
-
-
-def _recorded_embedder(connection: Connection) -> str | None:
-    return connection.execute(queries.EMBEDDER).scalar()
 
 
 def _create_private(path: Path) -> None:
@@ -228,15 +137,3 @@ def _configure(connection: sqlite3.Connection, _record: Any) -> None:
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get(_WRITES, False)
     connection.connection.cursor().execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-@contextmanager
-def _mapped_errors(path: Path) -> Iterator[None]:
-    """Turn the driver's errors into ours; the driver's stays as the cause."""
-    try:
-        yield
-    except (DBAPIError, sqlite3.Error) as error:
-        driver = error.orig if isinstance(error, DBAPIError) else error
-        code = getattr(driver, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
-        kind = _ERRORS.get(code, StorageError)
-        raise kind(f"{path}: {driver}. {kind.__doc__}") from error

@@ -1,0 +1,41 @@
+"""The fence between tenants: a PostgreSQL transaction sees the rows of the tenant that it names, and no others.
+
+It is the second one: every statement names its owner, too. SQLite has no such fence, and one writer at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+
+from sqlalchemy import Connection, func, select
+
+TENANT = "memoryos.tenant"  # the settings of a transaction that the policies of the tables ask for
+EVERY_TENANT = "memoryos.every_tenant"
+_LIFTED, _UP = "on", ""
+
+
+def enclose(connection: Connection, tenant: str | None, **settings: str) -> None:
+    """Put the fence around that tenant (None: lift it), until the transaction ends; likewise other settings."""
+    every = _UP if tenant is not None else _LIFTED
+    wanted = {TENANT: tenant or "", EVERY_TENANT: every, **settings}
+    connection.execute(select(*(func.set_config(name, value, True) for name, value in wanted.items())))
+
+
+@contextmanager
+def whole_store(connection: Connection) -> Iterator[None]:
+    """Lift the fence in the block, for a writer whose answer depends on all others; such blocks wait for each other."""
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    connection.execute(select(func.pg_advisory_xact_lock(lock_number("whole store"))))
+    connection.execute(select(func.set_config(EVERY_TENANT, _LIFTED, True)))
+    yield
+    connection.execute(select(func.set_config(EVERY_TENANT, _UP, True)))
+
+
+def lock_number(*names: str) -> int:
+    """The number of the advisory lock for something; two things share one as rarely as 64 bits do."""
+    joined = "\0".join(("memoryos", *names))  # no id holds NUL
+    return int.from_bytes(blake2b(joined.encode(), digest_size=8).digest(), "big", signed=True)

@@ -1,0 +1,59 @@
+"""Where a store is: the path of its file, or the URL of its PostgreSQL database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from memoryos.clock import Clock
+from memoryos.errors import InvalidInput, MissingExtra
+from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.infrastructure.vault.store import SqlVault
+
+Place = Path | URL
+
+_FIX = "Write it as postgresql://user:password@host:5432/database"
+
+
+def is_url(text: str) -> bool:
+    """Whether it is meant as the URL of a server, and not as a path."""
+    return "://" in text
+
+
+def database_url(text: str) -> URL:
+    """Check the URL of a database. Raises InvalidInput, which quotes nothing of it: there may be a password."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise InvalidInput("path", "is not the URL of a database", _FIX) from None
+    if url.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise InvalidInput("path", f"there is no back end for {url.drivername}://", _FIX)
+    if not url.database:
+        raise InvalidInput("path", "the URL names no database", _FIX)
+    return url
+
+
+def shown(place: Place) -> str:
+    """How to call a store in a message: a URL without its password, and without the options, which may name another."""
+    if isinstance(place, Path):
+        return str(place)
+    named = URL.create(place.drivername, place.username, None, place.host, place.port, place.database)
+    return named.render_as_string()
+
+
+def open_vault(place: Place, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> SqlVault:
+    """Open the store there, and make a new one when there is none; that takes an embedder.
+
+    Raises StorageError when it cannot be used, MissingExtra without the driver of a database.
+    """
+    if isinstance(place, Path):
+        return SqliteVault(place, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+    try:
+        from memoryos.infrastructure.vault.postgres import PostgresVault
+    except ModuleNotFoundError as error:
+        if error.name != "psycopg":
+            raise
+        raise MissingExtra("A store on PostgreSQL", "postgres") from None
+    return PostgresVault(shown(place), place, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)

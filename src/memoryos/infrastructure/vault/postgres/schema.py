@@ -1,0 +1,65 @@
+"""The tables of a new store on PostgreSQL: those of `tables`, split by tenant, and the fence between tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, MetaData, PrimaryKeyConstraint, Table, text
+
+from memoryos.infrastructure.vault import fence, tables
+
+PARTITIONS = 16  # of each table; a tenant lies in one of them, whole
+
+_VISIBLE = (  # asked once a statement, not once a row
+    f"tenant = (SELECT current_setting('{fence.TENANT}', true))"
+    f" OR (SELECT current_setting('{fence.EVERY_TENANT}', true)) = 'on'"
+)
+
+
+def create(connection: Connection) -> None:
+    """Create every table, with its partitions and its policy."""
+    metadata = _split_by_tenant()
+    metadata.create_all(connection)
+    for table in metadata.sorted_tables:
+        if "tenant" in table.c:
+            split(connection, table.name)
+
+
+def split(connection: Connection, table: str) -> None:
+    """Give a new table, which is partitioned by hash of the tenant, its partitions and its policy."""
+    for statement in (*_partitions(table), *_policy(table)):
+        connection.execute(text(statement))
+
+
+def _split_by_tenant() -> MetaData:
+    metadata = MetaData()
+    for table in tables.metadata.sorted_tables:
+        copy = table.to_metadata(metadata)
+        if "tenant" in copy.c:
+            copy.dialect_options["postgresql"]["partition_by"] = "HASH (tenant)"
+    _key_by_tenant(metadata.tables["events"])
+    return metadata
+
+
+def _key_by_tenant(events: Table) -> None:
+    """Number events beside their tenant; SQLite numbers only a key of one column."""
+    events.c.sequence.primary_key = False
+    events.append_constraint(PrimaryKeyConstraint("tenant", "sequence"))
+
+
+def _partitions(table: str) -> Iterator[str]:
+    for number in range(PARTITIONS):
+        part = f"{table}_{number:02}"
+        yield f"CREATE TABLE {part} PARTITION OF {table} FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {number})"
+        # Asked by its own name, a partition obeys its own policies, not its table's: it has none, and shows nothing.
+        yield from _fence(part)
+
+
+def _policy(table: str) -> Iterator[str]:
+    yield from _fence(table)
+    yield f"CREATE POLICY own_tenant ON {table} USING ({_VISIBLE})"
+
+
+def _fence(table: str) -> Iterator[str]:
+    yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
+    yield f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"  # for the role that owns the table, too: it is ours

@@ -1,0 +1,119 @@
+"""PostgresVault: the vault in a PostgreSQL database, for many processes on many machines.
+
+A reader sees the snapshot of its first statement. Writers of one owner queue on an advisory lock; those of other
+owners work beside them. An owner's events and positions are numbered under that lock, so they become visible in the
+order of their numbers: who follows the log with `sequence > last` misses nothing. What concerns the whole store (the
+schema, another embedder) waits for every writer, and they for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from sqlalchemy import Connection, Engine, Select, create_engine, func, select
+from sqlalchemy.engine import URL
+
+from memoryos.clock import Clock
+from memoryos.errors import (
+    InvalidInput,
+    StorageError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnreachable,
+)
+from memoryos.infrastructure.vault import migrations
+from memoryos.infrastructure.vault.fence import enclose, lock_number
+from memoryos.infrastructure.vault.postgres import schema
+from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
+from memoryos.infrastructure.vault.tables import owner_row
+from memoryos.scope import Scope
+
+_ERRORS: dict[str, type[StorageError]] = {  # by SQLSTATE or its class
+    "55P03": StoreBusy,  # lock_timeout
+    "40": StoreBusy,  # a deadlock or the like: the transaction was rolled back
+    "53300": StoreBusy,  # too many connections
+    "25006": StoreReadOnly,  # a standby
+    "42501": StoreReadOnly,  # the role lacks a privilege
+    "53100": StoreFull,
+    "XX001": StoreCorrupt,
+    "XX002": StoreCorrupt,
+    "08": StoreUnreachable,
+    "57P": StoreUnreachable,  # shut down, crashed, or still starting
+}
+
+_LONGEST_PAUSE = "5min"  # between two statements of a writer; a machine that vanished must not hold its owner for ever
+
+_STORE = lock_number("store")  # writers share it; who changes the whole store holds it alone
+
+
+class PostgresVault(SqlVault):
+    """A vault in the database at `url`; `name` is what errors call it."""
+
+    driver_error = psycopg.Error
+
+    def __init__(self, name: str, url: URL, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
+        engine = _engine(url)
+        self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
+        super().__init__(name, engine, embedder=embedder, clock=clock)
+
+    @contextmanager
+    def _reading(self, tenant: str | None) -> Iterator[Connection]:
+        with self._usable(), self._readers.connect() as connection, connection.begin():
+            enclose(connection, tenant)
+            yield connection
+
+    @contextmanager
+    def _writing(self, owner: Scope) -> Iterator[Connection]:
+        mine = lock_number("owner", *owner_row(owner).values())
+        locks = select(func.pg_advisory_xact_lock_shared(_STORE), func.pg_advisory_xact_lock(mine))
+        with self._locked(owner.tenant, locks) as connection:
+            yield connection
+
+    @contextmanager
+    def _rewriting(self) -> Iterator[Connection]:
+        with self._locked(EVERY_TENANT, select(func.pg_advisory_xact_lock(_STORE))) as connection:
+            yield connection
+
+    @contextmanager
+    def _locked(
+        self, tenant: str | None, locks: Select[tuple[None]] | Select[tuple[None, None]]
+    ) -> Iterator[Connection]:
+        """A transaction at READ COMMITTED: its statements see what was committed before it had the locks."""
+        with self._usable(), self._engine.connect() as connection, connection.begin():
+            enclose(connection, tenant, lock_timeout=self._patience, idle_in_transaction_session_timeout=_LONGEST_PAUSE)
+            connection.execute(locks)
+            yield connection
+
+    def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
+        """Only the first line of what the server says: the details quote rows."""
+        if not isinstance(driver, psycopg.Error):
+            return StorageError, type(driver).__name__
+        state = driver.sqlstate or ("08" if isinstance(driver, psycopg.OperationalError) else "")
+        kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
+        return kind, driver.diag.message_primary or " ".join(str(driver).split())
+
+    def _upgrade(self, connection: Connection) -> None:
+        if not migrations.is_empty(connection):
+            migrations.upgrade(connection)
+            return
+        if self._embedder is None:
+            raise InvalidInput("path", f"{self.name} holds no store", "Name the database of one")
+        schema.create(connection)
+        migrations.stamp(connection)
+
+
+def _engine(url: URL) -> Engine:
+    defaults = {"connect_timeout": "10", "application_name": "memoryos"}  # seconds
+    return create_engine(
+        url.set(drivername="postgresql+psycopg").update_query_dict({**defaults, **url.query}),
+        isolation_level="READ COMMITTED",
+        hide_parameters=True,  # an error must not quote what a user said
+        max_overflow=-1,  # a thread waits for its owner's lock, not for a free connection
+        pool_pre_ping=True,  # a connection that the server has closed meanwhile is replaced unseen
+        use_native_hstore=False,
+    )

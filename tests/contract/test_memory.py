@@ -1,0 +1,145 @@
+"""What a caller does with a memory, on every back end: the same calls, the same answers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract import server
+from memoryos import MemoryOS
+from memoryos.config import load_settings
+from memoryos.models.hashing import Hashing
+
+TESTS = Path(__file__).parents[1]
+TALK = [
+    ("I keep bees behind the old mill.", "How many hives do you have?"),
+    ("My sister Ana lives in Lisbon.", "Do you visit her often?"),
+    ("My name is Tom and I work as a carpenter.", "What do you build?"),
+    ("I am allergic to peanuts.", "I will remember that."),
+    ("我叫小明，住在杭州。", "杭州很美。"),
+    ("我喜欢喝龙井茶。", "今年的新茶好吗？"),
+    ("The hives were robbed by wasps in August.", "That is a pity."),
+    ("Ana will come in spring.", "How nice."),
+    ("I have ordered oak for a table.", "For whom?"),
+]
+
+
+@pytest.fixture
+def place(back_end, tmp_path):
+    """What `MemoryOS.open` is given to open the store of this test."""
+    if back_end == "sqlite":
+        yield str(tmp_path / "memory.db")
+        return
+    yield server.store_of(tmp_path).render_as_string()
+    server.give_back(tmp_path)
+
+
+@pytest.fixture
+def open_memory(place, clock):
+    opened = []
+
+    def call(user="tom", tenant="default", **settings):
+        knobs = load_settings(short_term_capacity=3, **settings)
+        opened.append(MemoryOS.open(place, user=user, tenant=tenant, settings=knobs, embedder=Hashing(), clock=clock))
+        return opened[-1]
+
+    yield call
+    for memory in opened:
+        memory.close()
+
+
+def talk(memory, clock):
+    for query, response in TALK:
+        memory.add(query, response)
+        clock.advance(hours=5)
+    memory.wait()
+
+
+def words(found):
+    return [hit.cube.text for hit in found.hits]
+
+
+def test_what_was_said_is_found_and_packed(open_memory, clock):
+    memory = open_memory()
+    talk(memory, clock)
+    assert "wasps" in words(memory.search("Who robbed the hives?"))[0]
+    assert "龙井茶" in words(memory.search("我喜欢喝什么茶？"))[0]
+    assert "Lisbon" in memory.context("Where does Ana live?").text
+
+
+def test_consolidation_learns_the_profile(open_memory, clock):
+    memory = open_memory()
+    talk(memory, clock)
+    memory.consolidate()
+    assert any("peanuts" in hit.cube.text for hit in memory.search("allergic to peanuts").hits)
+    assert "小明" in [field.payload.value for field in memory.profile().user.profile]
+    assert len(memory.pages()) == len(TALK)
+
+
+def test_a_memory_that_is_opened_again_knows_everything(open_memory, clock):
+    first = open_memory()
+    talk(first, clock)
+    first.consolidate()
+    before, profile = words(first.search("hives")), first.profile()
+    first.close()
+    again = open_memory()
+    assert words(again.search("hives")) == before
+    assert again.profile() == profile
+
+
+def test_another_memory_follows_what_the_first_writes_and_deletes(open_memory):
+    one, two = open_memory(), open_memory()
+    assert words(two.search("bees")) == []
+    page = one.add("I keep bees behind the old mill.")
+    assert len(words(two.search("bees"))) == 1
+    one.update(page, "I keep hens.")
+    assert "hens" in words(two.search("bees hens"))[0]
+    one.delete(page)
+    assert words(two.search("bees hens")) == []
+
+
+def test_another_process_reads_and_writes_the_same_memory(open_memory, place):
+    memory = open_memory()
+    memory.add("I keep bees behind the old mill.")
+    program = (
+        "import sys; from memoryos import MemoryOS; from memoryos.models.hashing import Hashing\n"
+        "with MemoryOS.open(sys.argv[1], user='tom', embedder=Hashing()) as memory:\n"
+        "    assert len(memory.search('bees').hits) == 1\n"
+        "    memory.add('And hens from Lisbon.')"
+    )
+    subprocess.run([sys.executable, "-c", program, place], check=True, cwd=TESTS, env=os.environ)
+    assert "hens" in words(memory.search("hens"))[0]
+
+
+def test_tenants_and_users_are_apart(open_memory, clock):
+    open_memory().add("I keep bees.")
+    open_memory(tenant="acme").add("I keep hens.")
+    open_memory(user="ana").add("I keep cats.")
+    everyone = {"default": "bees", "acme": "hens"}
+    for tenant, animal in everyone.items():
+        assert words(open_memory(tenant=tenant).search("what do I keep")) == [f"user: I keep {animal}."]
+    assert words(open_memory(user="ana").search("what do I keep")) == ["user: I keep cats."]
+
+
+def test_a_rebuild_gives_the_same_segments(open_memory, clock):
+    memory = open_memory()
+    talk(memory, clock)
+    memory.consolidate()
+    before = words(memory.search("hives"))
+    memory.rebuild()
+    assert words(memory.search("hives")) == before
+
+
+def test_a_store_changes_to_another_embedder(open_memory, place, clock):
+    open_memory().add("I keep bees behind the old mill.")
+
+    class Other(Hashing):
+        name = "other"
+
+    MemoryOS.reembed(place, Other(), clock=clock)
+    with MemoryOS.open(place, user="tom", embedder=Other(), clock=clock) as memory:
+        assert len(memory.search("bees").hits) == 1

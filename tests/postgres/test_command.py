@@ -1,0 +1,56 @@
+"""The memoryos command on a PostgreSQL store: real processes, a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from contract import server
+
+PASSWORD = "hunter2-geheim"
+
+
+@pytest.fixture
+def run(tmp_path):
+    place = server.new_database().set(password=PASSWORD).render_as_string(hide_password=False)
+
+    def call(*arguments, **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
+        settings = {"COLUMNS": "160", "MEMORYOS_DB": place, "MEMORYOS_EMBEDDER": "static", **variables}
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-m", "memoryos", *arguments],
+            cwd=tmp_path,
+            env={**environment, **settings},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return call
+
+
+def test_one_process_finds_what_another_one_added(run, tmp_path):
+    assert run("add", "I keep bees behind the old mill.").returncode == 0
+    found = run("search", "bees", "--json")
+    assert "old mill" in found.stdout, found.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_changes_its_embedder_is_named_without_the_password(run):
+    run("add", "I keep bees behind the old mill.")
+    changed = run("reembed", "--embedder", "hashing")
+    assert "postgresql://memoryos@" in changed.stdout, changed.stderr
+    refused, found = run("search", "bees"), run("search", "bees", "--json", MEMORYOS_EMBEDDER="hashing")
+    assert refused.returncode == 1
+    assert json.loads(found.stdout)["hits"]
+    assert not any(PASSWORD in said for done in (changed, refused) for said in (done.stdout, done.stderr))
+
+
+def test_a_url_that_is_none_is_the_callers_mistake(run):
+    wrong = run("add", "x", "--db", "mysql://tom@host/db")
+    assert wrong.returncode == 2
+    assert "postgresql://user" in wrong.stderr
