@@ -315,3 +315,15 @@ def test_only_a_dead_job_of_the_scope_is_tried_again(vault, store, enqueue, leas
     with vault.write(Scope(user="bob")) as writer:
         assert writer.retry([job.id]) == 0
     assert [dead.id for dead in jobs(JobState.DEAD)] == [job.id]
+
+
+def test_companions_are_of_the_same_kind_whatever_waits_before_them(vault, store, clock, enqueue):
+    later = clock.now + timedelta(days=1)
+    page, first, second = (store(text).id for text in ("page", "first", "second"))
+    with vault.write(ALICE) as writer:
+        writer.enqueue(JobKind.READ_RECENT, [page], not_before=later)
+    enqueue(second, not_before=later)
+    enqueue(first)
+    with vault.write(ALICE) as writer:
+        taken = writer.lease(lasting=LEASE, limit=9, early=[JobKind.EXTRACT])
+    assert [job.cube_id for job in taken] == [first, second]

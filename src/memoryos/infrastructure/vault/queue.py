@@ -64,8 +64,8 @@ class Queue:
         ready = sorted((row for row in rows if _due_at(row, now) <= micros(now)), key=_rank)
         chosen = _together(ready)
         if chosen and not chosen[0].attempts and chosen[0].kind in early:
-            later = [row for row in rows if _due_at(row, now) > micros(now)]
-            chosen += [row for row in _together(sorted(later, key=_rank)) if row.kind == chosen[0].kind]
+            later = [row for row in rows if _due_at(row, now) > micros(now) and row.kind == chosen[0].kind]
+            chosen += _together(sorted(later, key=_rank))
         return [self._taken(row, now, lasting) for row in chosen[:limit]]
 
     def release(self, job: Job) -> None:
