@@ -319,7 +319,7 @@ def test_only_a_dead_job_of_the_scope_is_tried_again(vault, store, enqueue, leas
 
 def test_companions_are_of_the_same_kind_whatever_waits_before_them(vault, store, clock, enqueue):
     later = clock() + timedelta(days=1)
-    page, first, second = (store(text).id for text in ("page", "first", "second"))
+    page, first, second = (store(text).cube.id for text in ("page", "first", "second"))
     with vault.write(ALICE) as writer:
         writer.enqueue(JobKind.READ_RECENT, [page], not_before=later)
     enqueue(second, not_before=later)
