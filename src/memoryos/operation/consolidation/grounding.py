@@ -79,7 +79,7 @@ class Evidence:
         """
         if gives_orders(quote):
             return Flaw.ORDER
-        own = self._of_page(source.page)
+        own = self._by_page[source.page]
         if not own._days.allow(named_periods(statement, source.at)):
             return Flaw.DATE
         return own._flaw_of_words(untimed(statement, source.at), quote)
@@ -105,10 +105,15 @@ class Evidence:
 
     def allows_day(self, day: date, source: Utterance) -> bool:
         """Whether something can have been on that day, by what the turn says."""
-        return self._of_page(source.page)._days.allow([Period(day, day)])
+        return self._by_page[source.page]._days.allow([Period(day, day)])
 
-    def _of_page(self, page: str) -> Evidence:
-        return Evidence(tuple(one for one in self.utterances if one.page == page))
+    @cached_property
+    def _by_page(self) -> dict[str, Evidence]:
+        """What each page says by itself; several statements rest on one."""
+        said: dict[str, list[Utterance]] = {}
+        for one in self.utterances:
+            said.setdefault(one.page, []).append(one)
+        return {page: Evidence(tuple(of_page)) for page, of_page in said.items()}
 
     @cached_property
     def _known(self) -> frozenset[str]:
