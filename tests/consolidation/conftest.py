@@ -11,6 +11,7 @@ import pytest
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.scripted_reader import reply
+from memoryos.infrastructure.vault.contract import JobState
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 KEY = "sk-secret-of-the-test"
@@ -27,6 +28,17 @@ class Clock:
 def reads(request: dict) -> Reply:
     """What a model that reads well enough answers."""
     return says(json.dumps(reply(request["messages"]), ensure_ascii=False))
+
+
+def until_done(memory: MemoryOS, clock: Clock, *, tries: int = 60) -> None:
+    """Let the time pass that failed jobs wait, until none waits any more."""
+    for _ in range(tries):
+        memory.run_jobs()
+        waiting = [job for job in memory.jobs(JobState.QUEUED) if not job.is_planned]
+        if not waiting:
+            return
+        clock.now = max(clock.now, *(job.not_before or clock.now for job in waiting))
+    raise AssertionError("jobs wait for ever")
 
 
 @pytest.fixture

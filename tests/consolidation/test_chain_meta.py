@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from consolidation.conftest import Clock, reads
+from consolidation.conftest import reads, until_done
 from generation.scripted_model import Reply, says
 from memoryos import MemoryOS
 from memoryos.bench.scripted_reader import reply
@@ -67,16 +67,6 @@ def says_of_chains(*texts: object, segments: bool = False) -> Callable[[dict], R
         return says(json.dumps(said, ensure_ascii=False))
 
     return answer
-
-
-def until_done(memory: MemoryOS, clock: Clock) -> None:
-    for _ in range(20):
-        memory.run_jobs()
-        waiting = [job for job in memory.jobs(JobState.QUEUED) if not job.is_planned]
-        if not waiting:
-            return
-        clock.now = max(clock.now, *(job.not_before or clock.now for job in waiting))
-    raise AssertionError("jobs wait for ever")
 
 
 def test_the_last_page_that_was_read_has_it_and_those_behind_extend_it(opened, model):

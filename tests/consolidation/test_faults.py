@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from consolidation.conftest import KEY, START, Clock, reads
+from consolidation.conftest import KEY, START, reads, until_done
 from generation.scripted_model import Reply, says
 from memoryos import MemoryOS
 from memoryos.bench.scripted_reader import reply
@@ -33,17 +33,6 @@ def memory(opened):
         memory.add(said, answer)
     memory.add("Good night.", "Good night!")
     return memory
-
-
-def until_done(memory: MemoryOS, clock: Clock, *, tries: int = 60) -> None:
-    """Let the time pass that failed jobs wait, until none waits any more."""
-    for _ in range(tries):
-        memory.run_jobs()
-        waiting = [job for job in memory.jobs(JobState.QUEUED) if not job.is_planned]
-        if not waiting:
-            return
-        clock.now = max(clock.now, *(job.not_before or clock.now for job in waiting))
-    raise AssertionError("jobs wait for ever")
 
 
 def facts(memory: MemoryOS) -> list[str]:
