@@ -19,7 +19,9 @@ from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
 from memoryos.errors import InvalidInput, ModelError, NotFound
-from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Operation, Reader, Spending, Vault
+from memoryos.infrastructure.candidates.contract import CandidateIndex
+from memoryos.infrastructure.candidates.place import open_candidates
+from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Reader, Spending, Vault
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
@@ -37,11 +39,11 @@ from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.tally import Tally, tally_of
 from memoryos.operation.housekeeping import Housekeeping
+from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.jobs import JobRunner
 from memoryos.operation.overview import Profile, SegmentView, Stats
-from memoryos.operation.passages import page_entries
 from memoryos.operation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.rebuild import Rebuilder
 from memoryos.operation.recall.context import Context, pack, persona_text
@@ -50,10 +52,11 @@ from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
-from memoryos.operation.recall.search import Search, Source, recall
+from memoryos.operation.recall.search import Search, recall
 from memoryos.operation.reembed import reembed
 from memoryos.operation.repairer import Repairer, RepairReport
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
+from memoryos.operation.sources import Sources
 from memoryos.operation.spending import Purpose, Purse
 from memoryos.operation.stated import stated_fact, stated_field
 from memoryos.operation.worker import Worker
@@ -80,6 +83,7 @@ class MemoryOS:
         chat: ChatModel | None = None,
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
+        candidates: CandidateIndex | None = None,
     ) -> None:
         """Put a memory together from its parts; `open` does it for a file."""
         self.settings = settings or load_settings()
@@ -92,19 +96,21 @@ class MemoryOS:
         self._reranker = reranker
         self._clock = clock
         lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
-        self._residency = Residency(
-            self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent)
+        follower = Follower(candidates) if candidates else None
+        residency = Residency(
+            self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent), follower
         )
+        self._sources = Sources(vault, embedder, residency, follower)
         self._turns = Background("turns")
         schema = PersonaSchema.named(self.settings.persona_schema)
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self._purse = Purse(vault, self.settings, clock, limits)
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
-        self._repairer = Repairer(vault, self._residency, self.settings, clock)
+        self._repairer = Repairer(vault, residency, self.settings, clock)
         handlers = dict.fromkeys((JobKind.EXTRACT, JobKind.READ_RECENT), self._promoter)
         runner = JobRunner(vault, {**handlers, JobKind.REPAIR: self._repairer}, clock)
-        self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), self._residency, self.settings)
+        self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), residency, self.settings)
 
     @classmethod
     def open(
@@ -140,7 +146,16 @@ class MemoryOS:
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
-        return cls(vault, embedder, scope=scope, settings=settings, chat=chat, reranker=reranker, clock=clock)
+        return cls(
+            vault,
+            embedder,
+            scope=scope,
+            settings=settings,
+            chat=chat,
+            reranker=reranker,
+            clock=clock,
+            candidates=open_candidates(vault, embedder=embedder.name, dim=embedder.dim),
+        )
 
     @staticmethod
     def reembed(
@@ -446,7 +461,7 @@ class MemoryOS:
             now = self._clock()
             asked = None if text is None else Asked(text, self._questions.vector(text), now)
             filters = Filters(now, since=start, until=end)
-            with self._source(owner) as source:
+            with self._sources.of(owner) as source:
                 return digest(source, filters, budget, count_tokens, self.settings, asked)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Answer:
@@ -516,6 +531,13 @@ class MemoryOS:
         self._housekeeping.queued(owner)
         return tried
 
+    def index(self, *, scope: Scope | None = None) -> bool:
+        """Move a scope's turns from memory to the store's candidate index, as is done by itself when they are many.
+
+        Returns whether the store has one; a file has none.
+        """
+        return self._sources.move_out(self._scope_of(scope).owner)
+
     def run_jobs(self, *, scope: Scope | None = None) -> None:
         """Do what waits in a scope, also what a process that ended left behind, and return when it is done."""
         self._housekeeping.queued(self._scope_of(scope))
@@ -558,6 +580,7 @@ class MemoryOS:
         with ExitStack() as steps:  # each step runs, whatever became of those before it
             steps.callback(self._vault.close)
             steps.callback(self._housekeeping.close)
+            steps.callback(self._sources.close)
             for connection in self._connections:
                 steps.callback(connection.close)
             steps.callback(self._turns.close)
@@ -610,29 +633,11 @@ class MemoryOS:
 
     def _recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:
         home = persona_scope(owner, self.settings)
-        with self._source(owner) as source:
+        with self._sources.answering(owner, asked, search, search.pages or self.settings.recall_pages) as source:
             if home == owner.owner:
                 return recall(source, source, asked, search, self.settings)
-            with self._source(home) as persona:
+            with self._sources.of(home) as persona:
                 return recall(source, persona, asked, search, self.settings)
-
-    @contextmanager
-    def _source(self, owner: Scope) -> Iterator[Source]:
-        """The owner's memory, all of it indexed."""
-        with self._vault.read(owner) as reader:
-            resident = self._residency.following(owner, reader)
-            if not resident.unindexed:
-                yield Source(reader, resident)
-                return
-        self._index(owner, resident.unindexed)
-        with self._vault.read(owner) as reader:
-            yield Source(reader, self._residency.following(owner, reader))
-
-    def _index(self, owner: Scope, pages: Sequence[str]) -> None:
-        """Make the passages of pages that an older program stored without."""
-        with self._vault.write(owner) as writer:
-            entries = page_entries(list(writer.get(pages).values()), self._embedder)
-            writer.update(entries, Operation.REFRESH)
 
     def _pages(self, budget: int) -> int:
         """How many pages to ask for, so that short turns can fill that many tokens."""

@@ -255,6 +255,10 @@ class Reader(Protocol):
         """The turns of these pages (of all when none are named), by position; a page without passages gives one row."""
         ...
 
+    def beside(self, pages: Iterable[str]) -> set[str]:
+        """The pages directly before and after these in their sessions, as far as they are stored near each other."""
+        ...
+
     def sequence(self) -> int:
         """The sequence of the scope's latest event; 0 when there is none."""
         ...

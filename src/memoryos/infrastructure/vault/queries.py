@@ -13,6 +13,8 @@ from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.infrastructure.vault.tables import OWNER
 
+NEIGHBOURHOOD = 64  # cubes, how far apart two turns of a talk are stored at most: other talks are stored meanwhile
+
 WHOLE_CUBE = 0  # the vector part that stands for all of a cube
 
 _cubes, _links, _events, _vectors = tables.cubes, tables.links, tables.events, tables.vectors
@@ -112,6 +114,25 @@ _TURNS = (  # in the order of StoredPassage
 PASSAGES = _TURNS.where(_owned(_cubes))
 
 PASSAGES_OF = _TURNS.where(_owned_by_key(), _among(_cubes.c.id))
+
+
+def _neighbour(step: int) -> ColumnElement[str | None]:
+    """The page of the same session before (-1) or after (1) a page, if it is near: others may talk meanwhile."""
+    near = _cubes.alias()
+    same = [near.c[name] == _cubes.c[name] for name in OWNER]
+    position, far = _cubes.c.position, step * NEIGHBOURHOOD
+    return (
+        select(near.c.id)
+        .where(*same, near.c.kind == Kind.PAGE.value, near.c.session_id.is_not_distinct_from(_cubes.c.session_id))
+        .where(near.c.position.between(position + min(step, far), position + max(step, far)))
+        .order_by(near.c.position if step > 0 else near.c.position.desc())
+        .limit(1)
+        .correlate(_cubes)
+        .scalar_subquery()
+    )
+
+
+BESIDE = select(_neighbour(-1), _neighbour(1)).where(_owned_by_key(), _among(_cubes.c.id))
 
 EVENTS = (
     select(

@@ -93,7 +93,7 @@ class SqlReader:
         found = self._asked(queries.SOURCES, targets, kind=kind.value)
         return [Link(source, kind, target) for source, target in found]
 
-    def _asked(self, query: Select[Any], ids: Iterable[str], **values: str) -> Iterator[Any]:
+    def _asked(self, query: Select[*tuple[Any, ...]], ids: Iterable[str], **values: str) -> Iterator[Any]:
         """The rows that the query finds for these ids."""
         for chunk in _chunks(ids):
             yield from ask(self._connection, query, {**self._owner, **values}, chunk)
@@ -104,6 +104,9 @@ class SqlReader:
             yield from map(StoredPassage._make, every)
         else:
             yield from map(StoredPassage._make, self._asked(queries.PASSAGES_OF, pages))
+
+    def beside(self, pages: Iterable[str]) -> set[str]:
+        return {page for row in self._asked(queries.BESIDE, pages) for page in row if page is not None}
 
     def sequence(self) -> int:
         return ask_one(self._connection, queries.SEQUENCE, self._owner) or 0

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from memoryos.infrastructure.vault.contract import Reader
+from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.resident import Resident
 from memoryos.scope import Scope
 
@@ -14,9 +15,11 @@ from memoryos.scope import Scope
 class Residency:
     """The residents of one memory, under a budget in bytes."""
 
-    def __init__(self, budget_bytes: int, make: Callable[[], Resident]) -> None:
-        self._budget = budget_bytes
+    def __init__(self, budget_bytes: int, make: Callable[[], Resident], follower: Follower | None = None) -> None:
+        """Of owners whom the follower has an index of, memory holds the turns only when they are asked for."""
+        self.budget = budget_bytes
         self._make = make
+        self._follower = follower
         self._lock = Lock()
         self._residents: OrderedDict[Scope, Resident] = OrderedDict()  # the one used last is last
         self._sizes: dict[Scope, int] = {}
@@ -29,8 +32,8 @@ class Residency:
         """Bytes held by all of them, roughly."""
         return sum(self._sizes.values())
 
-    def following(self, scope: Scope, reader: Reader) -> Resident:
-        """The resident of the scope's owner, in step with the reader.
+    def following(self, scope: Scope, reader: Reader, *, whole: bool = False) -> Resident:
+        """The resident of the scope's owner, in step with the reader; with all turns when it must be whole.
 
         It is there even when it alone passes the budget; the others leave first.
         """
@@ -39,16 +42,22 @@ class Residency:
             resident = self._residents.get(owner) or self._make()
             self._residents[owner] = resident
             self._residents.move_to_end(owner)
-        resident.follow(reader)
+        resident.follow(reader, turns=whole or self._follower is None or not self._follower.has(owner))
         with self._lock:
             self._residents[owner] = resident  # another owner may have pushed it out meanwhile
             self._sizes[owner] = resident.nbytes
             self._shrink(owner)
         return resident
 
+    def forget(self, scope: Scope) -> None:
+        """Let the scope's owner leave memory."""
+        with self._lock:
+            self._residents.pop(scope.owner, None)
+            self._sizes.pop(scope.owner, None)
+
     def _shrink(self, spared: Scope) -> None:
         for owner in list(self._residents):
-            if self.nbytes <= self._budget:
+            if self.nbytes <= self.budget:
                 return
             if owner != spared:
                 del self._residents[owner]

@@ -7,6 +7,7 @@ takes in what they changed. Nothing else tells it about a write, so it can lag b
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import islice
 from threading import RLock
 from typing import TypeVar
@@ -47,6 +48,7 @@ class Resident:
         self._unindexed: list[str] = []
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
         self._topics: dict[str, Topic] = {}
+        self._keeps_turns = True
         self.turns = TurnIndex(dim)
         self._vocabulary = Vocabulary(lexicon)
 
@@ -86,13 +88,24 @@ class Resident:
         """For each word, the owner's terms close to it in meaning."""
         return self._vocabulary.kin(words, self.turns.postings.words)
 
-    def follow(self, reader: Reader) -> None:
-        """Take in what happened since the last call, as the reader sees it."""
+    def having(self, turns: TurnIndex) -> Resident:
+        """The same cubes with other turns: those that one question needs of very many."""
+        with self.lock:
+            other = copy(self)
+        other.turns = turns
+        other._vocabulary = Vocabulary(self._lexicon)
+        return other
+
+    def follow(self, reader: Reader, *, turns: bool = True) -> None:
+        """Take in what happened since the last call, as the reader sees it; the turns, too, or only the cubes."""
         with self.lock:
             latest = reader.sequence()
-            if latest <= self._sequence:
+            is_enough = self._keeps_turns or not turns
+            if latest <= self._sequence and is_enough:
                 return  # nothing new, or a reader that started before the one we followed last
-            goes_on = self._sequence and not self._unindexed  # what is indexed late lies between others: read all anew
+            # What is indexed late lies between others: read all anew.
+            goes_on = self._sequence and is_enough and not self._unindexed
+            self._keeps_turns = turns or (self._keeps_turns and bool(goes_on))
             events = reader.events(after=self._sequence, limit=_EVENTS + 1) if goes_on else []
             if goes_on and len(events) <= _EVENTS:
                 self._apply(reader, events)
@@ -169,6 +182,8 @@ class Resident:
         self._topics.pop(cube_id, None)
 
     def _index(self, reader: Reader, pages: Iterable[str] | None = None) -> None:
+        if not self._keeps_turns:
+            return
         for chunk in _chunks(reader.passages(pages)):
             self.turns.put([passage for passage in chunk if passage.part])
             self._unindexed += [passage.page for passage in chunk if not passage.part]

@@ -7,7 +7,7 @@ because several talks of one owner may run at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault.contract import Mark, StoredPassage
+from memoryos.language.words import stem
 from memoryos.operation.index.column import Column, Matrix
 from memoryos.operation.index.facets import Facet, Facets
 from memoryos.operation.index.postings import Counts, Postings, Rows
@@ -41,10 +42,22 @@ class Around:
     after: Ints
 
 
-class TurnIndex:
-    """The turns of one owner."""
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What is known of all of an owner's turns where an index holds only those around some pages."""
 
-    def __init__(self, dim: int) -> None:
+    pages: frozenset[str]  #: the pages that may be found; the others are there for what stands around them
+    turns: int
+    mean_length: float  #: words
+    lowest: float  #: the cosine of the farthest turn with the question
+    frequencies: Callable[[Collection[str]], Mapping[str, int]]  #: in how many turns stems occur
+
+
+class TurnIndex:
+    """The turns of one owner; with a corpus, only those around some pages."""
+
+    def __init__(self, dim: int, corpus: Corpus | None = None) -> None:
+        self.corpus = corpus
         self.vectors = Matrix(dim)
         self.postings = Postings()
         self.facets = Facets()
@@ -83,6 +96,11 @@ class TurnIndex:
     def alive(self) -> Flags:
         """Which rows are in the store still, shape (n,)."""
         return self._alive.values
+
+    @property
+    def findable(self) -> Flags:
+        """Which rows a search may find at all, shape (n,)."""
+        return self.alive if self.corpus is None else self.derived("findable", self._chosen)
 
     @property
     def marks(self) -> NDArray[np.int8]:
@@ -128,6 +146,14 @@ class TurnIndex:
             return rows, counts, which
         living = self.alive[rows]
         return rows[living], counts[living], which[living]
+
+    def frequency(self, terms: Ints, counted: Ints) -> Ints:
+        """In how many of the owner's turns each of the terms occurs, shape (k,); `counted` is in how many of ours."""
+        if self.corpus is None:
+            return counted
+        stems = [stem(self.postings.words[term]) for term in terms.tolist()]
+        found = self.corpus.frequencies(stems) if stems else {}
+        return np.array([found.get(term, 0) for term in stems], np.int64)
 
     def place(self, row: int) -> tuple[str, int]:
         """The page of a row, and the turn's index in it."""
@@ -252,6 +278,10 @@ class TurnIndex:
 
     def _speaker(self, name: str | None) -> int:
         return NOBODY if name is None else self._speaker_ids.setdefault(name, len(self._speaker_ids))
+
+    def _chosen(self) -> Flags:
+        pages = self.corpus.pages if self.corpus else frozenset()
+        return self.alive & np.fromiter((page in pages for page in self._page_ids), np.bool_, len(self))
 
     def _living_speakers(self) -> dict[str, int]:
         heard = set(self.speakers[self.alive].tolist())

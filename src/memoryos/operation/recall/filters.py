@@ -31,7 +31,7 @@ class Filters:
     def admitted(self, index: TurnIndex) -> Admitted:
         """The turns that may be found."""
         facets = index.facets
-        rows = index.alive & facets.in_tiers(self.tiers) & facets.lasting(micros(self.now))
+        rows = index.findable & facets.in_tiers(self.tiers) & facets.lasting(micros(self.now))
         if self.since:
             rows &= index.said_at >= micros(self.since)
         for end in (self.until, self.as_of):

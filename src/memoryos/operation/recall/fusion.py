@@ -86,7 +86,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
     parts = {
         "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
-        "meaning": _stretched(_meaning(index, asked), index.alive) * np.float32(weights.meaning),
+        "meaning": _stretched(_meaning(index, asked), index) * np.float32(weights.meaning),
         "speaker": _speaker(index, _named(index, asked.text)) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
         **_priors(index, weights),
@@ -198,16 +198,18 @@ def _share(scores: Floats) -> Floats:
     return scores / high if high > 0 else scores
 
 
-def _stretched(cosines: Floats, alive: Flags) -> Floats:
+def _stretched(cosines: Floats, index: TurnIndex) -> Floats:
     """Cosines from 0 at the farthest living turn to 1 at the nearest, whatever the embedder's span is.
 
     Few turns say little of that span: it is taken as if UNSEEN more had been seen whose cosines are a whole 1 apart.
     """
-    seen = cosines if alive.all() else cosines[alive]
+    seen = cosines if index.alive.all() else cosines[index.alive]
     if not len(seen):
         return np.zeros_like(cosines)
-    low, high = seen.min(), seen.max()
-    span = (len(seen) * (high - low) + UNSEEN) / (len(seen) + UNSEEN)
+    low, high, turns = seen.min(), seen.max(), len(seen)
+    if index.corpus:
+        low, turns = min(low, index.corpus.lowest), index.corpus.turns
+    span = (turns * (high - low) + UNSEEN) / (turns + UNSEEN)
     return np.asarray((cosines - low) / span, np.float32)
 
 

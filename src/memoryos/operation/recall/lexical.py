@@ -1,6 +1,4 @@
-"""BM25 over turns, plain or over each turn with what was said around it.
-
-    score(q, t) = Σ idf(w) · f·(k1 + 1) / (f + k1·(1 - b + b·L/avg L))        (Robertson & Zaragoza 2009, equation 3.15)
+"""BM25 (`language/bm25.py`) over turns, plain or over each turn with what was said around it.
 
 Plain, f is how often the word w occurs in the turn and L is its length. In context, both are taken over a window
 whose turns count less the farther they are (`NEAR`, `NEXT`), so that an answer is found by the words of its question;
@@ -17,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.language.bm25 import K1, B, idf
 from memoryos.operation.index.turns import Floats, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
 
-K1 = 1.2
-B = 0.75
 NEAR = 0.6  # the weight of the turns directly before and after
 NEXT = 0.4  # of those one further
 
@@ -49,7 +46,7 @@ def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
 
 def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
     total = np.zeros(len(index), np.float32)
-    turns = int(index.alive.sum())
+    turns = index.corpus.turns if index.corpus else int(index.alive.sum())
     if not turns:
         return total
     saturation = index.derived(f"saturation {reach}", partial(_saturation, index, reach))
@@ -65,7 +62,10 @@ def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
 def _saturation(index: TurnIndex, reach: int) -> Floats:
     """k1·(1 - b + b·L/avg L) of every row, shape (n,)."""
     lengths = _spread(index, np.arange(len(index)), index.lengths, reach)
-    mean = max(lengths[index.alive].mean(), np.float32(1e-9))
+    mean = lengths[index.alive].mean()
+    if index.corpus:  # what stands around a turn grows with the turns
+        mean *= index.corpus.mean_length / index.lengths[index.alive].mean()
+    mean = max(mean, np.float32(1e-9))
     return np.asarray(K1 * (1 - B + B * lengths / mean), np.float32)
 
 
@@ -84,17 +84,15 @@ def _occurrences(index: TurnIndex, term: int, kin: Kin, turns: int) -> tuple[np.
     A rarer kin tells more than the word, a more frequent one less.
     """
     rows, times = index.having(term) if term >= 0 else _NOWHERE
-    weight = _idf(np.float64(len(rows)), turns)
+    known = np.array([term] if term >= 0 else [], np.int64)
+    frequency = index.frequency(known, np.full(len(known), len(rows))).sum()
+    weight = idf(np.float64(frequency), turns)
     others = kin.without({term})
     kin_rows, kin_times, which = index.having_any(others.terms)
-    frequencies = np.bincount(which, minlength=len(others.terms))
-    worth = (others.shares * _idf(frequencies, turns) / weight).astype(np.float32)
+    frequencies = index.frequency(others.terms, np.bincount(which, minlength=len(others.terms)))
+    worth = (others.shares * idf(frequencies, turns) / weight).astype(np.float32)
     counts: Floats = np.concatenate([times.astype(np.float32), worth[which] * kin_times])
     return np.float32(weight), np.concatenate([rows, kin_rows]), counts
-
-
-def _idf(frequency: Any, turns: int) -> Any:
-    return np.log1p((turns - frequency + 0.5) / (frequency + 0.5))
 
 
 def _spread(index: TurnIndex, rows: NDArray[Any], values: Floats, reach: int) -> Floats:

@@ -27,7 +27,7 @@ def create(connection: Connection) -> None:
 
 def split(connection: Connection, table: str) -> None:
     """Give a new table, which is partitioned by hash of the tenant, its partitions and its policy."""
-    for statement in (*_partitions(table), *_policy(table)):
+    for statement in (*_partitions(table), *policy(table)):
         connection.execute(text(statement))
 
 
@@ -55,7 +55,8 @@ def _partitions(table: str) -> Iterator[str]:
         yield from _fence(part)
 
 
-def _policy(table: str) -> Iterator[str]:
+def policy(table: str) -> Iterator[str]:
+    """The statements that put the fence around a table with a column `tenant`."""
     yield from _fence(table)
     yield f"CREATE POLICY own_tenant ON {table} USING ({_VISIBLE})"
 

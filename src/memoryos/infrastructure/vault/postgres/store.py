@@ -62,6 +62,15 @@ class PostgresVault(SqlVault):
         super().__init__(name, engine, embedder=embedder, clock=clock)
 
     @contextmanager
+    def transaction(self, tenant: str, *, alone: str | None = None, **settings: str) -> Iterator[Connection]:
+        """A transaction of one tenant on what is derived from the vault; one at a time of those `alone` by a name."""
+        with self._usable(), self._engine.connect() as connection, connection.begin():
+            enclose(connection, tenant, **settings)
+            if alone:
+                connection.execute(select(func.pg_advisory_xact_lock(lock_number(alone))))
+            yield connection
+
+    @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:
         with self._usable(), self._readers.connect() as connection, connection.begin():
             enclose(connection, tenant)

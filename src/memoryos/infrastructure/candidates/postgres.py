@@ -1,0 +1,198 @@
+"""PostgresCandidates: the turns of large owners in PostgreSQL, by pgvector and an inverted index.
+
+Each owner has tables of their own in the schema `memoryos_candidates`, so an index holds nobody else's turns, and a
+search has none of them to leave out after the fact. Few turns are compared one by one, which is exact; from HNSW_FROM
+on, HNSW finds the nearest, and goes on when a condition left out too many of those that it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    Identity,
+    MetaData,
+    Row,
+    Table,
+    Text,
+    and_,
+    inspect,
+    text,
+)
+
+from memoryos.errors import StorageError
+from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
+from memoryos.infrastructure.candidates.turns_table import SCHEMA, TurnsTable
+from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.infrastructure.vault.postgres import PostgresVault
+from memoryos.infrastructure.vault.postgres.schema import policy
+from memoryos.infrastructure.vault.tables import OWNER, owner_row
+from memoryos.language.bm25 import idf
+from memoryos.scope import Scope
+
+HNSW_FROM = 50_000  # turns
+SCANNED = 50_000  # turns whose BM25 is computed for a question, at most
+
+_SEARCHING = {  # HNSW's own default gives up after 20,000 turns
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.max_scan_tuples": "400000",
+}
+_BUILDING = {"maintenance_work_mem": "1GB"}  # HNSW takes many times as long when it does not fit
+
+_C = Text(collation="C")
+_owners = Table(
+    "owners",
+    MetaData(schema=SCHEMA),
+    *(Column(name, _C, primary_key=True) for name in OWNER),
+    Column("number", BigInteger, Identity(), primary_key=True),  # in the names of the owner's tables
+    Column("made_by", _C, nullable=False),
+    Column("reached", BigInteger),  # NULL, like those that follow, until all is there
+    Column("turns", BigInteger),
+    Column("words", BigInteger),
+)
+
+
+class PostgresCandidates:
+    """The candidate index in the database of a vault; `embedder` names what makes its vectors, of length `dim`."""
+
+    def __init__(self, vault: PostgresVault, *, embedder: str, dim: int) -> None:
+        self._vault = vault
+        self._made_by = f"{embedder}/{dim}"
+        self._dim = dim
+        self._is_ready = False  # the schema, as far as we know
+
+    def reached(self, owner: Scope) -> int | None:
+        """The event up to which the owner was followed."""
+        with self._vault.transaction(owner.tenant) as connection:
+            known = self._current(connection, owner)
+            return known.reached if known else None
+
+    @contextmanager
+    def asking(self, owner: Scope) -> Iterator[PostgresTurns]:
+        """The owner's turns."""
+        with self._vault.transaction(owner.tenant, **_SEARCHING) as connection:
+            known = self._current(connection, owner)
+            if known is None:
+                raise StorageError("there is no candidate index of this scope by our embedder; build it")
+            table = TurnsTable(connection, owner.tenant, known.number)
+            yield PostgresTurns(table, Totals(known.turns, known.words))
+
+    def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
+        """Make the owner's index anew, in one transaction; of two that do so at once, one waits."""
+        self._prepare()
+        with self._vault.transaction(owner.tenant, alone=_lock(owner), **_BUILDING) as connection:
+            new = {**owner_row(owner), "made_by": self._made_by}
+            number = connection.execute(_owners.insert().values(new).returning(_owners.c.number)).scalar_one()
+            table = TurnsTable(connection, owner.tenant, number)
+            table.create(self._dim)
+            totals = table.fill(passages)
+            table.index(vectors=totals.turns >= HNSW_FROM)
+            _note(connection, number, reached, totals)
+            _drop(connection, owner, before=number)
+
+    def apply(self, owner: Scope, change: Change) -> None:
+        """Take in a change, unless another process did."""
+        with self._vault.transaction(owner.tenant) as connection:
+            known = self._current(connection, owner, lock=True)
+            if known is None or known.reached != change.after:
+                return
+            table = TurnsTable(connection, owner.tenant, known.number)
+            lost = table.remove([*change.gone, *dict.fromkeys(turn.page for turn in change.changed)])
+            won = table.fill(change.changed)
+            table.note(change.noted)
+            totals = Totals(known.turns + won.turns - lost.turns, known.words + won.words - lost.words)
+            _note(connection, known.number, change.reached, totals)
+
+    def forget(self, owner: Scope) -> None:
+        """Drop the owner's tables."""
+        with self._vault.transaction(owner.tenant, alone=_lock(owner)) as connection:
+            if self._has_schema(connection):
+                _drop(connection, owner)
+
+    def close(self) -> None:
+        """Nothing: the connections are the vault's."""
+
+    def _current(self, connection: Connection, owner: Scope, *, lock: bool = False) -> Row[Any] | None:
+        """The row of the owner's index, if there is one."""
+        if not self._has_schema(connection):
+            return None
+        query = _owners.select().where(_of(owner), _owners.c.made_by == self._made_by)
+        return connection.execute(query.with_for_update() if lock else query).one_or_none()
+
+    def _has_schema(self, connection: Connection) -> bool:
+        if not self._is_ready:
+            self._is_ready = inspect(connection).has_table("owners", SCHEMA)
+        return self._is_ready
+
+    def _prepare(self) -> None:
+        """Make the schema and the table of owners, and pgvector where that is allowed."""
+        with self._vault.transaction("", alone="candidates") as connection:
+            if self._has_schema(connection):
+                return
+            for statement in ("CREATE EXTENSION IF NOT EXISTS vector", f"CREATE SCHEMA {SCHEMA}"):
+                connection.execute(text(statement))
+            _owners.create(connection)
+            for statement in policy(f"{SCHEMA}.owners"):
+                connection.execute(text(statement))
+
+
+class PostgresTurns:
+    """One owner's turns, for one question."""
+
+    def __init__(self, table: TurnsTable, totals: Totals) -> None:
+        self._table = table
+        self.totals = totals
+
+    def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:
+        """The nearest turns; exact among few, nearly so by HNSW."""
+        return self._table.nearest(vector, limit, narrow)
+
+    def matching(self, stems: Sequence[str], limit: int, narrow: Narrow) -> list[Place]:
+        """The best turns by BM25 among those that have one of the rarer words.
+
+        A word that stands in a large part of the turns weighs little beside them, and to count it takes long.
+        """
+        found = self.frequencies(set(stems))
+        rare, counted = [], 0
+        for term, frequency in sorted(found.items(), key=lambda item: item[1]):
+            counted += frequency
+            if counted <= SCANNED:
+                rare.append(term)
+        weights = {term: float(idf(frequency, self.totals.turns)) for term, frequency in found.items()}
+        return self._table.matching(rare, weights, self.totals, limit, narrow) if rare else []
+
+    def farthest(self, vector: Vector) -> float:
+        """The cosine of the turn that is nearest to the opposite direction."""
+        return self._table.farthest(vector)
+
+    def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
+        """In how many turns each of these stems occurs."""
+        return self._table.frequencies(stems)
+
+
+def _lock(owner: Scope) -> str:
+    return "\0".join(("candidates", *owner_row(owner).values()))
+
+
+def _of(owner: Scope) -> ColumnElement[bool]:
+    return and_(*(_owners.c[name] == value for name, value in owner_row(owner).items()))
+
+
+def _note(connection: Connection, number: int, reached: int, totals: Totals) -> None:
+    values = {"reached": reached, "turns": totals.turns, "words": totals.words}
+    connection.execute(_owners.update().where(_owners.c.number == number).values(values))
+
+
+def _drop(connection: Connection, owner: Scope, before: int | None = None) -> None:
+    """Remove the owner's tables, or the earlier ones."""
+    doomed = _owners.delete().where(_of(owner)).returning(_owners.c.number)
+    if before is not None:
+        doomed = doomed.where(_owners.c.number < before)
+    for number in connection.execute(doomed).scalars().all():
+        TurnsTable(connection, owner.tenant, number).drop()

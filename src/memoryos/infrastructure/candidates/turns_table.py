@@ -1,0 +1,215 @@
+"""TurnsTable: one owner's turns in two PostgreSQL tables, found by vectors and by words; within a transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from json import loads
+from typing import Any
+
+import numpy as np
+import psycopg
+from pgvector import HalfVector
+from pgvector.psycopg import register_vector
+from sqlalchemy import Connection, CursorResult, text
+
+from memoryos.cube import Tier
+from memoryos.infrastructure.candidates.contract import Narrow, Place, Totals
+from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.infrastructure.vault.postgres.schema import policy
+from memoryos.language.bm25 import K1, B
+from memoryos.language.words import stem
+
+SCHEMA = "memoryos_candidates"
+
+_AT_A_TIME = 5_000  # turns on their way into the table
+
+_TABLES = (
+    """CREATE TABLE {turns} (
+        tenant text COLLATE "C" NOT NULL, page text COLLATE "C" NOT NULL, part integer NOT NULL,
+        said_at bigint NOT NULL, tier text NOT NULL, session text, tags text[], expires_at bigint,
+        terms text[] COLLATE "C" NOT NULL, vector halfvec({dim}) NOT NULL) WITH (fillfactor = 90)""",
+    'CREATE TABLE {terms} (tenant text COLLATE "C" NOT NULL, term text COLLATE "C" PRIMARY KEY, turns bigint NOT NULL)',
+)
+
+_INDEXES = (  # made when the rows are there; tier, tags and expiry change often, and are in none
+    "ALTER TABLE {turns} ADD PRIMARY KEY (page, part)",
+    "CREATE INDEX ON {turns} (said_at)",
+    "CREATE INDEX ON {turns} (session) WHERE session IS NOT NULL",
+    "CREATE INDEX ON {turns} USING gin (terms)",
+)
+_VECTOR_INDEX = "CREATE INDEX ON {turns} USING hnsw (vector halfvec_ip_ops) WITH (m = 16, ef_construction = 64)"
+
+_MARKS = (*["%s"] * 9, "%b")  # of a row's values; the vector goes as bytes
+
+_REMOVAL = """
+WITH gone AS (DELETE FROM {turns} WHERE page = ANY(CAST(:pages AS text[])) RETURNING terms),
+     lost AS (SELECT term, count(*) AS turns FROM gone, LATERAL (SELECT DISTINCT unnest(terms) AS term) AS each
+              GROUP BY term),
+     fewer AS (UPDATE {terms} AS known SET turns = known.turns - lost.turns FROM lost WHERE known.term = lost.term)
+SELECT count(*), coalesce(sum(cardinality(terms)), 0) FROM gone
+"""
+
+_COUNTS = """
+INSERT INTO {terms} (tenant, term, turns)
+SELECT :tenant, term, turns FROM unnest(CAST(:found AS text[]), CAST(:counts AS bigint[])) AS won (term, turns)
+ON CONFLICT (term) DO UPDATE SET turns = {terms}.turns + excluded.turns
+"""
+
+_NOTES = """
+UPDATE {turns} AS known SET tier = noted.tier, tags = CAST(noted.tags AS text[]), expires_at = noted.expires_at
+FROM unnest(CAST(:pages AS text[]), CAST(:tiers AS text[]), CAST(:tags AS text[]), CAST(:ends AS bigint[]))
+    AS noted (page, tier, tags, expires_at)
+WHERE known.page = noted.page
+"""
+
+_VECTOR = "CAST(:vector AS halfvec)"
+_WIDEST = 1_000  # turns that HNSW looks for: pgvector allows no more
+
+_BM25 = f"""
+SELECT page, part FROM (
+    SELECT page, part, said_at, (
+        SELECT sum(asked.weight * f * {K1 + 1} / (f + {K1} * ({1 - B} + {B} * cardinality(terms) / :mean)))
+        FROM unnest(CAST(:asked AS text[]), CAST(:weights AS float8[])) AS asked (term, weight),
+             LATERAL (SELECT CAST(cardinality(array_positions(terms, asked.term)) AS float8) AS f) AS counted
+    ) AS score
+    FROM {{turns}} WHERE terms && CAST(:rare AS text[]) AND {{narrow}}
+) AS scored ORDER BY score DESC, said_at DESC, page, part LIMIT :limit
+"""
+
+
+class TurnsTable:
+    """The tables of one owner, by their number."""
+
+    def __init__(self, connection: Connection, tenant: str, number: int) -> None:
+        self._connection = connection
+        self._tenant = tenant
+        self._names = {name: f"{SCHEMA}.{name}_{number}" for name in ("turns", "terms")}
+
+    def run(self, statement: str, **values: Any) -> CursorResult[*tuple[Any, ...]]:
+        """Execute a statement in which {turns} and {terms} stand for the owner's tables."""
+        return self._connection.execute(text(statement.format_map(self._names)), values)
+
+    def ask(self, query: str, **values: Any) -> Any:
+        """The first value of the first row; None when there is none."""
+        return self.run(query, **values).scalar()
+
+    def create(self, dim: int) -> None:
+        """Make the tables, for vectors of that length."""
+        for statement in _TABLES:
+            self._connection.execute(text(statement.format(dim=dim, **self._names)))
+        for table in self._names.values():
+            for statement in policy(table):
+                self._connection.execute(text(statement))
+
+    def drop(self) -> None:
+        """Remove the tables, if they are there."""
+        self.run("DROP TABLE IF EXISTS {turns}, {terms}")
+
+    def index(self, *, vectors: bool) -> None:
+        """Make the indexes, with or without one of the vectors."""
+        for statement in (*_INDEXES, *([_VECTOR_INDEX] if vectors else [])):
+            self.run(statement)
+        self.run("ANALYZE {turns}")
+
+    def fill(self, passages: Iterable[StoredPassage]) -> Totals:
+        """Add turns; returns how many they are."""
+        turns = words = 0
+        source = (turn for turn in passages if turn.part)
+        while chunk := list(islice(source, _AT_A_TIME)):
+            terms = [[stem(word) for word in turn.words.split()] for turn in chunk]
+            self._insert(zip(chunk, terms, strict=True))
+            found = Counter(term for each in terms for term in set(each))
+            self.run(_COUNTS, tenant=self._tenant, found=list(found), counts=list(found.values()))
+            turns += len(chunk)
+            words += sum(map(len, terms))
+        return Totals(turns, words)
+
+    def remove(self, pages: Collection[str]) -> Totals:
+        """Remove the turns of pages; returns how many they were."""
+        if not pages:
+            return Totals(0, 0)
+        turns, words = self.run(_REMOVAL, pages=list(pages)).one()
+        return Totals(turns, int(words))
+
+    def note(self, passages: Iterable[StoredPassage]) -> None:
+        """Take over tier, tags and expiry of pages."""
+        pages = {turn.page: turn for turn in passages}
+        if pages:
+            tags = [_array(loads(turn.tags)) if turn.tags else None for turn in pages.values()]
+            tiers = [turn.tier for turn in pages.values()]
+            ends = [turn.expires_at for turn in pages.values()]
+            self.run(_NOTES, pages=list(pages), tiers=tiers, tags=tags, ends=ends)
+
+    def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:
+        """The turns with the highest inner product."""
+        condition, values = _condition(narrow)
+        self.run("SELECT set_config('hnsw.ef_search', :width, true)", width=str(min(max(limit, 40), _WIDEST)))
+        query = f"SELECT page, part FROM {{turns}} WHERE {condition} ORDER BY vector <#> {_VECTOR} LIMIT :limit"
+        return _places(self.run(query, **values, vector=_literal(vector), limit=limit))
+
+    def farthest(self, vector: Vector) -> float:
+        """The inner product with the turn that is nearest to the opposite direction; 0 when there is none."""
+        query = f"SELECT vector <#> {_VECTOR} FROM {{turns}} ORDER BY vector <#> {_VECTOR} LIMIT 1"
+        return float(self.ask(query, vector=_literal(-vector)) or 0)
+
+    def matching(
+        self, rare: Sequence[str], weights: Mapping[str, float], totals: Totals, limit: int, narrow: Narrow
+    ) -> list[Place]:
+        """The turns with the highest BM25 for the weighed terms, of those that have a rare one."""
+        condition, values = _condition(narrow)
+        asked = {"asked": list(weights), "weights": list(weights.values()), "mean": totals.words / totals.turns}
+        query = _BM25.replace("{narrow}", condition)
+        return _places(self.run(query, **values, **asked, rare=list(rare), limit=limit))
+
+    def frequencies(self, terms: Collection[str]) -> dict[str, int]:
+        """In how many turns each of these terms occurs, if in any."""
+        query = "SELECT term, turns FROM {terms} WHERE term = ANY(CAST(:asked AS text[])) AND turns > 0"
+        return dict(self.run(query, asked=list(terms)).tuples().all())
+
+    def _insert(self, turns: Iterable[tuple[StoredPassage, list[str]]]) -> None:
+        driver: psycopg.Connection[Any] = self._connection.connection.dbapi_connection  # type: ignore[assignment]
+        register_vector(driver)
+        with driver.cursor() as cursor:
+            marks = ", ".join(_MARKS)
+            cursor.executemany(
+                f"INSERT INTO {self._names['turns']} VALUES ({marks})",
+                [(self._tenant, *_row(turn, terms)) for turn, terms in turns],
+            )
+
+
+def _row(turn: StoredPassage, terms: list[str]) -> Iterator[Any]:
+    yield from (turn.page, turn.part, turn.said_at, turn.tier, turn.session)
+    yield from (loads(turn.tags) if turn.tags else None, turn.expires_at, terms)
+    yield HalfVector(np.frombuffer(turn.vector, "<f2"))
+
+
+def _condition(narrow: Narrow) -> tuple[str, dict[str, Any]]:
+    """What turns may be found, as a condition and its values."""
+    held: dict[str, tuple[str, Any]] = {
+        "now": ("(expires_at IS NULL OR expires_at > :now)", narrow.now),
+        "since": ("said_at >= :since", narrow.since),
+        "until": ("said_at <= :until", narrow.until),
+        "session": ("session = :session", narrow.session),
+        "tags": ("tags @> CAST(:tags AS text[])", sorted(narrow.tags) or None),
+        "tiers": ("tier = ANY(CAST(:tiers AS text[]))", None if narrow.tiers == set(Tier) else list(narrow.tiers)),
+    }
+    asked = {name: (condition, value) for name, (condition, value) in held.items() if value is not None}
+    return " AND ".join(condition for condition, _ in asked.values()), {
+        name: value for name, (_, value) in asked.items()
+    }
+
+
+def _places(rows: CursorResult[*tuple[Any, ...]]) -> list[Place]:
+    return [Place(*row) for row in rows.tuples()]
+
+
+def _literal(vector: Vector) -> str:
+    return "[" + ",".join(map(repr, vector.tolist())) + "]"
+
+
+def _array(tags: Sequence[str]) -> str:
+    """Tags as PostgreSQL writes an array: unnest would flatten arrays of arrays."""
+    quoted = ('"' + tag.replace("\\", "\\\\").replace('"', '\\"') + '"' for tag in tags)
+    return "{" + ",".join(quoted) + "}"

@@ -1,0 +1,67 @@
+"""Follower: keeps the candidate index of large owners in step with the store, by its event log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from memoryos.cube import Kind
+from memoryos.infrastructure.candidates.contract import CandidateIndex, Candidates, Change
+from memoryos.infrastructure.vault.contract import Event, Operation, Reader
+from memoryos.scope import Scope
+
+_EVENTS = 2_000  # taken in at once
+
+_CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words
+_UNNOTED = {Operation.CHAIN, Operation.JOIN, Operation.VISIT, Operation.REHOME, Operation.PROMOTE}  # no index knows
+
+
+class Follower:
+    """Feeds one candidate index from one store."""
+
+    def __init__(self, index: CandidateIndex) -> None:
+        self._index = index
+
+    def build(self, owner: Scope, reader: Reader) -> None:
+        """Make the owner's index anew, as the reader sees the store."""
+        self._index.build(owner.owner, reader.passages(), reader.sequence())
+
+    def forget(self, owner: Scope) -> None:
+        """Remove the owner's index; searches read all their turns into memory again."""
+        self._index.forget(owner.owner)
+
+    def has(self, owner: Scope) -> bool:
+        """Whether there is an index of the owner."""
+        return self._index.reached(owner.owner) is not None
+
+    def follow(self, owner: Scope, reader: Reader) -> bool:
+        """Take in what the reader sees and the index does not know yet; False when there is no index of the owner."""
+        reached = self._index.reached(owner.owner)
+        if reached is None:
+            return False
+        while events := reader.events(after=reached, limit=_EVENTS):
+            self._index.apply(owner.owner, _change(reader, events, reached))
+            reached = events[-1].sequence
+        return True
+
+    def asking(self, owner: Scope) -> AbstractContextManager[Candidates]:
+        """The owner's turns, for one question."""
+        return self._index.asking(owner.owner)
+
+
+def _change(reader: Reader, events: Sequence[Event], after: int) -> Change:
+    """What the events did to pages, as the reader sees these now."""
+    done: dict[str, set[Operation]] = {}
+    for event in events:
+        if event.kind is Kind.PAGE:
+            done.setdefault(event.cube_id, set()).add(event.operation)
+    gone = {page for page, operations in done.items() if Operation.DELETE in operations}
+    changed = [page for page, operations in done.items() if page not in gone and operations & _CHANGES]
+    noted = [page for page, operations in done.items() if page not in {*gone, *changed} and operations - _UNNOTED]
+    return Change(
+        after=after,
+        reached=events[-1].sequence,
+        changed=list(reader.passages(changed)),
+        noted=[passage for passage in reader.passages(noted) if passage.part],
+        gone=gone,
+    )

@@ -1,0 +1,99 @@
+"""Sources: where owners' memories are read, each in step with the store.
+
+What a search needs of an owner is in memory. When their turns alone pass the budget for that, they move to the
+candidate index, where the store has one: then memory holds the cubes beside them, and a search brings in the turns it
+needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from memoryos.infrastructure.vault.contract import Operation, Vault
+from memoryos.models.embedder import Embedder
+from memoryos.operation.background import Background
+from memoryos.operation.index.follower import Follower
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.passages import page_entries
+from memoryos.operation.recall.excerpt import excerpt
+from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.hit import Strategy
+from memoryos.operation.recall.search import Search, Source
+from memoryos.scope import Scope
+
+
+@dataclass
+class Sources:
+    """The sources of one memory."""
+
+    vault: Vault
+    embedder: Embedder
+    residency: Residency
+    follower: Follower | None = None  #: of the candidate index, where there is one
+    _moving: set[Scope] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._background = Background("candidates")
+
+    @contextmanager
+    def of(self, owner: Scope) -> Iterator[Source]:
+        """The owner's memory with all their turns."""
+        with self.vault.read(owner) as reader:
+            resident = self.residency.following(owner, reader, whole=True)
+            self._note_size(owner, resident.nbytes)
+            if not resident.unindexed:
+                yield Source(reader, resident)
+                return
+        self._index(owner, resident.unindexed)
+        with self.vault.read(owner) as reader:
+            yield Source(reader, self.residency.following(owner, reader, whole=True))
+
+    @contextmanager
+    def answering(self, owner: Scope, asked: Asked, search: Search, pages: int) -> Iterator[Source]:
+        """The owner's memory with the turns that a search for that many pages needs, at least."""
+        follower = self.follower
+        if follower is not None and search.strategy is not Strategy.TWO_STAGE:
+            with self.vault.read(owner) as reader:
+                if follower.follow(owner, reader):
+                    with follower.asking(owner) as candidates:
+                        turns = excerpt(candidates, reader, asked, search.filters, pages)
+                        yield Source(reader, self.residency.following(owner, reader).having(turns))
+                    return
+        with self.of(owner) as source:
+            yield source
+
+    def move_out(self, owner: Scope) -> bool:
+        """Move the owner's turns to the candidate index, whatever their size; False when there is none."""
+        if self.follower is None:
+            return False
+        with self.vault.read(owner) as reader:
+            self.follower.build(owner, reader)
+        self.residency.forget(owner)
+        return True
+
+    def wait(self) -> None:
+        """Return when nothing is being moved. Raises the first error of that."""
+        self._background.wait()
+
+    def close(self) -> None:
+        """Finish."""
+        self._background.close()
+
+    def _note_size(self, owner: Scope, nbytes: int) -> None:
+        """Begin to move turns that are too many for memory, once."""
+        if self.follower is None or nbytes <= self.residency.budget or owner in self._moving:
+            return
+        self._moving.add(owner)
+        if not self.follower.has(owner):
+            self._background.submit(lambda: self._move(owner))
+
+    def _move(self, owner: Scope) -> None:
+        self.move_out(owner)
+
+    def _index(self, owner: Scope, pages: Sequence[str]) -> None:
+        """Make the passages of pages that an older program stored without."""
+        with self.vault.write(owner) as writer:
+            entries = page_entries(list(writer.get(pages).values()), self.embedder)
+            writer.update(entries, Operation.REFRESH)
