@@ -60,6 +60,8 @@ def new_database() -> URL:
         connection.execute(
             sql.SQL("CREATE DATABASE {} TEMPLATE template0 OWNER {}").format(*map(sql.Identifier, (name, ROLE)))
         )
+    with administrator(name) as connection:
+        connection.execute("CREATE EXTENSION vector")
     return url_of(name)
 
 
@@ -98,6 +100,7 @@ def _clear(database: str) -> None:
     with administrator(database) as connection:
         for table in reversed(tables.metadata.sorted_tables):
             connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
+        connection.execute("DROP SCHEMA IF EXISTS memoryos_candidates CASCADE")
         connection.execute("INSERT INTO meta VALUES ('embedder', %s)", [Hashing.name])
 
 

@@ -7,10 +7,12 @@ needs.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Operation, Vault
 from memoryos.models.embedder import Embedder
 from memoryos.operation.background import Background
@@ -22,6 +24,8 @@ from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.search import Search, Source
 from memoryos.scope import Scope
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -90,7 +94,10 @@ class Sources:
             self._background.submit(lambda: self._move(owner))
 
     def _move(self, owner: Scope) -> None:
-        self.move_out(owner)
+        try:
+            self.move_out(owner)
+        except StorageError as error:  # then memory holds them, budget or not
+            logger.warning("index put off", extra={"action": "index", "error": type(error).__name__})
 
     def _index(self, owner: Scope, pages: Sequence[str]) -> None:
         """Make the passages of pages that an older program stored without."""

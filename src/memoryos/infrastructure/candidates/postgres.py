@@ -45,6 +45,11 @@ _SEARCHING = {  # HNSW's own default gives up after 20,000 turns
 }
 _BUILDING = {"maintenance_work_mem": "1GB"}  # HNSW takes many times as long when it does not fit
 
+_NO_PGVECTOR = (  # only a superuser may do it
+    "the database has no pgvector, which finds the turns of large scopes;"
+    " let an administrator of the database run: CREATE EXTENSION vector"
+)
+
 _C = Text(collation="C")
 _owners = Table(
     "owners",
@@ -131,12 +136,13 @@ class PostgresCandidates:
         return self._is_ready
 
     def _prepare(self) -> None:
-        """Make the schema and the table of owners, and pgvector where that is allowed."""
+        """Make the schema and the table of owners."""
         with self._vault.transaction("", alone="candidates") as connection:
             if self._has_schema(connection):
                 return
-            for statement in ("CREATE EXTENSION IF NOT EXISTS vector", f"CREATE SCHEMA {SCHEMA}"):
-                connection.execute(text(statement))
+            if connection.execute(text("SELECT 1 FROM pg_extension WHERE extname = 'vector'")).scalar() is None:
+                raise StorageError(_NO_PGVECTOR)
+            connection.execute(text(f"CREATE SCHEMA {SCHEMA}"))
             _owners.create(connection)
             for statement in policy(f"{SCHEMA}.owners"):
                 connection.execute(text(statement))

@@ -166,7 +166,7 @@ class TurnsTable:
     def frequencies(self, terms: Collection[str]) -> dict[str, int]:
         """In how many turns each of these terms occurs, if in any."""
         query = "SELECT term, turns FROM {terms} WHERE term = ANY(CAST(:asked AS text[])) AND turns > 0"
-        return dict(self.run(query, asked=list(terms)).tuples().all())
+        return dict(self.run(query, asked=list(terms)).all())
 
     def _insert(self, turns: Iterable[tuple[StoredPassage, list[str]]]) -> None:
         driver: psycopg.Connection[Any] = self._connection.connection.dbapi_connection  # type: ignore[assignment]
@@ -202,7 +202,7 @@ def _condition(narrow: Narrow) -> tuple[str, dict[str, Any]]:
 
 
 def _places(rows: CursorResult[*tuple[Any, ...]]) -> list[Place]:
-    return [Place(*row) for row in rows.tuples()]
+    return [Place(*row) for row in rows]
 
 
 def _literal(vector: Vector) -> str:

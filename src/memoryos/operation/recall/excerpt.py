@@ -24,6 +24,7 @@ from memoryos.operation.recall.fusion import Asked
 DAY = 24 * 3600 * 10**6  # microseconds
 
 CANDIDATES = 200  # turns of each kind, at least
+_SCALE = 10  # turns
 _FOR_EACH_PAGE = 2  # turns of each kind, when many pages are wanted
 
 
@@ -46,8 +47,13 @@ def excerpt(candidates: Candidates, reader: Reader, asked: Asked, filters: Filte
 
 
 def _places(candidates: Candidates, asked: Asked, narrow: Narrow, limit: int) -> Iterator[Place]:
+    stems = [stem(word) for word in index_words(asked.text)]
     yield from candidates.nearest(asked.vector, limit, narrow)
-    yield from candidates.matching([stem(word) for word in index_words(asked.text)], limit, narrow)
+    yield from candidates.matching(stems, limit, narrow)
+    anywhere = Narrow(narrow.now)
+    if narrow != anywhere:  # the best of all turns set the scale that scores are measured by
+        yield from candidates.nearest(asked.vector, _SCALE, anywhere)
+        yield from candidates.matching(stems, _SCALE, anywhere)
     for period in asked_periods(asked.text, asked.at) if asked.at else ():
         yield from candidates.nearest(asked.vector, limit, _within(narrow, period))
 

@@ -47,7 +47,7 @@ def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
 def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
     total = np.zeros(len(index), np.float32)
     turns = index.corpus.turns if index.corpus else int(index.alive.sum())
-    if not turns:
+    if not turns or not len(total):
         return total
     saturation = index.derived(f"saturation {reach}", partial(_saturation, index, reach))
     for term, kin in _distinct(index, groups).items():
