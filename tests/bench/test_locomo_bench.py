@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from contract import server
 from memoryos.bench.metrics import LEVELS
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, ablations
 from memoryos.operation.recall.hit import Strategy
@@ -184,3 +185,21 @@ def test_a_picture_without_the_extra_names_the_extra(bench, locomo, tmp_path):
     result = bench("locomo", "--data", locomo(), "--plot", "recall.png", PYTHONPATH=str(blocked.parent))
     assert result.returncode == 1
     assert "pip install 'memoryos[bench]'" in result.stderr
+
+
+def test_on_postgresql_with_and_without_the_candidate_index_the_same_is_found(bench, locomo):
+    arguments = ["--data", locomo(), "--strategy", "hybrid"]
+    expected = measured(bench, *arguments)["results"]["hybrid"]["overall"]
+    for more in ([], ["--indexed"]):
+        url = server.new_database().render_as_string(hide_password=False)
+        found = measured(bench, *arguments, "--db", url, *more)
+        assert found["results"]["hybrid"]["overall"] == expected
+    known = bench("locomo", *map(str, arguments), "--db", url, "--embedder", "hashing")
+    assert known.returncode != 0
+    assert "holds 'conv-1' already" in known.stderr
+
+
+def test_a_file_has_no_candidate_index_to_measure(bench, locomo):
+    result = bench("locomo", "--data", locomo(), "--indexed", "--embedder", "hashing")
+    assert result.returncode != 0
+    assert "--indexed: this store has no candidate index" in result.stderr

@@ -99,25 +99,46 @@ def run(
     progress: Progress = unwatched,
     *,
     ablation: bool = False,
+    place: str | None = None,
+    indexed: bool = False,
 ) -> RecallReport:
-    """Measure the strategies, then hybrid without each of its parts, in a store that is gone afterwards."""
+    """Measure the strategies, then hybrid without each of its parts, in a store that is gone afterwards.
+
+    With a `place`, in that store, which stays; `indexed`: with all turns in its candidate index instead of memory.
+    Raises InvalidInput when the store knows one of the conversations.
+    """
     embedder = load_embedder(settings.embedder, settings)
     embedder.embed(["warm up"])  # loading the model is not ingesting
-    with TemporaryDirectory(prefix="memoryos-bench-") as folder:
-        path = Path(folder) / "recall.db"
-        with MemoryOS.open(path, settings=settings, embedder=embedder) as memory:
-            start = time.perf_counter()
-            pages = _ingest(memory, corpus, progress)
-            ingest_s = time.perf_counter() - start
-            return RecallReport(
-                results=_measured(memory, corpus, whole(strategies), progress),
-                ablation=_measured(memory, corpus, without_parts() if ablation else {}, progress),
-                ingest_s=ingest_s,
-                rss_mb=rss_mb(),
-                pages=pages,
-                archived_pages=_archived(memory, corpus),
-                embedder=embedder.name,
-            )
+    with (
+        TemporaryDirectory(prefix="memoryos-bench-") as folder,
+        MemoryOS.open(place or Path(folder) / "recall.db", settings=settings, embedder=embedder) as memory,
+    ):
+        _check_new(memory, corpus)
+        start = time.perf_counter()
+        pages = _ingest(memory, corpus, progress)
+        ingest_s = time.perf_counter() - start
+        if indexed:
+            _index(memory, corpus)
+        return RecallReport(
+            results=_measured(memory, corpus, whole(strategies), progress),
+            ablation=_measured(memory, corpus, without_parts() if ablation else {}, progress),
+            ingest_s=ingest_s,
+            rss_mb=rss_mb(),
+            pages=pages,
+            archived_pages=_archived(memory, corpus),
+            embedder=embedder.name,
+        )
+
+
+def _check_new(memory: MemoryOS, corpus: Corpus) -> None:
+    if known := {scope.user for scope in memory.scopes()} & set(corpus.turns):
+        raise InvalidInput("--db", f"holds {min(known)!r} already", "Name an empty database")
+
+
+def _index(memory: MemoryOS, corpus: Corpus) -> None:
+    for user in corpus.turns:
+        if not memory.index(scope=Scope(user=user)):
+            raise InvalidInput("--indexed", "this store has no candidate index", "Name a PostgreSQL database with --db")
 
 
 def _ingest(memory: MemoryOS, corpus: Corpus, progress: Progress) -> int:

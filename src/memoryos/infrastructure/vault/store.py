@@ -93,6 +93,10 @@ class SqlVault(ABC):
             rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
             return [tables.scope_of(*row) for row in rows]
 
+    @abstractmethod
+    def nbytes(self) -> int:
+        """What the store takes on disk, bytes."""
+
     def close(self) -> None:
         """Release the store. Calling it twice is harmless."""
         self._is_closed = True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from memoryos.bench import chinese as chinese_talk
 from memoryos.bench.locomo import Corpus, RecallReport, load_corpus, run
 from memoryos.bench.plot import check_plot, plot_recall
+from memoryos.bench.scale import measure as measure_scale
 from memoryos.bench.speed import Size, measure_sizes
 from memoryos.bench.sweep import Swept
 from memoryos.bench.sweep import sweep as run_sweep
@@ -52,6 +53,11 @@ def locomo(
     plot: Annotated[
         Path | None, typer.Option(help="Draw recall against tokens: a .png, .svg or .pdf.", show_default=False)
     ] = None,
+    db: Annotated[
+        str | None,
+        typer.Option(help="An empty PostgreSQL database, left as it becomes (default: a file).", show_default=False),
+    ] = None,
+    indexed: Annotated[bool, typer.Option("--indexed", help="Search by the candidate index of --db.")] = False,
     json: Json = False,
 ) -> None:
     """Ask the questions of LoCoMo; report how much of the evidence comes back."""
@@ -59,7 +65,7 @@ def locomo(
     if plot:
         check_plot(plot)
     corpus = load_corpus(data, _names(conversations))
-    report = _asked(corpus, strategy, settings, ablation=ablation)
+    report = _asked(corpus, strategy, settings, ablation=ablation, place=db, indexed=indexed)
     if plot:
         plot_recall(plot, {name: result.groups for name, result in report.results.items()})
     _show(corpus, report, json=json)
@@ -130,9 +136,29 @@ def speed(
         raise typer.Exit(INTERRUPTED)
 
 
-def _asked(corpus: Corpus, strategies: list[Strategy] | None, settings: Settings, *, ablation: bool) -> RecallReport:
+@app.command()
+def scale(
+    db: Annotated[str, typer.Option(help="A new file or an empty PostgreSQL database; it is left as it becomes.")],
+    tenants: Annotated[str, typer.Option(help="Numbers of tenants, or nothing.")] = "10,1000",
+    pages: Annotated[int, typer.Option(help="Pages of each tenant.", min=1)] = 1_000,
+    large: Annotated[int, typer.Option(help="Pages of one more tenant; 0: none.", min=0)] = 0,
+    embedder: Embedder = None,
+    json: Json = False,
+) -> None:
+    """Time searches in one store of many tenants, and of one very large tenant."""
+    settings = _settings(embedder)
+    numbers = _sizes(tenants, "--tenants") if tenants else []
     with watched() as progress:
-        return run(corpus, strategies or list(Strategy), settings, progress, ablation=ablation)
+        found = list(measure_scale(db, numbers, pages, large, settings, progress))
+    if json:
+        render.print_json(bench_json.scale(found))
+    else:
+        bench_tables.print_scale(found)
+
+
+def _asked(corpus: Corpus, strategies: list[Strategy] | None, settings: Settings, **options: Any) -> RecallReport:
+    with watched() as progress:
+        return run(corpus, strategies or list(Strategy), settings, progress, **options)
 
 
 def _show(corpus: Corpus, report: RecallReport, *, json: bool) -> None:
@@ -152,11 +178,11 @@ def _names(text: str | None) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()] if text else []
 
 
-def _sizes(text: str) -> list[int]:
+def _sizes(text: str, option: str = "--pages") -> list[int]:
     try:
         sizes = [int(part) for part in text.split(",")]
     except ValueError:
         sizes = []
     if not sizes or min(sizes) < 1:
-        raise InvalidInput("--pages", f"{text!r} is no list of sizes", "Pass e.g. 1000,10000")
+        raise InvalidInput(option, f"{text!r} is no list of sizes", "Pass e.g. 1000,10000")
     return list(dict.fromkeys(sizes))

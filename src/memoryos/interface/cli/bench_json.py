@@ -10,6 +10,7 @@ from typing import Any
 from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
 from memoryos.bench.machine import describe
 from memoryos.bench.metrics import LEVELS, Measure
+from memoryos.bench.scale import Populated
 from memoryos.bench.speed import Size
 from memoryos.bench.summary import Estimate, Summary
 from memoryos.bench.sweep import PAPER, Result, Swept, measures
@@ -105,6 +106,25 @@ def _size(size: Size) -> dict[str, Any]:
         "cold_start_ms": _round(size.probed.cold_start_ms),
         "archived_pages": size.archived_pages,
         "floor": _rounded(asdict(size.floor)),
+    }
+
+
+def scale(steps: Sequence[Populated]) -> dict[str, Any]:
+    """Speed by the number of tenants, and in a large one."""
+    return {"steps": [_step(step) for step in steps], **_made_on()}
+
+
+def _step(step: Populated) -> dict[str, Any]:
+    return {
+        "tenants": step.tenants,
+        "pages": step.pages,
+        "stored_pages_per_s": _round(step.stored_pages_per_s),
+        "bytes_per_page": round(step.bytes_per_page),
+        "first_ms": _round(step.visited.first_ms),
+        "moved_out_s": _round(step.visited.moved_out_s),
+        "within_ms": _rounded(step.visited.within_ms),
+        "roaming_ms": _rounded(step.visited.roaming_ms),
+        "rss_mb": _round(step.visited.rss_mb),
     }
 
 

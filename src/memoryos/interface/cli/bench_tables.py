@@ -10,6 +10,7 @@ from rich.table import Table
 from memoryos.bench.evidence import CATEGORIES, QuestionSet
 from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
 from memoryos.bench.metrics import SESSION_COUNTS, TOKEN_BUDGETS, TURN_COUNTS, Measure
+from memoryos.bench.scale import Populated
 from memoryos.bench.speed import TURNS_PER_PAGE, Size
 from memoryos.bench.summary import OVERALL, Estimate
 from memoryos.bench.sweep import PAPER, Result, Swept, measures
@@ -153,6 +154,30 @@ def print_speed(sizes: Sequence[Size], embedder: str) -> None:
     for name, figure in _FIGURES:
         table.add_row(name, *_grown([figure(size) for size in sizes]))
     render.console().print(table)
+
+
+def print_scale(steps: Sequence[Populated]) -> None:
+    """Speed by the number of tenants, and in a large one."""
+    table = Table(title="One store; each tenant has as many pages", title_justify="left")
+    table.add_column("tenants × pages", no_wrap=True)
+    for step in steps:
+        table.add_column(f"{step.tenants:,} × {step.pages:,}", justify="right")
+    for name, figure in _SCALES:
+        table.add_row(name, *(_figure(figure(step)) for step in steps))
+    render.console().print(table)
+
+
+_SCALES: tuple[tuple[str, Callable[[Populated], float | None]], ...] = (
+    ("search within one tenant p50, ms", lambda step: step.visited.within_ms["p50"]),
+    ("search within one tenant p95, ms", lambda step: step.visited.within_ms["p95"]),
+    ("search of any tenant p50, ms", lambda step: step.visited.roaming_ms["p50"]),
+    ("search of any tenant p95, ms", lambda step: step.visited.roaming_ms["p95"]),
+    ("first search of a tenant, ms", lambda step: step.visited.first_ms),
+    ("building the candidate index, s", lambda step: step.visited.moved_out_s),
+    ("stored, pages/s", lambda step: step.stored_pages_per_s),
+    ("bytes a page on disk", lambda step: step.bytes_per_page),
+    ("memory of the searching process, MB", lambda step: step.visited.rss_mb),
+)
 
 
 def _grown(values: Sequence[float | None]) -> list[str]:

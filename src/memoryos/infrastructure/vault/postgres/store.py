@@ -61,6 +61,11 @@ class PostgresVault(SqlVault):
         self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
         super().__init__(name, engine, embedder=embedder, clock=clock)
 
+    def nbytes(self) -> int:
+        """What the database takes on disk."""
+        with self._reading(EVERY_TENANT) as connection:
+            return int(connection.execute(select(func.pg_database_size(func.current_database()))).scalar_one())
+
     @contextmanager
     def transaction(self, tenant: str, *, alone: str | None = None, **settings: str) -> Iterator[Connection]:
         """A transaction of one tenant on what is derived from the vault; one at a time of those `alone` by a name."""

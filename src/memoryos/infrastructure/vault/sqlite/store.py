@@ -47,6 +47,11 @@ class SqliteVault(SqlVault):
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         super().__init__(str(path), _engine(path, busy_timeout_seconds), embedder=embedder, clock=clock)
 
+    def nbytes(self) -> int:
+        """What the file and its log take on disk."""
+        files = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
     def close(self) -> None:
         """Release the file. Calling it twice is harmless."""
         self._is_closed = True
