@@ -6,7 +6,7 @@ BIN := .venv/bin
 DATA ?= ../shared/data/locomo/locomo_dev.json
 PAGES ?= 1000,10000
 
-.PHONY: install demo check fix test bench docs clean
+.PHONY: install demo demo-postgres check fix test bench docs clean
 
 ## install: make .venv with MemoryOS, its extras and the development tools
 install: .venv/installed
@@ -22,6 +22,10 @@ install: .venv/installed
 ## demo: play a conversation of seven weeks and ask six questions
 demo: install
 	$(BIN)/memoryos demo
+
+## demo-postgres: the same on a real PostgreSQL, which is started for it and gone afterwards
+demo-postgres: install
+	$(BIN)/python tools/demo_postgres.py
 
 ## check: format, lint, types, layers (changes nothing)
 check: install

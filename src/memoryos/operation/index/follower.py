@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from time import monotonic
 
 from memoryos.cube import Kind
 from memoryos.infrastructure.candidates.contract import CandidateIndex, Candidates, Change
@@ -11,6 +12,8 @@ from memoryos.infrastructure.vault.contract import Event, Operation, Reader
 from memoryos.scope import Scope
 
 _EVENTS = 2_000  # taken in at once
+
+_ABSENT_SECONDS = 60.0  # that an owner is taken to have no index; all their turns in memory serve as well
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words
 _UNNOTED = {Operation.CHAIN, Operation.JOIN, Operation.VISIT, Operation.REHOME, Operation.PROMOTE}  # no index knows
@@ -21,28 +24,41 @@ class Follower:
 
     def __init__(self, index: CandidateIndex) -> None:
         self._index = index
+        self._absent: dict[Scope, float] = {}  # owners without an index, and when that was seen
 
     def build(self, owner: Scope, reader: Reader) -> None:
         """Make the owner's index anew, as the reader sees the store."""
         self._index.build(owner.owner, reader.passages(), reader.sequence())
+        self._absent.pop(owner.owner, None)
 
     def forget(self, owner: Scope) -> None:
         """Remove the owner's index; searches read all their turns into memory again."""
         self._index.forget(owner.owner)
 
     def has(self, owner: Scope) -> bool:
-        """Whether there is an index of the owner."""
-        return self._index.reached(owner.owner) is not None
+        """Whether there is an index of the owner; one that another process made may be seen a minute later."""
+        return self._reached(owner.owner) is not None
 
     def follow(self, owner: Scope, reader: Reader) -> bool:
         """Take in what the reader sees and the index does not know yet; False when there is no index of the owner."""
-        reached = self._index.reached(owner.owner)
+        reached = self._reached(owner.owner)
         if reached is None:
             return False
         while events := reader.events(after=reached, limit=_EVENTS):
             self._index.apply(owner.owner, _change(reader, events, reached))
             reached = events[-1].sequence
         return True
+
+    def _reached(self, owner: Scope) -> int | None:
+        """How far the index of an owner got; those without one, nearly all, are not looked up each time."""
+        if monotonic() - self._absent.get(owner, -_ABSENT_SECONDS) < _ABSENT_SECONDS:
+            return None
+        reached = self._index.reached(owner)
+        if reached is None:
+            self._absent[owner] = monotonic()
+        else:
+            self._absent.pop(owner, None)
+        return reached
 
     def asking(self, owner: Scope) -> AbstractContextManager[Candidates]:
         """The owner's turns, for one question."""
