@@ -61,6 +61,11 @@ class PostgresVault(SqlVault):
         self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
         super().__init__(name, engine, embedder=embedder, clock=clock)
 
+    def number_after(self, connection: Connection, sequence: int) -> None:
+        """Let the next event have a higher number than that."""
+        numbers = func.pg_get_serial_sequence("events", "sequence")
+        connection.execute(select(func.setval(numbers, sequence)))
+
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:
         with self._usable(), self._readers.connect() as connection, connection.begin():

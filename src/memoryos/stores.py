@@ -1,0 +1,104 @@
+"""Whole stores, all tenants: back one up, restore it, copy it to another place, verify it.
+
+Memories may be open on the store meanwhile, also in other processes. A store is the path of a file or the URL of a
+PostgreSQL database, as for `MemoryOS.open`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import closing
+from pathlib import Path
+
+from memoryos import arguments
+from memoryos.clock import Clock, system_clock
+from memoryos.config import Settings, load_settings
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault import backup as backups
+from memoryos.infrastructure.vault import copying
+from memoryos.infrastructure.vault.backup import Manifest
+from memoryos.infrastructure.vault.copying import Copied, Progress
+from memoryos.infrastructure.vault.place import Place, open_vault, shown
+from memoryos.infrastructure.vault.store import SqlVault
+
+
+def backup(
+    store: str | Path,
+    file: str | Path,
+    *,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    clock: Clock = system_clock,
+) -> Manifest:
+    """Write the store, as it is at this moment, into a new file, which is a complete store itself.
+
+    `progress` is told rows. Raises InvalidInput when the file is there already, or the store is not; StorageError.
+    """
+    target = _file("file", file)
+    with closing(_opened("store", store, settings, clock)) as vault:
+        return backups.backup(vault, target, clock=clock, progress=progress)
+
+
+def restore(
+    file: str | Path,
+    store: str | Path,
+    *,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    clock: Clock = system_clock,
+) -> Copied:
+    """Make a store of a backup, after checking that it is just as it was made; the store must be new, or empty.
+
+    When it was cut off, run it again. Raises InvalidInput, StoreCorrupt when the backup was changed, StorageError.
+    """
+    path, place = _file("file", file), arguments.store_place(store)
+    manifest = backups.checked(path)
+    with backups.opened(path, manifest, clock=clock) as vault:
+        return _copied(vault, place, _command("restore", path, place), settings, progress, clock)
+
+
+def copy(
+    source: str | Path,
+    target: str | Path,
+    *,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    clock: Clock = system_clock,
+) -> Copied:
+    """Copy a store to another place, which must be new, or empty.
+
+    What is written meanwhile comes along, but for the last of it when that does not end. When it was cut off, run it
+    again: it goes on. Nobody can open the target before it is complete. Raises InvalidInput, StorageError.
+    """
+    origin, place = arguments.store_place(source), arguments.store_place(target)
+    with closing(_opened("source", source, settings, clock)) as vault:
+        return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
+
+
+def _copied(
+    vault: SqlVault, place: Place, command: str, settings: Settings | None, progress: Progress | None, clock: Clock
+) -> Copied:
+    patience = (settings or load_settings()).busy_timeout_seconds
+    with closing(copying.begin(place, command, clock=clock, busy_timeout_seconds=patience)) as target:
+        return copying.copy(vault, target, progress)
+
+
+def _opened(field: str, store: str | Path, settings: Settings | None, clock: Clock) -> SqlVault:
+    place = arguments.store_place(store)
+    if isinstance(place, Path) and not place.exists():
+        raise InvalidInput(field, f"{place} does not exist", "Name the file of a store")
+    patience = (settings or load_settings()).busy_timeout_seconds
+    return open_vault(place, embedder=None, clock=clock, busy_timeout_seconds=patience)
+
+
+def _file(field: str, name: str | Path) -> Path:
+    place = arguments.store_place(name)
+    if not isinstance(place, Path):
+        raise InvalidInput(field, "a backup is a file", "Name a file")
+    return place
+
+
+def _command(name: str, *places: Place) -> str:
+    """What to run again, wherever; without a password."""
+    named = [shown(place.resolve() if isinstance(place, Path) else place) for place in places]
+    return shlex.join(["memoryos", name, *named])
