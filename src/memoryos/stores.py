@@ -15,11 +15,15 @@ from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import backup as backups
-from memoryos.infrastructure.vault import copying
+from memoryos.infrastructure.vault import copying, soundness
 from memoryos.infrastructure.vault.backup import Manifest
 from memoryos.infrastructure.vault.copying import Copied, Progress
+from memoryos.infrastructure.vault.damage import Report
 from memoryos.infrastructure.vault.place import Place, open_vault, shown
+from memoryos.infrastructure.vault.sqlite import SqliteSnapshot
 from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.operation.mend import mend
 
 
 def backup(
@@ -75,6 +79,31 @@ def copy(
         return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
 
 
+def verify(
+    store: str | Path,
+    *,
+    repair: bool = False,
+    embedder: Embedder | None = None,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    clock: Clock = system_clock,
+) -> Report:
+    """Look whether everything in a store fits together, and of a backup, whether it is as it was made.
+
+    It changes nothing, unless `repair` makes right what is derived from the cubes; that takes the store's embedder
+    (the settings', when left out). `progress` is told cubes. Raises InvalidInput, StorageError.
+    """
+    place, settings = arguments.store_place(store), settings or load_settings()
+    if not repair:
+        with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
+            return soundness.verify(vault, progress=progress)
+    if isinstance(place, Path) and backups.is_backup(place):
+        raise InvalidInput("repair", f"{place} is a backup", "Restore it, and repair what it becomes")
+    embedder = embedder or load_embedder(settings.embedder, settings)
+    with closing(_opened("store", store, settings, clock, embedder=embedder.name)) as vault:
+        return mend(vault, embedder, progress)
+
+
 def _copied(
     vault: SqlVault, place: Place, command: str, settings: Settings | None, progress: Progress | None, clock: Clock
 ) -> Copied:
@@ -83,12 +112,23 @@ def _copied(
         return copying.copy(vault, target, progress)
 
 
-def _opened(field: str, store: str | Path, settings: Settings | None, clock: Clock) -> SqlVault:
+def _opened(
+    field: str,
+    store: str | Path,
+    settings: Settings | None,
+    clock: Clock,
+    *,
+    embedder: str | None = None,
+    read_only: bool = False,
+) -> SqlVault:
+    """A store that must be there; with no embedder, whatever made its vectors."""
     place = arguments.store_place(store)
+    patience = (settings or load_settings()).busy_timeout_seconds
     if isinstance(place, Path) and not place.exists():
         raise InvalidInput(field, f"{place} does not exist", "Name the file of a store")
-    patience = (settings or load_settings()).busy_timeout_seconds
-    return open_vault(place, embedder=None, clock=clock, busy_timeout_seconds=patience)
+    if isinstance(place, Path) and read_only:
+        return SqliteSnapshot(place, embedder=None, clock=clock, busy_timeout_seconds=patience)
+    return open_vault(place, embedder=embedder, clock=clock, busy_timeout_seconds=patience)
 
 
 def _file(field: str, name: str | Path) -> Path:

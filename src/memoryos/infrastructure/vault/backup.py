@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sqlalchemy import Connection, Engine, MetaData, Table, inspect
+from sqlalchemy import Connection, MetaData, Table, inspect
 from sqlalchemy.exc import DBAPIError, NoSuchTableError
 from uuid_utils.compat import uuid7
 
@@ -88,15 +88,19 @@ def differing(connection: Connection, manifest: Manifest) -> list[str]:
 
 def checked(file: Path) -> Manifest:
     """The manifest of a backup that is just as it was made. Raises InvalidInput for another file, or StoreCorrupt."""
-    if not file.is_file():
-        raise InvalidInput("backup", f"{file} does not exist", "Name the file that `memoryos backup` made")
-    engine = read_only_engine(file)
-    try:
-        return _checked(engine, file)
-    except DBAPIError as error:
-        raise StoreCorrupt(f"{file}: {error.orig}. Use another backup") from error
-    finally:
-        engine.dispose()
+    with _read(file) as connection:
+        manifest = manifest_of(connection)
+        if manifest is None:
+            raise InvalidInput("backup", f"{file} is no backup", "Name the file that `memoryos backup` made")
+        if found := differing(connection, manifest):
+            raise StoreCorrupt(f"{file} is damaged or was changed: {', '.join(found)}. Use another backup")
+        return manifest
+
+
+def is_backup(file: Path) -> bool:
+    """Whether a file says that it is one."""
+    with _read(file) as connection:
+        return manifest_of(connection) is not None
 
 
 @contextmanager
@@ -124,14 +128,19 @@ def _written(vault: SqlVault, draft: Path, clock: Clock, progress: copying.Progr
     return manifest
 
 
-def _checked(engine: Engine, file: Path) -> Manifest:
-    with engine.connect() as connection, connection.begin():
-        manifest = manifest_of(connection)
-        if manifest is None:
-            raise InvalidInput("backup", f"{file} is no backup", "Name the file that `memoryos backup` made")
-        if found := differing(connection, manifest):
-            raise StoreCorrupt(f"{file} is damaged or was changed: {', '.join(found)}. Use another backup")
-        return manifest
+@contextmanager
+def _read(file: Path) -> Iterator[Connection]:
+    """A snapshot of a file, whatever is in it; it is left as it is."""
+    if not file.is_file():
+        raise InvalidInput("backup", f"{file} does not exist", "Name the file that `memoryos backup` made")
+    engine = read_only_engine(file)
+    try:
+        with engine.connect() as connection, connection.begin():
+            yield connection
+    except DBAPIError as error:
+        raise StoreCorrupt(f"{file}: {error.orig}. Use another backup") from error
+    finally:
+        engine.dispose()
 
 
 def _summed(connection: Connection, name: str) -> rows.Sum | None:

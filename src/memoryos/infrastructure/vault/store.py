@@ -75,6 +75,10 @@ class SqlVault(ABC):
             self._check_embedder(connection)
             yield connection
 
+    def errors_in_file(self, connection: Connection) -> list[str]:  # noqa: ARG002 - a server looks after its files
+        """What the database finds wrong with how it stored the rows."""
+        return []
+
     def number_after(self, connection: Connection, sequence: int) -> None:  # noqa: B027 - SQLite knows by itself
         """Let the next event have a higher number than that."""
 

@@ -56,6 +56,10 @@ class SqliteVault(SqlVault):
                 self._writer = None
         super().close()
 
+    def errors_in_file(self, connection: Connection) -> list[str]:
+        """What SQLite finds wrong with its pages and indexes."""
+        return [said for (said,) in connection.exec_driver_sql("PRAGMA integrity_check") if said != "ok"]
+
     def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
         return _engine(URL.create("sqlite", database=str(path)), busy_timeout_seconds)
 
