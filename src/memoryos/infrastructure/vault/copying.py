@@ -120,7 +120,7 @@ def copy_snapshot(ours: Connection, target: Target, progress: Progress | None = 
         done = rows.count(theirs)
     for table in rows.CONTENT:
         with target.vault.snapshot() as theirs:
-            for batch in rows.batches(rows.missing(ours, theirs, table)):
+            for batch in rows.batches(rows.missing(ours, theirs, table), rows.AT_A_TIME):
                 with target.change() as connection:
                     rows.insert_all(connection, table, batch)
                 done += len(batch)
@@ -134,7 +134,7 @@ def _prune(ours: Connection, target: Target) -> None:
     for table in reversed(rows.CONTENT):
         with target.vault.snapshot() as theirs:
             surplus = () if rows.is_empty(theirs, [table]) else rows.surplus(ours, theirs, table)
-            for batch in rows.batches(surplus):
+            for batch in rows.batches(surplus, rows.AT_A_TIME):
                 with target.change() as connection:
                     rows.remove(connection, table, batch)
 

@@ -90,7 +90,7 @@ def remove(connection: Connection, table: Table, rows: Sequence[Row[Any]]) -> No
     connection.execute(delete(table).where(tuple_(*key).in_(wanted)))
 
 
-def batches(items: Iterable[_Item], size: int = AT_A_TIME) -> Iterator[list[_Item]]:
+def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
     """The items, so many at a time."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):

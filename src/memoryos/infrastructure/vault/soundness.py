@@ -109,7 +109,7 @@ def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belonging
         beside(tables.vectors, "cube_id"),
         beside(tables.passages, "cube_id"),
         beside(links, "source", joins),
-        {(tenant, segment): number for tenant, segment, number in connection.execute(members)},
+        {(row[0], row[1]): row[2] for row in connection.execute(members)},
     )
 
 
