@@ -22,6 +22,7 @@ from memoryos.models.embedder import load_embedder
 from memoryos.operation import reembed
 
 ANN = Scope(user="ann")
+CARL = Scope(user="carl")
 BOB = Scope(user="鲍勃", agent=None, tenant="acme/50%", namespace=("team", "a/b"))
 
 # So small that pages reach every tier.
@@ -86,6 +87,7 @@ def fill(memory: MemoryOS, pages: int = 24) -> None:
     memory.add_many(turns, tags=["home", "家"])
     memory.add("See this", attachments=[Attachment(caption="一张照片", uri="file:///p.png", media_type="image/png")])
     memory.add_many(turns[:9], scope=BOB)
+    memory.add_many(turns[:4], scope=CARL)
     memory.publish(["The limit is 4 pages"], source="v1")
     memory.publish(["The limit is 3 pages"], source="v2")
     memory.add_fact("I keep bees.")

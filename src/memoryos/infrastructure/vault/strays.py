@@ -59,11 +59,13 @@ def _impossible_links(connection: Connection) -> Iterator[Damage]:
         and_(_links.c.kind == kind.value, source.c.kind.in_(_values(begins)), target.c.kind.in_(_values(ends)))
         for kind, (begins, ends) in _ENDS.items()
     ]
+    stays = _links.c.kind.in_(_values((LinkKind.CHAIN, LinkKind.MEMBER_OF)))  # a persona may be of all agents
+    foreign = or_(*(source.c[name] != target.c[name] for name in OWNER))
     query = (
         select(*(source.c[name] for name in OWNER), _links.c.source, _links.c.kind, _links.c.target)
         .join(source, and_(source.c.tenant == _links.c.tenant, source.c.id == _links.c.source))
         .join(target, and_(target.c.tenant == _links.c.tenant, target.c.id == _links.c.target))
-        .where(~_is_unknown(_links.c.kind, LinkKind), ~or_(*possible))
+        .where(~_is_unknown(_links.c.kind, LinkKind), or_(~or_(*possible), and_(stays, foreign)))
     )
     for row in connection.execute(query):
         yield _link_damage(row)
