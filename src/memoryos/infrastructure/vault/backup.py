@@ -60,8 +60,8 @@ def backup(vault: SqlVault, file: Path, *, clock: Clock, progress: copying.Progr
         draft.rename(file)
         _put_on_disk(file.parent)
     finally:
-        for left in file.parent.glob(f"{draft.name}*"):
-            left.unlink()
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{draft}{suffix}").unlink(missing_ok=True)
     return manifest
 
 
