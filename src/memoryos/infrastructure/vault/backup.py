@@ -120,10 +120,11 @@ def opened(file: Path, manifest: Manifest, *, clock: Clock) -> Iterator[SqlVault
 def _written(vault: SqlVault, draft: Path, clock: Clock, progress: copying.Progress | None) -> Manifest:
     target = copying.begin(draft, "memoryos backup", clock=clock, busy_timeout_seconds=_PATIENCE)
     with closing(target), vault.snapshot() as ours:
+        made_at = clock().isoformat()
         copying.copy_snapshot(ours, target, progress)
         about = copying.about(ours)
         sums = {table.name: rows.summed(ours, table) for table in rows.CONTENT}
-        manifest = Manifest(clock().isoformat(), vault.name, migrations.HEAD, about.get(EMBEDDER), sums)
+        manifest = Manifest(made_at, vault.name, migrations.HEAD, about.get(EMBEDDER), sums)
         target.finish({**about, copying.MANIFEST: json.dumps(asdict(manifest))})
     return manifest
 
