@@ -419,8 +419,8 @@ def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
 @pytest.mark.parametrize(
     "command",
     (
-        "demo|add|search|ask|show|stats|digest|repair|rebuild|reembed|worker|usage|import locomo|import gvd|jobs list"
-        "|jobs retry|jobs wait|proposals list"
+        "demo|add|search|ask|show|stats|digest|repair|rebuild|reembed|worker|usage|import locomo|import gvd|backup"
+        "|jobs list|jobs retry|jobs wait|proposals list"
     ).split("|"),
 )
 def test_every_command_explains_itself_and_speaks_json(run, command):
@@ -428,6 +428,14 @@ def test_every_command_explains_itself_and_speaks_json(run, command):
     assert result.returncode == 0
     assert "--json" in result.stdout
     assert "--db" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["restore", "copy", "verify"])
+def test_every_command_that_names_its_stores_explains_itself_and_speaks_json(run, command):
+    result = run(command, "--help")
+    assert result.returncode == 0
+    assert "--json" in result.stdout
+    assert "postgresql://" in result.stdout
 
 
 def test_a_proposal_is_listed_and_answered(run, tmp_path):

@@ -27,13 +27,17 @@ import alembic.command  # noqa: F401 - imported before the forks, not in each of
 from sqlalchemy import Engine, event
 
 from crash.stores import OTHER, SETTINGS, add_page, open_store, unique_word
+from memoryos import stores
 from memoryos.cube import Tier
+from memoryos.infrastructure.vault import rows
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation import rebuild as rebuilding
 from memoryos.operation import reembed as reembedding
 
-STRIDES = {"rebuild": 17, "reembed": 5}  # steps from one death to the next
+STRIDES = {"rebuild": 17, "reembed": 5, "backup": 19, "restore": 19, "copy": 19}  # steps from one death to the next
+
+FEW_ROWS = 10  # in a transaction of a copy
 
 NEW = 90  # the number of the page that a scenario adds
 
@@ -110,6 +114,30 @@ def reembed(path: Path, step: int, done: Done) -> None:
     done("reembed")
 
 
+def backup(path: Path, step: int, done: Done) -> None:
+    """Back the store up, a few rows at a time."""
+    rows.AT_A_TIME = FEW_ROWS
+    kill_at(step)
+    stores.backup(path, path.with_suffix(".backup"), settings=SETTINGS)
+    done("backup")
+
+
+def copy(path: Path, step: int, done: Done) -> None:
+    """Copy the store, a few rows at a time."""
+    rows.AT_A_TIME = FEW_ROWS
+    kill_at(step)
+    stores.copy(path, path.with_suffix(".copy"), settings=SETTINGS)
+    done("copy")
+
+
+def restore(path: Path, step: int, done: Done) -> None:
+    """Make a store of the backup that the template is, a few rows at a time."""
+    rows.AT_A_TIME = FEW_ROWS
+    kill_at(step)
+    stores.restore(path, path.with_suffix(".copy"), settings=SETTINGS)
+    done("restore")
+
+
 def forever(path: Path, first: int) -> None:
     """Add pages until somebody kills this process."""
     memory = open_store(path)
@@ -158,5 +186,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "forever":
         forever(Path(sys.argv[2]), int(sys.argv[3]))
     else:
-        known = {case.__name__: case for case in (create, add, visits, update, delete, rebuild, reembed)}
+        cases = (create, add, visits, update, delete, rebuild, reembed, backup, copy, restore)
+        known = {case.__name__: case for case in cases}
         main(known[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]))

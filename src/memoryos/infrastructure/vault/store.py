@@ -22,6 +22,8 @@ from memoryos.scope import Scope
 
 EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store
 
+UNFINISHED = "unfinished"  # in the place of the embedder, while a store is being copied; in `meta`, who does so
+
 
 class SqlVault(ABC):
     """A vault behind an engine; `name` is what errors call it, `embedder` names what makes its vectors.
@@ -61,6 +63,24 @@ class SqlVault(ABC):
         """A write transaction on the whole store, towards that embedder."""
         with self._rewriting() as connection:
             yield SqlReembedding(connection, embedder, self._clock)
+
+    def snapshot(self) -> AbstractContextManager[Connection]:
+        """One snapshot of the whole store."""
+        return self._reading(EVERY_TENANT)
+
+    @contextmanager
+    def change(self) -> Iterator[Connection]:
+        """A transaction on the whole store, beside no other that writes."""
+        with self._rewriting() as connection:
+            self._check_embedder(connection)
+            yield connection
+
+    def errors_in_file(self, connection: Connection) -> list[str]:  # noqa: ARG002 - a server looks after its files
+        """What the database finds wrong with how it stored the rows."""
+        return []
+
+    def number_after(self, connection: Connection, sequence: int) -> None:  # noqa: B027 - SQLite knows by itself
+        """Let the next event have a higher number than that."""
 
     def owners(self, tenant: str) -> list[Scope]:
         """Every scope of the tenant that holds a cube."""
@@ -130,20 +150,22 @@ class SqlVault(ABC):
 
     def _is_ready(self) -> bool:
         with self._reading(EVERY_TENANT) as connection:
-            return migrations.is_current(connection) and _recorded_embedder(connection) is not None
+            return migrations.is_current(connection) and noted(connection, EMBEDDER) is not None
 
     def _make_ready(self) -> None:
         with self._rewriting() as connection:
             self._upgrade(connection)
-            if self._embedder and _recorded_embedder(connection) is None:
+            if self._embedder and noted(connection, EMBEDDER) is None:
                 connection.execute(tables.meta.insert(), {"key": EMBEDDER, "value": self._embedder})
 
     def _check_embedder(self, connection: Connection) -> None:
         """Refuse to mix vectors. Each session looks anew: another process may have changed the store."""
-        if self._embedder is None:
-            return
-        recorded = ask_one(connection, queries.EMBEDDER, {})
-        if recorded != self._embedder:
+        named = self._embedder is not None
+        recorded = ask_one(connection, queries.EMBEDDER, {}) if named else noted(connection, EMBEDDER)
+        if recorded == UNFINISHED and self._embedder != UNFINISHED:
+            command = noted(connection, UNFINISHED) or "the copy that was begun"
+            raise StorageError(f"{self.name} is not complete yet; to finish it, run again: {command}")
+        if named and recorded != self._embedder:
             raise EmbedderMismatch(
                 f"the vectors in {self.name} were made by the embedder {recorded!r}, not by {self._embedder!r}; "
                 f"open it with the setting `embedder` that gives {recorded!r}"
@@ -161,5 +183,7 @@ class SqlVault(ABC):
             raise kind(f"{self.name}: {said}. {kind.__doc__}") from error
 
 
-def _recorded_embedder(connection: Connection) -> str | None:
-    return connection.execute(queries.EMBEDDER).scalar()
+def noted(connection: Connection, key: str) -> str | None:
+    """What the store says of itself under that key of `meta`."""
+    value: str | None = connection.scalar(select(tables.meta.c.value).where(tables.meta.c.key == key))
+    return value

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
-from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, upkeep, usage, worker
+from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, stores, upkeep, usage, worker
 from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
 from memoryos.interface.cli.bench_purity import purity
@@ -41,6 +41,10 @@ app.command()(usage.usage)
 app.command()(repair)
 app.command()(upkeep.rebuild)
 app.command()(upkeep.reembed)
+app.command()(stores.backup)
+app.command()(stores.restore)
+app.command()(stores.copy)
+app.command()(stores.verify)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(proposals.app, name="proposals")
 app.add_typer(importing.app, name="import")

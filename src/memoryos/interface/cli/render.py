@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -41,6 +42,14 @@ def progress(*, quiet: bool) -> Progress:
         console=Console(stderr=True),
         disable=quiet,
     )
+
+
+@contextmanager
+def counted(doing: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar for one piece of work; call what it gives with (done, total)."""
+    with progress(quiet=quiet) as bar:
+        task = bar.add_task(doing, total=None, note="")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def is_current(connection: Connection) -> bool:
 
     Raises StoreTooNew for a later schema and StoreCorrupt for a database that is not a vault.
     """
-    found = _revision(connection)
+    found = revision(connection)
     if found is not None and found > HEAD:
         raise StoreTooNew(f"the store has schema {found}, this program knows {HEAD}. {StoreTooNew.__doc__}")
     return found == HEAD
@@ -46,7 +46,7 @@ def upgrade(connection: Connection) -> None:
 
 def is_empty(connection: Connection) -> bool:
     """Whether there is nothing in the database yet. Raises like `is_current`."""
-    return _revision(connection) is None
+    return revision(connection) is None
 
 
 def stamp(connection: Connection) -> None:
@@ -66,7 +66,8 @@ def _config(connection: Connection) -> Config:
     return config
 
 
-def _revision(connection: Connection) -> str | None:
+def revision(connection: Connection) -> str | None:
+    """The revision of the schema; None in an empty database. Raises StoreCorrupt in one that is no store."""
     names = inspect(connection).get_table_names()
     if "alembic_version" in names:
         return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()

@@ -75,6 +75,11 @@ class PostgresVault(SqlVault):
                 connection.execute(select(func.pg_advisory_xact_lock(lock_number(alone))))
             yield connection
 
+    def number_after(self, connection: Connection, sequence: int) -> None:
+        """Let the next event have a higher number than that."""
+        numbers = func.pg_get_serial_sequence("events", "sequence")
+        connection.execute(select(func.setval(numbers, sequence)))
+
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:
         with self._usable(), self._readers.connect() as connection, connection.begin():

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from memoryos.infrastructure.vault.sqlite.store import SqliteVault
+from memoryos.infrastructure.vault.sqlite.store import (
+    SqliteSnapshot,
+    SqliteVault,
+    put_in_one_file,
+    read_only_engine,
+)
 
-__all__ = ["SqliteVault"]
+__all__ = ["SqliteSnapshot", "SqliteVault", "put_in_one_file", "read_only_engine"]

@@ -45,7 +45,7 @@ class SqliteVault(SqlVault):
         self.path = path
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
-        super().__init__(str(path), _engine(path, busy_timeout_seconds), embedder=embedder, clock=clock)
+        super().__init__(str(path), self._connected(path, busy_timeout_seconds), embedder=embedder, clock=clock)
 
     def nbytes(self) -> int:
         """What the file and its log take on disk."""
@@ -60,6 +60,13 @@ class SqliteVault(SqlVault):
                 self._writer.close()
                 self._writer = None
         super().close()
+
+    def errors_in_file(self, connection: Connection) -> list[str]:
+        """What SQLite finds wrong with its pages and indexes."""
+        return [said for (said,) in connection.exec_driver_sql("PRAGMA integrity_check") if said != "ok"]
+
+    def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
+        return _engine(URL.create("sqlite", database=str(path)), busy_timeout_seconds)
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
@@ -98,6 +105,33 @@ class SqliteVault(SqlVault):
             connection.cursor().execute("PRAGMA journal_mode = WAL")
 
 
+class SqliteSnapshot(SqliteVault):
+    """A vault in a file that is only read, and left as it is; its schema must be ours."""
+
+    def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
+        return read_only_engine(path, busy_timeout_seconds)
+
+    def _prepare(self) -> None:
+        if not self._is_ready():
+            raise StorageError(f"{self.name} has an older schema, or is empty; to open it as a memory upgrades it")
+        with self._reading(EVERY_TENANT) as connection:
+            self._check_embedder(connection)
+
+
+def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0) -> Engine:
+    """Connections that cannot change the file."""
+    address = URL.create("sqlite", database=path.resolve().as_uri(), query={"mode": "ro", "uri": "true"})
+    return _engine(address, busy_timeout_seconds)
+
+
+def put_in_one_file(path: Path) -> None:
+    """Fold the log of a store that nobody uses into its file, for good, and the file into the disk."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
 def _create_private(path: Path) -> None:
     """Create the file readable by its owner only; SQLite gives its WAL the same mode.
 
@@ -120,9 +154,9 @@ def _from_os(path: Path, error: OSError) -> StorageError:
     return kind(f"{path}: {error.strerror}. {kind.__doc__}")
 
 
-def _engine(path: Path, busy_timeout_seconds: float) -> Engine:
+def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
     engine = create_engine(
-        URL.create("sqlite", database=str(path)),
+        address,
         connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
         hide_parameters=True,  # an error must not quote what a user said
         max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection

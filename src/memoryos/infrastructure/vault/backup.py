@@ -1,0 +1,162 @@
+"""Backups: a store in one SQLite file, as it was at one moment, that can tell whether it is still what was backed up.
+
+The file is a complete store. Beside the memory it holds a manifest: when it was made and of what, and the number of
+rows and a checksum of every table. It gets its name when it is complete and on the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlalchemy import Connection, MetaData, Table, inspect
+from sqlalchemy.exc import DBAPIError, NoSuchTableError
+from uuid_utils.compat import uuid7
+
+from memoryos.clock import Clock
+from memoryos.errors import InvalidInput, StoreCorrupt
+from memoryos.infrastructure.vault import copying, migrations, rows
+from memoryos.infrastructure.vault.place import open_vault
+from memoryos.infrastructure.vault.reembedding import EMBEDDER
+from memoryos.infrastructure.vault.sqlite import SqliteSnapshot, put_in_one_file, read_only_engine
+from memoryos.infrastructure.vault.store import SqlVault, noted
+
+_PATIENCE = 30.0  # seconds; nobody else uses the file
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup says of itself."""
+
+    made_at: str  #: ISO 8601, UTC
+    store: str  #: of which; without a password
+    schema: str
+    embedder: str | None
+    tables: dict[str, rows.Sum]
+
+    @property
+    def rows(self) -> int:
+        """How many there are in all."""
+        return sum(table.rows for table in self.tables.values())
+
+
+def backup(vault: SqlVault, file: Path, *, clock: Clock, progress: copying.Progress | None = None) -> Manifest:
+    """Write the store, as it is at this moment, into a new file that only its owner may read; writers go on.
+
+    Raises InvalidInput when the file is there already.
+    """
+    if file.exists():
+        raise InvalidInput("file", f"{file} exists already", "Name a new file, or remove that one")
+    draft = file.with_name(f"{file.name}.{uuid7()}.partial")
+    try:
+        manifest = _written(vault, draft, clock, progress)
+        put_in_one_file(draft)
+        draft.rename(file)
+        _put_on_disk(file.parent)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{draft}{suffix}").unlink(missing_ok=True)
+    return manifest
+
+
+def manifest_of(connection: Connection) -> Manifest | None:
+    """What the store says of itself as a backup; None when it is none. Raises StoreCorrupt."""
+    if not inspect(connection).has_table("meta"):
+        return None
+    text = noted(connection, copying.MANIFEST)
+    if text is None:
+        return None
+    try:
+        values = json.loads(text)
+        return Manifest(**{**values, "tables": {name: rows.Sum(**one) for name, one in values["tables"].items()}})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreCorrupt("the backup's manifest cannot be read") from error
+
+
+def differing(connection: Connection, manifest: Manifest) -> list[str]:
+    """The tables that are not what was backed up."""
+    found = [name for name, sum_ in manifest.tables.items() if _summed(connection, name) != sum_]
+    about = {"embedder": noted(connection, EMBEDDER), "schema": migrations.revision(connection)}
+    return [*found, *(name for name, value in about.items() if value != getattr(manifest, name))]
+
+
+def checked(file: Path) -> Manifest:
+    """The manifest of a backup that is just as it was made. Raises InvalidInput for another file, or StoreCorrupt."""
+    with _read(file) as connection:
+        manifest = manifest_of(connection)
+        if manifest is None:
+            raise InvalidInput("backup", f"{file} is no backup", "Name the file that `memoryos backup` made")
+        if found := differing(connection, manifest):
+            raise StoreCorrupt(f"{file} is damaged or was changed: {', '.join(found)}. Use another backup")
+        return manifest
+
+
+def is_backup(file: Path) -> bool:
+    """Whether a file says that it is one."""
+    with _read(file) as connection:
+        return manifest_of(connection) is not None
+
+
+@contextmanager
+def opened(file: Path, manifest: Manifest, *, clock: Clock) -> Iterator[SqlVault]:
+    """A backup as a store of our schema, its file left as it is: an older one is upgraded in a copy."""
+    if manifest.schema == migrations.HEAD:
+        with closing(SqliteSnapshot(file, embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE)) as vault:
+            yield vault
+        return
+    with TemporaryDirectory(prefix="memoryos-restore-") as folder:
+        path = Path(folder) / file.name
+        shutil.copyfile(file, path)
+        with closing(open_vault(path, embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE)) as vault:
+            yield vault
+
+
+def _written(vault: SqlVault, draft: Path, clock: Clock, progress: copying.Progress | None) -> Manifest:
+    target = copying.begin(draft, "memoryos backup", clock=clock, busy_timeout_seconds=_PATIENCE)
+    with closing(target), vault.snapshot() as ours:
+        made_at = clock().isoformat()
+        copying.copy_snapshot(ours, target, progress)
+        about = copying.about(ours)
+        sums = {table.name: rows.summed(ours, table) for table in rows.CONTENT}
+        manifest = Manifest(made_at, vault.name, migrations.HEAD, about.get(EMBEDDER), sums)
+        target.finish({**about, copying.MANIFEST: json.dumps(asdict(manifest))})
+    return manifest
+
+
+@contextmanager
+def _read(file: Path) -> Iterator[Connection]:
+    """A snapshot of a file, whatever is in it; it is left as it is."""
+    if not file.is_file():
+        raise InvalidInput("backup", f"{file} does not exist", "Name the file that `memoryos backup` made")
+    engine = read_only_engine(file)
+    try:
+        with engine.connect() as connection, connection.begin():
+            yield connection
+    except DBAPIError as error:
+        raise StoreCorrupt(f"{file}: {error.orig}. Use another backup") from error
+    finally:
+        engine.dispose()
+
+
+def _summed(connection: Connection, name: str) -> rows.Sum | None:
+    """Of a table as it is there, in whatever schema."""
+    try:
+        table = Table(name, MetaData(), autoload_with=connection, resolve_fks=False)
+    except NoSuchTableError:
+        return None
+    return rows.summed(connection, table)
+
+
+def _put_on_disk(folder: Path) -> None:
+    """Make a new name durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

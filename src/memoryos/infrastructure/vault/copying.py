@@ -1,0 +1,166 @@
+"""Copying: one store's rows become those of another, whatever database either is on.
+
+The target is made equal to one snapshot of the source by comparison: what it has too much is removed, what it lacks is
+inserted. So one that was cut off goes on where it was, and what was written to the source meanwhile cannot be
+overlooked. Until the end the target has no embedder's name: every other session on it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, delete, func, select
+from uuid_utils.compat import uuid7
+
+from memoryos.clock import Clock
+from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError
+from memoryos.infrastructure.vault import rows, tables
+from memoryos.infrastructure.vault.place import Place, open_vault
+from memoryos.infrastructure.vault.reembedding import EMBEDDER
+from memoryos.infrastructure.vault.store import UNFINISHED, SqlVault, noted
+
+MANIFEST = "backup"  # in `meta`: what a backup says of itself, and of no copy of it
+RUN = "unfinished_run"  # in `meta`: which process copies; one that was taken for dead must not write any more
+
+ROUNDS = 5  # a source that is written all the time is copied as it was at the begin of the last one
+
+Progress = Callable[[int, int], None]  # called with (rows done, rows in all)
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What became of a copy."""
+
+    rows: int
+    behind: int  #: how many events the source logged since
+
+
+class Target:
+    """A store that is not complete yet, for the process that copies into it."""
+
+    def __init__(self, vault: SqlVault) -> None:
+        self.vault = vault
+        self._run = str(uuid7())
+
+    def take_over(self, command: str) -> None:
+        """Become the one that copies; `command` is what finishes the copy when this process does not."""
+        with self.vault.change() as connection:
+            earlier = noted(connection, UNFINISHED)
+            if earlier not in (None, command):
+                raise InvalidInput("target", f"another copy into it was begun: {earlier}", "Finish that, or remove it")
+            _note(connection, {UNFINISHED: command, RUN: self._run})
+
+    @contextmanager
+    def change(self) -> Iterator[Connection]:
+        """A transaction, as long as no other process has taken over."""
+        with self.vault.change() as connection:
+            if noted(connection, RUN) != self._run:
+                raise StorageError("another process goes on with this copy; nothing was written")
+            yield connection
+
+    def finish(self, meta: Mapping[str, str]) -> None:
+        """Make it a store like any other, which says this of itself."""
+        newest = select(func.max(tables.events.c.sequence))
+        with self.change() as connection:
+            if sequence := connection.scalar(newest):
+                self.vault.number_after(connection, sequence)
+            connection.execute(delete(tables.meta))
+            _note(connection, meta)
+
+    def close(self) -> None:
+        """Release the store, complete or not."""
+        self.vault.close()
+
+
+def begin(place: Place, command: str, *, clock: Clock, busy_timeout_seconds: float) -> Target:
+    """Open a target: a place without a store, or with an empty one, or the same copy that was cut off.
+
+    Raises InvalidInput when something else is there.
+    """
+
+    def opened(embedder: str | None) -> SqlVault:
+        return open_vault(place, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+
+    try:
+        vault = opened(UNFINISHED)
+    except EmbedderMismatch:
+        with closing(opened(None)) as found:
+            _claim(found)
+        vault = opened(UNFINISHED)
+    target = Target(vault)
+    try:
+        target.take_over(command)
+    except BaseException:
+        target.close()
+        raise
+    return target
+
+
+def copy(source: SqlVault, target: Target, progress: Progress | None = None) -> Copied:
+    """Make the target what the source is, and finish it."""
+    for _ in range(ROUNDS):
+        with source.snapshot() as ours:
+            total = copy_snapshot(ours, target, progress)
+            newest, meta = _newest(ours), about(ours)
+        with source.snapshot() as now:
+            behind = _events_after(now, newest)
+        if not behind:
+            break
+    target.finish(meta)
+    return Copied(total, behind)
+
+
+def copy_snapshot(ours: Connection, target: Target, progress: Progress | None = None) -> int:
+    """Give the target exactly our rows; returns how many."""
+    _prune(ours, target)
+    total = rows.count(ours)
+    with target.vault.snapshot() as theirs:
+        done = rows.count(theirs)
+    for table in rows.CONTENT:
+        with target.vault.snapshot() as theirs:
+            for batch in rows.batches(rows.missing(ours, theirs, table), rows.AT_A_TIME):
+                with target.change() as connection:
+                    rows.insert_all(connection, table, batch)
+                done += len(batch)
+                if progress:
+                    progress(done, total)
+    return total
+
+
+def _prune(ours: Connection, target: Target) -> None:
+    """Remove what the target has and we have not just so."""
+    for table in reversed(rows.CONTENT):
+        with target.vault.snapshot() as theirs:
+            surplus = () if rows.is_empty(theirs, [table]) else rows.surplus(ours, theirs, table)
+            for batch in rows.batches(surplus, rows.AT_A_TIME):
+                with target.change() as connection:
+                    rows.remove(connection, table, batch)
+
+
+def about(connection: Connection) -> dict[str, str]:
+    """What the store says of itself, as far as it is true of a copy."""
+    return {row.key: row.value for row in rows.stream(connection, tables.meta) if row.key != MANIFEST}
+
+
+def _claim(vault: SqlVault) -> None:
+    with vault.change() as connection:
+        if not rows.is_empty(connection):
+            raise InvalidInput("target", f"{vault.name} holds memory already", "Name a new file or an empty database")
+        _note(connection, {EMBEDDER: UNFINISHED})
+
+
+def _note(connection: Connection, meta: Mapping[str, str]) -> None:
+    connection.execute(delete(tables.meta).where(tables.meta.c.key.in_(list(meta))))
+    if meta:
+        connection.execute(tables.meta.insert(), [{"key": key, "value": value} for key, value in meta.items()])
+
+
+def _newest(connection: Connection) -> int:
+    return connection.scalar(select(func.max(tables.events.c.sequence))) or 0
+
+
+def _events_after(connection: Connection, sequence: int) -> int:
+    query = select(func.count()).select_from(tables.events).where(tables.events.c.sequence > sequence)
+    return connection.scalar(query) or 0

@@ -1,0 +1,61 @@
+"""Damage: what can be wrong in a store, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memoryos.infrastructure.vault.contract import Link
+from memoryos.scope import Scope
+
+
+class Fault(StrEnum):
+    """What can be wrong."""
+
+    FILE = "file"  # the database itself finds an error in its pages or indexes
+    BACKUP = "backup"  # a table is not what was backed up
+    DOCUMENT = "document"  # a cube cannot be read, or is not the one that its row says
+    COLUMNS = "columns"  # they do not say what the document says
+    VERSIONS = "versions"  # they do not lead up to the present one
+    VECTOR = "vector"  # it is missing, or no vector of the store's embedder
+    PASSAGES = "passages"  # they are not one for each turn
+    LINK = "link"  # it joins what it cannot join, or puts a page into a second segment
+    PLACE = "place"  # a page is in no segment, or a segment counts other pages than it has; `memoryos rebuild` helps
+    STRAY = "stray"  # a row belongs to no cube, or is of an unknown kind
+    POSITION = "position"  # two cubes of an owner have the same one
+    EVENT = "event"  # it is of an unknown kind, or of a cube that never was
+    JOB = "job"  # it is of an unknown kind, or not of its cube's owner
+
+
+DERIVED = frozenset({Fault.COLUMNS, Fault.VECTOR, Fault.PASSAGES, Fault.LINK, Fault.STRAY})
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something that does not fit; ids and names, and never what a user said."""
+
+    fault: Fault
+    detail: str
+    id: str = ""  #: of the cube, if it is one's
+    owner: Scope | None = None
+    link: Link | None = None
+
+    @property
+    def can_be_repaired(self) -> bool:
+        """Whether it is derived data, which can be made again."""
+        return self.fault in DERIVED
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was looked at, and what does not fit."""
+
+    checked: Mapping[str, int]  #: rows, by table
+    damages: tuple[Damage, ...]
+    repaired: int = 0  #: how many more damages there were
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong, any more."""
+        return not self.damages

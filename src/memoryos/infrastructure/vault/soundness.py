@@ -1,0 +1,217 @@
+"""Soundness: whether what a store holds fits together.
+
+The document of a cube is the truth; columns, vectors, passages and links are held against it. Everything is read in
+one snapshot, some cubes at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Column, ColumnElement, Connection, Row, Table, and_, func, select, tuple_
+
+from memoryos.clock import micros
+from memoryos.cube import Kind, MemCube, Page, Segment, Tier, from_json
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault import backup, rows, tables
+from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.copying import Progress
+from memoryos.infrastructure.vault.damage import Damage, Fault, Report
+from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.infrastructure.vault.strays import strays
+
+AT_A_TIME = 500  # cubes held at once, with what belongs to them
+
+_HALF, _SINGLE = np.dtype("<f2"), np.dtype("<f4")  # what passages and vectors are stored as
+
+_Found = Mapping[tuple[str, str], Sequence[Row[Any]]]  # rows by the tenant and the id of their cube
+
+
+def verify(vault: SqlVault, dim: int | None = None, progress: Progress | None = None) -> Report:
+    """Look at everything; `dim` is the length of the embedder's vectors, that of most when left out.
+
+    `progress` is told cubes.
+    """
+    with vault.snapshot() as connection:
+        checked = {table.name: rows.count(connection, [table]) for table in rows.CONTENT}
+        damages = [Damage(Fault.FILE, said) for said in vault.errors_in_file(connection)]
+        if not damages:  # in a torn file the rest says nothing
+            damages += _changes(connection)
+            damages += _in_cubes(connection, dim or _usual_dim(connection), progress)
+            damages += strays(connection)
+    return Report(checked, tuple(damages))
+
+
+@dataclass(frozen=True, slots=True)
+class _Belongings:
+    """What is stored beside some cubes."""
+
+    versions: _Found
+    vectors: _Found
+    passages: _Found
+    homes: _Found  #: the segments of pages
+    members: Mapping[tuple[str, str], int]  #: how many pages segments have
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A cube with what is stored beside it."""
+
+    cube: MemCube
+    row: Row[Any]
+    versions: Sequence[Row[Any]]
+    vectors: Sequence[Row[Any]]
+    passages: Sequence[Row[Any]]
+    homes: int
+    members: int
+    dim: int
+
+
+def _changes(connection: Connection) -> list[Damage]:
+    manifest = backup.manifest_of(connection)
+    changed = backup.differing(connection, manifest) if manifest else []
+    return [Damage(Fault.BACKUP, f"{name} is not what was backed up") for name in changed]
+
+
+def _in_cubes(connection: Connection, dim: int, progress: Progress | None) -> Iterator[Damage]:
+    done, total = 0, rows.count(connection, [tables.cubes])
+    for batch in rows.batches(rows.stream(connection, tables.cubes), AT_A_TIME):
+        belongings = _belongings(connection, batch)
+        for row in batch:
+            yield from _in_cube(row, belongings, dim)
+        done += len(batch)
+        if progress:
+            progress(done, total)
+
+
+def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belongings:
+    first, last = (batch[0].tenant, batch[0].id), (batch[-1].tenant, batch[-1].id)
+
+    def of_these(column: Column[Any]) -> ColumnElement[bool]:
+        key = tuple_(column.table.c.tenant, column)
+        return and_(key >= tuple_(*first), key <= tuple_(*last))
+
+    def beside(table: Table, name: str, *only: ColumnElement[bool]) -> _Found:
+        query = select(table).where(of_these(table.c[name]), *only).order_by(*rows.key_of(table))
+        found = groupby(connection.execute(query), key=lambda row: (row[0], row[1]))
+        return {key: list(group) for key, group in found}
+
+    links = tables.links
+    joins = links.c.kind == LinkKind.MEMBER_OF.value
+    group = [links.c.tenant, links.c.target]
+    members = select(*group, func.count()).where(of_these(links.c.target), joins).group_by(*group)
+    return _Belongings(
+        beside(tables.versions, "cube_id"),
+        beside(tables.vectors, "cube_id"),
+        beside(tables.passages, "cube_id"),
+        beside(links, "source", joins),
+        {(row[0], row[1]): row[2] for row in connection.execute(members)},
+    )
+
+
+def _in_cube(row: Row[Any], belongings: _Belongings, dim: int) -> Iterator[Damage]:
+    key = (row.tenant, row.id)
+    try:
+        cube = from_json(row.document)
+    except InvalidInput as error:
+        yield Damage(Fault.DOCUMENT, f"cannot be read: {error.field}", row.id)
+        return
+    if any(value != row._mapping[name] for name, value in _identity(cube).items()):
+        yield Damage(Fault.DOCUMENT, "is of another cube, or of another owner", row.id)
+        return
+    stored = _Stored(
+        cube,
+        row,
+        belongings.versions.get(key, ()),
+        belongings.vectors.get(key, ()),
+        belongings.passages.get(key, ()),
+        len(belongings.homes.get(key, ())),
+        belongings.members.get(key, 0),
+        dim,
+    )
+    for fault, check in _CHECKS.items():
+        if wrong := check(stored):
+            yield Damage(fault, wrong, cube.id, cube.scope.owner)
+
+
+def _identity(cube: MemCube) -> dict[str, str]:
+    return {**tables.owner_row(cube.scope), "id": cube.id}
+
+
+def _columns_wrong(stored: _Stored) -> str | None:
+    expected = tables.cube_row(stored.cube)
+    del expected["document"]  # an older program wrote the same cube in other words
+    return ", ".join(name for name, value in expected.items() if stored.row._mapping[name] != value) or None
+
+
+def _versions_wrong(stored: _Stored) -> str | None:
+    present = stored.cube.version.number
+    if [row.version for row in stored.versions] != list(range(1, present)):
+        return f"there are {len(stored.versions)} before version {present}"
+    for row in stored.versions:
+        try:
+            old = from_json(row.document)
+        except InvalidInput as error:
+            return f"version {row.version} cannot be read: {error.field}"
+        if (old.version.number, _identity(old)) != (row.version, _identity(stored.cube)):
+            return f"version {row.version} is of another cube"
+    return None
+
+
+def _passages_wrong(stored: _Stored) -> str | None:
+    cube, payload = stored.cube, stored.cube.payload
+    if not stored.passages and (stored.vectors or not isinstance(payload, Page)):
+        return None  # what an older program stored of a page, until it is searched for
+    turns = payload.turns if isinstance(payload, Page) else ()
+    if [row.part for row in stored.passages] != list(range(1, len(turns) + 1)):
+        return f"there are {len(stored.passages)} of {len(turns)} turns"
+    for row, turn in zip(stored.passages, turns, strict=True):
+        if row.said_at != micros(turn.at or cube.descriptive.event_at) or row.speaker != turn.speaker:
+            return f"turn {row.part} is another's"
+        if not _is_vector(row.vector, stored.dim, _HALF):
+            return f"turn {row.part} has no vector of the embedder"
+    return None
+
+
+def _vector_wrong(stored: _Stored) -> str | None:
+    if not stored.vectors and stored.cube.kind in (Kind.FACT, Kind.SEGMENT):
+        return "is missing"
+    if not all(_is_vector(row.data, stored.dim, _SINGLE) for row in stored.vectors):
+        return "is none of the embedder"
+    return None
+
+
+def _place_wrong(stored: _Stored) -> str | None:
+    cube, payload = stored.cube, stored.cube.payload
+    if cube.kind is Kind.PAGE and cube.tier is not Tier.STM and not stored.homes:
+        return "is in no segment"
+    if isinstance(payload, Segment) and payload.pages != stored.members:
+        return f"has {stored.members} pages and counts {payload.pages}"
+    return None
+
+
+_CHECKS: dict[Fault, Callable[[_Stored], str | None]] = {
+    Fault.COLUMNS: _columns_wrong,
+    Fault.VERSIONS: _versions_wrong,
+    Fault.PASSAGES: _passages_wrong,
+    Fault.VECTOR: _vector_wrong,
+    Fault.PLACE: _place_wrong,
+}
+
+
+def _is_vector(data: bytes, dim: int, kind: np.dtype[Any]) -> bool:
+    return len(data) == dim * kind.itemsize and bool(np.isfinite(np.frombuffer(data, kind)).all())
+
+
+def _usual_dim(connection: Connection) -> int:
+    """How many numbers most vectors have."""
+    for column, kind in ((tables.passages.c.vector, _HALF), (tables.vectors.c.data, _SINGLE)):
+        length = func.length(column)
+        query = select(length).group_by(length).order_by(func.count().desc(), length).limit(1)
+        if found := connection.scalar(query):
+            return int(found) // kind.itemsize
+    return 0

@@ -1,0 +1,115 @@
+"""`memoryos backup`, `restore`, `copy` and `verify`: whole stores, all tenants."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from memoryos import stores
+from memoryos.config import load_settings
+from memoryos.infrastructure.vault.damage import Damage, Report
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Db, Json
+
+SHOWN = 20  # damages in a table; --json has all
+
+_STORE = "A file or postgresql://..."
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write; it must not be there.")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Write the whole store into one file, as it is at this moment, while it is in use."""
+    with render.counted("backing up", quiet=json) as progress:
+        manifest = stores.backup(db or load_settings().db, file, progress=progress)
+    if json:
+        render.print_json({"file": str(file), **asdict(manifest)})
+    else:
+        _print(f"{file} holds {manifest.rows:,} rows of {manifest.store}.")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `memoryos backup` wrote.")],
+    store: Annotated[str, typer.Argument(help=f"{_STORE}; new, or an empty database.")],
+    json: Json = False,
+) -> None:
+    """Make a store of a backup, after checking that the backup is as it was made."""
+    with render.counted("restoring", quiet=json) as progress:
+        restored = stores.restore(file, store, progress=progress)
+    if json:
+        render.print_json({"rows": restored.rows})
+    else:
+        _print(f"Restored {restored.rows:,} rows of {file}.")
+
+
+def copy(
+    source: Annotated[str, typer.Argument(help=_STORE)],
+    target: Annotated[str, typer.Argument(help=f"{_STORE}; new, or an empty database.")],
+    json: Json = False,
+) -> None:
+    """Copy a whole store to another file or database; run it again when it was cut off, and it goes on."""
+    with render.counted("copying", quiet=json) as progress:
+        copied = stores.copy(source, target, progress=progress)
+    if json:
+        render.print_json(asdict(copied))
+        return
+    _print(f"Copied {copied.rows:,} rows.")
+    if copied.behind:
+        _print(f"{copied.behind:,} later events of the source are not in it: stop those who write, and copy again.")
+
+
+def verify(
+    store: Annotated[str | None, typer.Argument(help=f"{_STORE}, or a backup (default: MEMORYOS_DB).")] = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Make right what is derived from the memories.")] = False,
+    json: Json = False,
+) -> None:
+    """Look whether everything in a store, or in a backup, fits together; exit code 1 when something does not."""
+    with render.counted("verifying", quiet=json) as progress:
+        report = stores.verify(store or load_settings().db, repair=repair, progress=progress)
+    if json:
+        render.print_json(_document(report))
+    else:
+        _tell(report)
+    if not report.is_sound:
+        raise typer.Exit(1)
+
+
+def _document(report: Report) -> dict[str, Any]:
+    damages = [_fields(damage) for damage in report.damages]
+    return {"sound": report.is_sound, "checked": dict(report.checked), "repaired": report.repaired, "damages": damages}
+
+
+def _fields(damage: Damage) -> dict[str, Any]:
+    owner = asdict(damage.owner) if damage.owner else None
+    return {
+        "fault": damage.fault.value,
+        "detail": damage.detail,
+        "id": damage.id,
+        "scope": owner,
+        "can_be_repaired": damage.can_be_repaired,
+    }
+
+
+def _tell(report: Report) -> None:
+    _print(f"Looked at {sum(report.checked.values()):,} rows, {report.checked['cubes']:,} of them memories.")
+    if report.repaired:
+        _print(f"Repaired {report.repaired:,} damages.")
+    if report.is_sound:
+        _print("Everything fits together.")
+        return
+    for fault, number in Counter(damage.fault for damage in report.damages).items():
+        _print(f"{number:,} x {fault.value}")
+    for damage in report.damages[:SHOWN]:
+        _print(f"  {damage.fault.value} {damage.id} {damage.detail}")
+    if any(damage.can_be_repaired for damage in report.damages):
+        _print("`memoryos verify --repair` makes right what is derived from the memories.")
+
+
+def _print(line: str) -> None:
+    render.console().print(line, markup=False, soft_wrap=True)

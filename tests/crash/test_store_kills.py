@@ -1,0 +1,118 @@
+"""SIGKILL while a whole store is moved: what is there looks like a store only when it is all there."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract import server
+from crash.stores import add_page, open_store
+from crash.test_kill_points import copy, victims
+from memoryos import stores
+from memoryos.errors import MemoryOSError, StorageError
+from stores.conftest import content
+
+TESTS = Path(__file__).parents[1]
+PAGES = 8
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "memory.db"
+    with open_store(path) as memory:
+        for number in range(PAGES):
+            add_page(memory, number)
+            memory.wait()
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(template):
+    return content(str(template))
+
+
+def is_refused(path: Path) -> bool:
+    """Whether a store cannot be opened yet; one of which there is not even a table is a new one."""
+    try:
+        with open_store(path) as memory:
+            assert memory.events() == []
+            return False
+    except StorageError as error:
+        assert "not complete" in str(error)
+        return True
+
+
+def left(path: Path, suffix: str) -> Path:
+    return path.with_suffix(suffix)
+
+
+def test_a_backup_has_its_name_only_when_it_is_whole(template, expected, tmp_path):
+    found = victims("backup", template, tmp_path)
+    assert len(found) >= 15
+    for victim in found:
+        backup = left(victim.path, ".backup")
+        assert backup.exists() or victim.done is None
+        if backup.exists():
+            assert stores.verify(backup).is_sound
+        else:
+            stores.backup(victim.path, backup)
+        assert content(str(victim.path)) == expected
+        shutil.copyfile(backup, tmp_path / "opened.db")
+        assert {**content(str(tmp_path / "opened.db")), "meta": None} == {**expected, "meta": None}
+
+
+@pytest.mark.parametrize("scenario", ["copy", "restore"])
+def test_what_was_cut_off_is_refused_and_goes_on(template, expected, tmp_path, scenario):
+    if scenario == "restore":
+        stores.backup(template, tmp_path / "template.backup")
+        template = tmp_path / "template.backup"
+    found = victims(scenario, template, tmp_path)
+    assert len(found) >= 15
+    refused, looked_at = 0, tmp_path / "looked_at"
+    looked_at.mkdir()
+    for victim in found:
+        target = left(victim.path, ".copy")
+        if target.exists() and victim.done is None:
+            refused += is_refused(copy(target, looked_at))
+        if victim.done is None:
+            getattr(stores, scenario)(victim.path, target)
+        assert content(str(target)) == expected
+    assert refused >= 10
+
+
+@pytest.mark.parametrize("share", [0.2, 0.7])
+@pytest.mark.parametrize("target", ["sqlite", "postgres"])
+@pytest.mark.parametrize("name", ["copy", "restore"])
+def test_a_store_on_a_server_is_refused_until_it_is_whole(template, expected, tmp_path, name, target, share):
+    source = copy(template, tmp_path)
+    if name == "restore":
+        stores.backup(source, tmp_path / "backup.db")
+        source = tmp_path / "backup.db"
+    server_url = server.new_database().render_as_string(hide_password=False)
+    place = server_url if target == "postgres" else str(tmp_path / "target.db")
+    killed = subprocess.run([sys.executable, "-m", "crash.movers", name, str(source), place, str(share)], cwd=TESTS)
+    assert killed.returncode == -signal.SIGKILL
+    with pytest.raises(StorageError, match=f"not complete.*memoryos {name}"):
+        open_store(place)
+    getattr(stores, name)(source, place)
+    assert content(place) == expected
+
+
+def test_a_backup_of_a_server_that_was_cut_off_leaves_no_backup(template, expected, tmp_path):
+    place = server.new_database().render_as_string(hide_password=False)
+    stores.copy(copy(template, tmp_path), place)
+    backup = tmp_path / "backup.db"
+    killed = subprocess.run([sys.executable, "-m", "crash.movers", "backup", place, str(backup), "0.5"], cwd=TESTS)
+    assert killed.returncode == -signal.SIGKILL
+    assert not backup.exists()
+    (draft,) = tmp_path.glob("backup.db.*.partial")
+    with pytest.raises(MemoryOSError):
+        open_store(draft)
+    stores.backup(place, backup)
+    assert stores.restore(backup, tmp_path / "restored.db").rows
+    assert content(str(tmp_path / "restored.db")) == expected

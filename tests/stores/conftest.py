@@ -1,0 +1,139 @@
+"""Stores with something of everything in them, on either back end."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from contract import server
+from memoryos import Attachment, MemoryOS, Role, Scope, Turn, load_settings
+from memoryos.clock import system_clock
+from memoryos.infrastructure.vault import rows, tables
+from memoryos.infrastructure.vault.contract import Spending
+from memoryos.infrastructure.vault.place import Place, database_url, is_url, open_vault
+from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.models.embedder import load_embedder
+from memoryos.operation import reembed
+
+ANN = Scope(user="ann")
+CARL = Scope(user="carl")
+BOB = Scope(user="鲍勃", agent=None, tenant="acme/50%", namespace=("team", "a/b"))
+
+# So small that pages reach every tier.
+SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_capacity=3, heat_threshold=0)
+
+SAID = (
+    "I like spicy noodle soup with garlic number {}.",
+    "我住在成都，我喜欢喝绿茶，第{}次。",
+    "I own a telescope that shows the rings of Saturn, model {}.",
+    "I work as a nurse in Lisbon. 🐝 {}",
+)
+
+NewPlace = Callable[[str], str]
+
+
+@pytest.fixture
+def new_place(tmp_path) -> Iterator[NewPlace]:
+    """new_place(back_end): a place on it where there is nothing."""
+    numbers = count(1)
+    yield (
+        lambda back_end: (
+            server.new_database().render_as_string(hide_password=False)
+            if back_end == "postgres"
+            else str(tmp_path / f"store-{next(numbers)}.db")
+        )
+    )
+
+
+@pytest.fixture
+def full(new_place) -> Callable[[str], str]:
+    """full(back_end): a store with something in every table."""
+
+    def make(back_end: str = "sqlite") -> str:
+        place = new_place(back_end)
+        with opened(place) as memory:
+            fill(memory)
+        begin_to_reembed(place)
+        return place
+
+    return make
+
+
+@pytest.fixture
+def small_steps(monkeypatch):
+    """A few rows at a time, so that a copy can be cut off anywhere."""
+    monkeypatch.setattr(rows, "AT_A_TIME", 7)
+
+
+@pytest.fixture
+def store(full) -> str:
+    return full("sqlite")
+
+
+def opened(place: str, **options) -> MemoryOS:
+    return MemoryOS.open(place, user="ann", settings=SETTINGS, **options)
+
+
+def fill(memory: MemoryOS, pages: int = 24) -> None:
+    """Pages in every tier, facts, traits, versions, jobs, notes, usage, and something that was deleted."""
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    turns = [Turn(role=Role.USER, text=SAID[number // 2 % 4].format(number), at=at) for number in range(pages)]
+    memory.add_many(turns, tags=["home", "家"])
+    memory.add("See this", attachments=[Attachment(caption="一张照片", uri="file:///p.png", media_type="image/png")])
+    memory.add_many(turns[:9], scope=BOB)
+    memory.add_many(turns[:4], scope=CARL)
+    memory.publish(["The limit is 4 pages"], source="v1")
+    memory.publish(["The limit is 3 pages"], source="v2")
+    memory.add_fact("I keep bees.")
+    memory.consolidate()
+    memory.wait()
+    memory.update(
+        next(fact.id for fact in memory.profile().user.facts if "bees" in fact.text), "I keep 🐝🐝 behind the mill."
+    )
+    first, second, *_ = memory.pages()
+    memory.update(first.id, "I moved to Lisbon, model 7.")
+    memory.delete(second.id)
+    with memory._vault.write(ANN) as writer:
+        writer.spend(Spending(at.date(), "facts", "m", 1, 20, 300, 4))
+        writer.write_note("a note", "备注")
+    memory.wait()
+
+
+def begin_to_reembed(place: str) -> None:
+    """Leave some vectors of another embedder behind."""
+    embedder = load_embedder("static")
+    with closing(vault_of(place)) as vault:
+        reembed._begin(vault, embedder)
+        with vault.reembedding(embedder.name) as change:
+            change.stage(reembed._made(change.pending(after=("", ""), limit=5), embedder))
+
+
+def place_of(place: str) -> Place:
+    return database_url(place) if is_url(place) else Path(place)
+
+
+def vault_of(place: str) -> SqlVault:
+    return open_vault(place_of(place), embedder=None, clock=system_clock, busy_timeout_seconds=30)
+
+
+def content(place: str) -> dict[str, list[tuple]]:
+    """Every row of every table, and what the store says of itself."""
+    with closing(vault_of(place)) as vault, vault.snapshot() as connection:
+        return {table.name: [tuple(row) for row in rows.stream(connection, table)] for table in all_tables()}
+
+
+def all_tables():
+    return [*rows.CONTENT, tables.meta]
+
+
+def change_by_hand(place: str, *statements: str) -> None:
+    """Run SQL that no memory would, on a SQLite store."""
+    with closing(sqlite3.connect(place, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
