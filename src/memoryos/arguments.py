@@ -60,6 +60,17 @@ def cube_id(value: str) -> str:
     return value.encode(errors="replace").decode()
 
 
+def idempotency_key(value: str | None) -> str | None:
+    """Check the name of a call, if it has one."""
+    if value is None:
+        return None
+    fix = "Pass a short text that names this call alone, e.g. str(uuid4()) or the id of the message"
+    if isinstance(value, str) and (len(value) > ID_LIMIT or not value.isprintable()):
+        problem = "contains control characters" if len(value) <= ID_LIMIT else f"is longer than {ID_LIMIT} characters"
+        raise InvalidInput("idempotency_key", problem, fix)
+    return checked_text("idempotency_key", value, limit=ID_LIMIT)
+
+
 def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
     """Check that a value is one of an enum's."""
     try:
