@@ -64,11 +64,10 @@ def idempotency_key(value: str | None) -> str | None:
     """Check the name of a call, if it has one."""
     if value is None:
         return None
-    fix = "Pass a short text that names this call alone, e.g. str(uuid4()) or the id of the message"
-    if isinstance(value, str) and (len(value) > ID_LIMIT or not value.isprintable()):
-        problem = "contains control characters" if len(value) <= ID_LIMIT else f"is longer than {ID_LIMIT} characters"
-        raise InvalidInput("idempotency_key", problem, fix)
-    return checked_text("idempotency_key", value, limit=ID_LIMIT)
+    if not isinstance(value, str) or not value.strip() or len(value) > ID_LIMIT or not value.isprintable():
+        problem = f"is not a text of 1 to {ID_LIMIT} visible characters"
+        raise InvalidInput("idempotency_key", problem, "Name this call alone, e.g. str(uuid4()) or a message's id")
+    return value
 
 
 def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
