@@ -19,6 +19,7 @@ from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.scope import Scope
 
@@ -45,7 +46,9 @@ class SqliteVault(SqlVault):
         self.path = path
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
-        super().__init__(str(path), _engine(path, busy_timeout_seconds), embedder=embedder, clock=clock)
+        self._still = StillFile.at(path)
+        engine = _engine(_url(path, is_still=self._still is not None), busy_timeout_seconds)
+        super().__init__(str(path), engine, embedder=embedder, clock=clock)
 
     def close(self) -> None:
         """Release the file. Calling it twice is harmless."""
@@ -58,8 +61,16 @@ class SqliteVault(SqlVault):
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
-        with self._usable(), self._engine.connect() as connection, connection.begin():
+        with self._usable(), self._undisturbed(), self._engine.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        if self._still:
+            self._still.check()
+        yield
+        if self._still:
+            self._still.check()
 
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:  # noqa: ARG002 - one writer at a time, whose ever
@@ -76,12 +87,16 @@ class SqliteVault(SqlVault):
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
         code = getattr(driver, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+        log = log_of(self.path)
+        if code == sqlite3.SQLITE_CANTOPEN and log.exists():
+            return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
         return _ERRORS.get(code, StorageError), str(driver)
 
     def _prepare(self) -> None:
         _create_private(self.path)
         is_ready = self._is_ready()
-        self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
+        if not self._still:
+            self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
         if not is_ready:
             self._make_ready()
         with self._reading(EVERY_TENANT) as connection:
@@ -115,9 +130,15 @@ def _from_os(path: Path, error: OSError) -> StorageError:
     return kind(f"{path}: {error.strerror}. {kind.__doc__}")
 
 
-def _engine(path: Path, busy_timeout_seconds: float) -> Engine:
+def _url(path: Path, *, is_still: bool) -> URL:
+    if not is_still:
+        return URL.create("sqlite", database=str(path))
+    return URL.create("sqlite", database=path.absolute().as_uri(), query={"immutable": "1", "uri": "true"})
+
+
+def _engine(url: URL, busy_timeout_seconds: float) -> Engine:
     engine = create_engine(
-        URL.create("sqlite", database=str(path)),
+        url,
         connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
         hide_parameters=True,  # an error must not quote what a user said
         max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection
