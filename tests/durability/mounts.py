@@ -25,13 +25,13 @@ def read_only_mount(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def without_permission(folder: Path) -> Iterator[Path]:
-    """The folder while nobody may write in it. Root may write anywhere, so root becomes somebody else."""
+def without_permission(folder: Path, mode_of_folder: int = 0o555) -> Iterator[Path]:
+    """The folder while its files may not be written. Root may write anywhere, so root becomes somebody else."""
     paths = [folder, *folder.iterdir()]
     modes = [path.stat().st_mode for path in paths]
     with ExitStack() as undo:
         for path, mode in zip(paths, modes, strict=True):
-            path.chmod(0o555 if path.is_dir() else 0o444)
+            path.chmod(mode_of_folder if path.is_dir() else 0o444)
             undo.callback(path.chmod, mode)
         if os.geteuid() == 0:
             os.seteuid(NOBODY)

@@ -132,14 +132,16 @@ def test_a_log_that_cannot_be_read_is_named_and_not_passed_over(open_memory, fol
     assert ids(open_memory(rescued)) == pages
 
 
-def test_a_file_alone_that_may_not_be_written(open_memory, folder):
+def test_a_file_that_may_not_be_written_in_a_folder_that_may(open_memory, folder):
     first = open_memory(folder)
     pages = fill(first)
     first.close()
-    with without_permission(folder):
+    with without_permission(folder, mode_of_folder=0o777):
         memory = open_memory(folder)
         assert_can_be_read(memory, pages)
+        assert_may_not_be_written(memory, pages)
         memory.close()
+    assert open_memory(folder).add("I keep hens.")
 
 
 def test_a_store_of_an_older_program_is_not_upgraded_where_it_may_not_be_written(open_memory, folder, read_only):
