@@ -25,13 +25,14 @@ from memoryos.scope import Scope
 
 _WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
 
-_ERRORS: dict[int, type[StorageError]] = {
+_ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the primary code
     sqlite3.SQLITE_BUSY: StoreBusy,
     sqlite3.SQLITE_LOCKED: StoreBusy,
     sqlite3.SQLITE_READONLY: StoreReadOnly,
     sqlite3.SQLITE_CANTOPEN: StoreReadOnly,
     sqlite3.SQLITE_PERM: StoreReadOnly,
     sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_IOERR_SHMSIZE: StoreFull,  # no room for the index of the log, without which nothing is read
     sqlite3.SQLITE_CORRUPT: StoreCorrupt,
     sqlite3.SQLITE_NOTADB: StoreCorrupt,
 }
@@ -86,11 +87,11 @@ class SqliteVault(SqlVault):
                 yield self._writer
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
-        code = getattr(driver, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
+        code = getattr(driver, "sqlite_errorcode", 0)
         log = log_of(self.path)
-        if code == sqlite3.SQLITE_CANTOPEN and log.exists():
+        if code & 0xFF == sqlite3.SQLITE_CANTOPEN and log.exists():
             return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
-        return _ERRORS.get(code, StorageError), str(driver)
+        return _ERRORS.get(code) or _ERRORS.get(code & 0xFF, StorageError), str(driver)
 
     def _prepare(self) -> None:
         _create_private(self.path)
