@@ -152,6 +152,7 @@ def _engine(url: URL, busy_timeout_seconds: float) -> Engine:
 def _configure(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves, or DDL would commit behind our back
     connection.execute("PRAGMA synchronous = FULL")  # durable when add() returns, power cut included
+    connection.execute("PRAGMA fullfsync = ON")  # on macOS only this empties the drive's own cache
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked
 
