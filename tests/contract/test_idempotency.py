@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import Role, Scope, Turn
+from memoryos import AsyncMemoryOS, Role, Scope, Turn
 from memoryos.errors import InvalidInput
 from memoryos.models.hashing import Hashing
 
@@ -43,6 +44,19 @@ def test_a_repeated_add_returns_the_same_page_and_changes_nothing(open_memory, c
     memory.wait()
     assert (memory.events(), memory.jobs(), embedder.texts) == (before, jobs, texts)
     assert [cube.id for cube in memory.pages()] == [page]
+
+
+def test_a_repeated_add_may_be_awaited(open_memory):
+    memory = open_memory()
+
+    async def tell():
+        awaited = AsyncMemoryOS(memory)
+        pages = await awaited.add_many(TALK, idempotency_key=KEY)
+        return {await awaited.add("Good night!", idempotency_key="night") for _ in range(2)}, pages
+
+    (night,), pages = asyncio.run(tell())
+    assert memory.add_many(TALK, idempotency_key=KEY) == pages
+    assert [cube.id for cube in memory.pages()] == [*pages, night]
 
 
 def test_another_key_or_none_is_another_page(open_memory):
