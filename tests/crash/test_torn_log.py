@@ -111,6 +111,8 @@ def numbers(memory) -> list[int]:
 def test_the_torn_transaction_is_lost_and_nothing_else(store, tmp_path, tear):
     path = copy(store, tmp_path)
     Path(f"{path}-wal").write_bytes(tear(log_of(path)))
+    (tmp_path / "as found").mkdir()
+    assert_sound(copy(path, tmp_path / "as found"))
     with open_store(path) as memory:
         assert numbers(memory) == list(range(PAGES))
         added = [event for event in memory.events() if event.operation is Operation.ADD and event.kind == "page"]

@@ -48,12 +48,17 @@ class Proxy:
         """Whether each cut was made."""
         return not self._cuts
 
+    def hang_up(self) -> None:
+        """End every connection."""
+        for one in self._open:
+            _close(one)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in (self._door, *self._open):
-            _close(one)
+        _close(self._door)
+        self.hang_up()
 
     def _listen(self) -> None:
         with suppress(OSError):  # the door is closed

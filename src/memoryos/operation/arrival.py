@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from memoryos.cube import MemCube, Turn
+from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, OutcomeUnknown, StorageError
 from memoryos.infrastructure.vault.contract import Entry, Reader, Vault, Writer
 from memoryos.operation.hierarchy.mid_term import page_of
@@ -53,7 +53,7 @@ class Arrival:
             with self.vault.write(self.owner) as writer:
                 return ids if writer.added(ids) else self._insert(writer, entries)
         except StorageError as error:
-            raise OutcomeUnknown(f"{cut} A second call with the same idempotency_key is safe.") from error
+            raise OutcomeUnknown(f"{cut} Calling again is safe with the same idempotency_key.") from error
 
     def _insert(self, writer: Writer, entries: Sequence[Entry]) -> list[str]:
         if self.key is not None and (earlier := self._earlier(writer)) is not None:
@@ -94,5 +94,5 @@ def _is_told_again(new: MemCube, old: MemCube) -> bool:
 
 
 def _call(page: MemCube) -> tuple[object, ...]:
-    turns: tuple[Turn, ...] = tuple(replace(turn, at=None) for turn in page_of(page).turns)
+    turns = tuple(replace(turn, at=None) for turn in page_of(page).turns)
     return turns, page.descriptive.tags, page.descriptive.origin, page.scope.session

@@ -110,7 +110,7 @@ class PostgresVault(SqlVault):
             return StorageError, type(driver).__name__
         state = driver.sqlstate or ("08" if isinstance(driver, psycopg.OperationalError) else "")
         kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
-        return kind, driver.diag.message_primary or " ".join(str(driver).split())
+        return kind, (driver.diag.message_primary or " ".join(str(driver).split())).rstrip(".")
 
     def _upgrade(self, connection: Connection) -> None:
         if not migrations.is_empty(connection):
