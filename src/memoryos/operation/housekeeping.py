@@ -149,11 +149,11 @@ class Housekeeping:
             if owner in self._scheduled:
                 return
             self._scheduled.add(owner)
-        self._background.submit(lambda: self._keep_if_ours(owner))
+        self._background.submit(lambda: self._if_ours(self._keep, owner))
 
-    def _keep_if_ours(self, owner: Scope) -> None:
+    def _if_ours(self, work: Callable[[Scope], None], owner: Scope) -> None:
         try:
-            self._keep(owner)
+            work(owner)
         except EmbedderMismatch as error:  # the store changed to another one: who uses that goes on
             _log_delay(error)
 
@@ -172,7 +172,7 @@ class Housekeeping:
             _log_delay(error)
             return
         if left.jobs:
-            self._worker.submit(lambda: self._run_jobs(owner))
+            self._worker.submit(lambda: self._if_ours(self._run_jobs, owner))
 
     def _run_jobs(self, owner: Scope) -> None:
         """Do the jobs that are due, and come back when the next one is; or leave them to the workers."""
