@@ -60,6 +60,16 @@ def cube_id(value: str) -> str:
     return value.encode(errors="replace").decode()
 
 
+def idempotency_key(value: str | None) -> str | None:
+    """Check the name of a call, if it has one."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip() or len(value) > ID_LIMIT or not value.isprintable():
+        problem = f"is not a text of 1 to {ID_LIMIT} visible characters"
+        raise InvalidInput("idempotency_key", problem, "Name this call alone, e.g. str(uuid4()) or a message's id")
+    return value
+
+
 def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
     """Check that a value is one of an enum's."""
     try:

@@ -83,10 +83,13 @@ class Memoryos:
         agent_response: str,
         timestamp: str | None = None,
         meta_data: dict[str, Any] | None = None,
+        *,
+        idempotency_key: str | None = None,
     ) -> None:
         """Remember an exchange; a timestamp without a zone is local time. `meta_data` becomes tags."""
         tags = [f"{key}={value}" for key, value in (meta_data or {}).items()]
-        self.memory.add(user_input or None, agent_response or None, at=_moment(timestamp), tags=tags)
+        at = _moment(timestamp)
+        self.memory.add(user_input or None, agent_response or None, at=at, tags=tags, idempotency_key=idempotency_key)
 
     def get_response(
         self,

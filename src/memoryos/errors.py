@@ -13,6 +13,7 @@
         ├── LeaseLost           another worker took the job over
         ├── StoreBusy           another process holds the write lock
         ├── StoreUnreachable    the database server does not answer, or cut the connection
+        │   └── OutcomeUnknown  in the commit: it may have been written
         ├── StoreReadOnly       the file or its folder may not be written
         ├── StoreFull           the disk is full
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
@@ -96,7 +97,11 @@ class StoreBusy(StorageError):
 
 
 class StoreUnreachable(StorageError):
-    """The database server does not answer: try again when it does. A write cut off in its commit may be there."""
+    """The database server does not answer: try again when it does; nothing was written."""
+
+
+class OutcomeUnknown(StoreUnreachable):
+    """The connection was cut in the commit: it is not known whether it was written, so look before you try again."""
 
 
 class StoreReadOnly(StorageError):

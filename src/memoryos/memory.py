@@ -30,6 +30,7 @@ from memoryos.models.questions import Questions
 from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation import ingest, overview
+from memoryos.operation.arrival import Arrival
 from memoryos.operation.background import Background
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import PersonaSchema
@@ -192,17 +193,18 @@ class MemoryOS:
         at: datetime | str | None = None,
         attachments: Sequence[Attachment] = (),
         tags: Sequence[str] = (),
+        idempotency_key: str | None = None,
         scope: Scope | None = None,
     ) -> str:
         """Remember one exchange, or half of one; returns the id of its page.
 
         `at` is when it was said (now, when left out); attachments belong to the query, or to the
-        response when there is no query. Durable when it returns.
+        response when there is no query. Durable when it returns. `idempotency_key` is as in `add_many`.
         """
         items = arguments.sequence("attachments", attachments, Attachment)
         limit = self.settings.max_text_chars
         turns = ingest.turns_of(query, response, at=at, attachments=items, now=self._clock(), limit=limit)
-        return self.add_many(turns, tags=tags, scope=scope)[0]
+        return self.add_many(turns, tags=tags, idempotency_key=idempotency_key, scope=scope)[0]
 
     def add_many(
         self,
@@ -211,11 +213,15 @@ class MemoryOS:
         tags: Sequence[str] = (),
         origin: Origin = Origin.USER_INPUT,
         progress: ingest.Progress | None = None,
+        idempotency_key: str | None = None,
         scope: Scope | None = None,
     ) -> list[str]:
         """Remember a dialogue in the order given, all of it or nothing; returns the ids of its pages.
 
-        What follows (chains, segments, facts) is done beside the caller; `wait` returns when it is.
+        What follows (chains, segments, facts) is done beside the caller; `wait` returns when it is. With the
+        `idempotency_key` of an earlier call of this owner nothing is added, and that call's ids return, also of pages
+        that were corrected or deleted since; InvalidInput when it had said something else. Raises OutcomeUnknown when
+        the server went away in the commit and nobody can tell: a call with the same key is safe.
         """
         owner = self._scope_of(scope)
         now = self._clock()
@@ -228,12 +234,13 @@ class MemoryOS:
         cubes = [
             ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(checked)
         ]
+        arrival = Arrival(self._vault, owner, cubes, arguments.idempotency_key(idempotency_key))
         with self._housekeeping.call():
-            entries = ingest.embedded(cubes, self._embedder, progress)
-            with self._vault.write(owner) as writer:
-                writer.insert(entries)
+            if (known := arrival.known()) is not None:
+                return known
+            ids = arrival.store(ingest.embedded(cubes, self._embedder, progress))
         self._housekeeping.written(owner)
-        return [cube.id for cube in cubes]
+        return ids
 
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER, scope: Scope | None = None) -> MemCube:
         """Correct a memory; its old words stay in the history. For a page, `role` names the turn."""

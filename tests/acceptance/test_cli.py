@@ -71,6 +71,15 @@ def test_what_one_process_adds_the_next_one_finds(run):
     assert "成都" in found["hits"][0]["text"]
 
 
+def test_an_add_that_is_repeated_with_its_key_adds_nothing(run):
+    told = ("add", "I keep bees.", "--idempotency-key", "message-17", "--json")
+    assert document(run(*told)) == document(run(*told))
+    assert document(run("stats", "--json"))["stm_pages"] == 1
+    other = run("add", "I keep hens.", "--idempotency-key", "message-17")
+    assert other.returncode == 2
+    assert "idempotency_key: was used for something else" in other.stderr
+
+
 def test_search_as_of_a_moment_knows_nothing_later(run):
     run("add", "The boat is called Aurora.", "--at", "2024-02-03T10:00:00+00:00")
     run("add", "The boat is called Bella now.", "--at", "2024-05-03T10:00:00+00:00")

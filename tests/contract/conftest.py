@@ -7,7 +7,10 @@ import pytest
 
 from contract import server
 from contract.back_ends import BACK_ENDS
+from memoryos import MemoryOS
+from memoryos.config import load_settings
 from memoryos.infrastructure.vault.contract import Entry, Vault
+from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
@@ -40,3 +43,27 @@ def store(vault: Vault, entry) -> Store:
         return made
 
     return insert
+
+
+@pytest.fixture
+def place(back_end, tmp_path):
+    """What `MemoryOS.open` is given to open the store of this test."""
+    if back_end == "sqlite":
+        yield str(tmp_path / "memory.db")
+        return
+    yield server.store_of(tmp_path).render_as_string()
+    server.give_back(tmp_path)
+
+
+@pytest.fixture
+def open_memory(place, clock):
+    opened = []
+
+    def call(user="tom", tenant="default", embedder=None, **settings):
+        knobs, model = load_settings(short_term_capacity=3, **settings), embedder or Hashing()
+        opened.append(MemoryOS.open(place, user=user, tenant=tenant, settings=knobs, embedder=model, clock=clock))
+        return opened[-1]
+
+    yield call
+    for memory in opened:
+        memory.close()

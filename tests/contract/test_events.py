@@ -67,3 +67,16 @@ def test_a_sequence_number_is_never_used_again(vault, store):
     store()
     with vault.read(ALICE) as reader:
         assert reader.events()[-1].sequence > last
+
+
+def test_what_was_ever_added_is_known_also_after_it_was_deleted(vault, store):
+    kept, moved, gone, another = (store().cube for _ in range(4))
+    store(id="bob's", scope=Scope(user="bob"))
+    store(id="of another tenant", scope=Scope(user="alice", tenant="acme"))
+    with vault.write(ALICE) as writer:
+        writer.update([Entry(moved.moved(Tier.MTM))], Operation.REVISE)
+        writer.delete([gone.id])
+        wanted = [kept.id, moved.id, gone.id, "bob's", "of another tenant", "nobody", ""]
+        assert writer.added(wanted) == {kept.id, moved.id, gone.id}
+        assert writer.added([]) == set()
+        assert writer.added([*(f"id-{number}" for number in range(12_000)), another.id]) == {another.id}

@@ -7,11 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from contract import server
 from memoryos import MemoryOS
-from memoryos.config import load_settings
 from memoryos.models.hashing import Hashing
 
 TESTS = Path(__file__).parents[1]
@@ -26,30 +22,6 @@ TALK = [
     ("Ana will come in spring.", "How nice."),
     ("I have ordered oak for a table.", "For whom?"),
 ]
-
-
-@pytest.fixture
-def place(back_end, tmp_path):
-    """What `MemoryOS.open` is given to open the store of this test."""
-    if back_end == "sqlite":
-        yield str(tmp_path / "memory.db")
-        return
-    yield server.store_of(tmp_path).render_as_string()
-    server.give_back(tmp_path)
-
-
-@pytest.fixture
-def open_memory(place, clock):
-    opened = []
-
-    def call(user="tom", tenant="default", **settings):
-        knobs = load_settings(short_term_capacity=3, **settings)
-        opened.append(MemoryOS.open(place, user=user, tenant=tenant, settings=knobs, embedder=Hashing(), clock=clock))
-        return opened[-1]
-
-    yield call
-    for memory in opened:
-        memory.close()
 
 
 def talk(memory, clock):

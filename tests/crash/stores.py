@@ -36,10 +36,10 @@ def unique_word(number: int) -> str:
     return f"zq{number:04d}x"
 
 
-def add_page(memory: MemoryOS, number: int) -> str:
+def add_page(memory: MemoryOS, number: int, idempotency_key: str | None = None) -> str:
     """Add the page with this number, which states one fact; two in a row have the same topic."""
     said, reply = _TOPICS[number // 2 % len(_TOPICS)]
-    return memory.add(said.format(unique_word(number)), reply)
+    return memory.add(said.format(unique_word(number)), reply, idempotency_key=idempotency_key)
 
 
 def number_of(text: str) -> int:

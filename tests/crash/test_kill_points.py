@@ -16,7 +16,7 @@ import pytest
 
 from crash.checks import assert_answers, assert_consistent, assert_sound
 from crash.stores import OTHER, SETTINGS, add_page, open_store
-from crash.victims import NEW
+from crash.victims import KEY, NEW
 from memoryos.clock import Clock, system_clock
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.memory import MemoryOS
@@ -115,6 +115,23 @@ def test_an_add_is_there_or_not_and_an_acknowledged_one_is(template, adds, tmp_p
         outcomes.append(bool(new))
     assert len(outcomes) >= 50
     assert outcomes == sorted(outcomes), "before its COMMIT it is not there, and after it always"
+    assert set(outcomes) == {False, True}
+
+
+def test_an_add_that_was_killed_is_repeated_with_its_key_and_there_once(template, tmp_path):
+    outcomes = []
+    for victim in victims("add_with_key", template, tmp_path):
+        with victim.reopen(tmp_path) as memory:
+            before = page_ids(memory)
+            page = add_page(memory, NEW, idempotency_key=KEY)
+            memory.wait()
+            assert victim.done in (None, page)
+            assert page_ids(memory) == before | {page}
+            assert len(memory.pages()) == PAGES + 1
+            assert_consistent(memory)
+            outcomes.append(page in before)
+    assert len(outcomes) >= 8
+    assert outcomes == sorted(outcomes)
     assert set(outcomes) == {False, True}
 
 

@@ -40,6 +40,7 @@ STRIDES = {"rebuild": 17, "reembed": 5, "backup": 19, "restore": 19, "copy": 19}
 FEW_ROWS = 10  # in a transaction of a copy
 
 NEW = 90  # the number of the page that a scenario adds
+KEY = "ninety"
 
 Done = Callable[[str], None]
 
@@ -68,6 +69,15 @@ def add(path: Path, step: int, done: Done) -> None:
     with open_store(path) as memory:
         kill_at(step)
         done(add_page(memory, NEW))
+
+
+def add_with_key(path: Path, step: int, done: Done) -> None:
+    """Add a page with a key, and end before what follows it."""
+    memory = open_store(path)
+    with memory._housekeeping.call():
+        kill_at(step)
+        done(add_page(memory, NEW, idempotency_key=KEY))
+        memory._housekeeping.abandon()
 
 
 def visits(path: Path, step: int, done: Done) -> None:
@@ -186,6 +196,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "forever":
         forever(Path(sys.argv[2]), int(sys.argv[3]))
     else:
-        cases = (create, add, visits, update, delete, rebuild, reembed, backup, copy, restore)
+        cases = (create, add, add_with_key, visits, update, delete, rebuild, reembed, backup, copy, restore)
         known = {case.__name__: case for case in cases}
         main(known[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -93,6 +93,13 @@ def said(memory):
     return [turn.text for cube in memory.memory.pages() for turn in cube.payload.turns]
 
 
+def test_an_exchange_that_is_told_twice_with_its_key_is_there_once(open_memory):
+    memory = open_memory()
+    for _ in range(2):
+        memory.add_memory("I keep bees.", "How nice!", meta_data={"mood": "calm"}, idempotency_key="message-17")
+    assert memory.get_memory_stats()["short_term_count"] == 1
+
+
 def test_add_ask_and_look(open_memory, model):
     memory = open_memory()
     memory.add_memory(

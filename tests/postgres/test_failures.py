@@ -189,6 +189,11 @@ def test_a_role_that_may_not_write_is_told_so(url, vault, store, open_vault):
         with pytest.raises(StoreReadOnly, match="role"), guest.write(ALICE) as writer:
             writer.link([Link(stored.id, LinkKind.CHAIN, stored.id)])
         guest.close()
+        place = url.set(username="guest").render_as_string()
+        with MemoryOS.open(place, user="alice", embedder=Hashing()) as memory:  # has no visits to write in the end
+            assert [hit.cube.id for hit in memory.search("hello").hits] == [stored.id]
+            with pytest.raises(StoreReadOnly, match="role"):
+                memory.add("I keep bees.")
         connection.execute("DROP OWNED BY guest; DROP ROLE guest")
 
 

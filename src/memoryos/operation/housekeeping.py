@@ -15,7 +15,7 @@ from threading import Lock
 
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.cube import Kind, State, Tier
-from memoryos.errors import EmbedderMismatch, StorageError
+from memoryos.errors import EmbedderMismatch, StorageError, StoreReadOnly
 from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
 from memoryos.operation.index.residency import Residency
@@ -52,6 +52,7 @@ class Housekeeping:
         self._scheduled: set[Scope] = set()
         self._is_abandoned = False
         self._is_closing = False
+        self._is_closed = False
 
     def call(self) -> AbstractContextManager[None]:
         """A call is in flight: housekeeping lets it pass."""
@@ -128,6 +129,9 @@ class Housekeeping:
 
     def close(self) -> None:
         """Finish, and write the visits that wait. Of the jobs that ask a model, only the one that runs is finished."""
+        if self._is_closed:  # visits that could not be written are lost, and no reason to fail now
+            return
+        self._is_closed = True
         self._alarm.close()
         for owner in self._visits.owners():
             self._schedule(owner)
@@ -145,11 +149,11 @@ class Housekeeping:
             if owner in self._scheduled:
                 return
             self._scheduled.add(owner)
-        self._background.submit(lambda: self._keep_if_ours(owner))
+        self._background.submit(lambda: self._if_ours(self._keep, owner))
 
-    def _keep_if_ours(self, owner: Scope) -> None:
+    def _if_ours(self, work: Callable[[Scope], None], owner: Scope) -> None:
         try:
-            self._keep(owner)
+            work(owner)
         except EmbedderMismatch as error:  # the store changed to another one: who uses that goes on
             _log_delay(error)
 
@@ -162,12 +166,13 @@ class Housekeeping:
             while left.pages and self._goes_on():
                 left = self._step(owner)
         except StorageError as error:
-            if owner not in self._tidy:
+            # A count of visits is worth no error, and where nothing may be written nobody expects more.
+            if owner not in self._tidy and not isinstance(error, StoreReadOnly):
                 raise
-            _log_delay(error)  # a count of visits is worth no error
+            _log_delay(error)
             return
         if left.jobs:
-            self._worker.submit(lambda: self._run_jobs(owner))
+            self._worker.submit(lambda: self._if_ours(self._run_jobs, owner))
 
     def _run_jobs(self, owner: Scope) -> None:
         """Do the jobs that are due, and come back when the next one is; or leave them to the workers."""

@@ -43,10 +43,10 @@ def turns_of(
     now: datetime,
     limit: int,
 ) -> list[Turn]:
-    """The turns of one exchange. Raises InvalidInput when there is neither query nor response."""
+    """The turns of one exchange, with the time that was stated. Raises InvalidInput without query and response."""
     if query is None and response is None and not attachments:
         raise InvalidInput("query", "is missing, and so is the response", "Pass at least one of them")
-    said_at = now if at is None else parse_moment("at", at, now=now)
+    said_at = None if at is None else parse_moment("at", at, now=now)
     turns = []
     if query is not None or response is None:
         text = "" if attachments and not query else checked_text("query", query, limit=limit)

@@ -239,6 +239,10 @@ class Reader(Protocol):
         """Cubes in the order they were inserted; of these the `first` or the `last` so many, when told."""
         ...
 
+    def added(self, ids: Iterable[str]) -> set[str]:
+        """Which of these ids were ever added to this scope, whatever became of them."""
+        ...
+
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         """The vectors of these cubes, where they have one."""
         ...
@@ -424,7 +428,10 @@ class Vault(Reembeddable, Protocol):
         ...
 
     def write(self, scope: Scope) -> AbstractContextManager[Writer]:
-        """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
+        """A transaction on the scope's owner; waits for other writers, StoreBusy when too long.
+
+        Durable when the block has ended; OutcomeUnknown when nobody can tell.
+        """
         ...
 
     def owners(self, tenant: str) -> list[Scope]:

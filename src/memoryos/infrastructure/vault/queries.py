@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, case, dele
 
 from memoryos.cube import Kind, State
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.contract import LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
 
 NEIGHBOURHOOD = 64  # cubes, how far apart two turns of a talk are stored at most: other talks are stored meanwhile
@@ -30,13 +30,13 @@ def _owned(table: Table) -> ColumnElement[bool]:
     return and_(*(table.c[name] == bindparam(name) for name in OWNER))
 
 
-def _owned_by_key() -> ColumnElement[bool]:
+def _owned_by_key(table: Table = _cubes) -> ColumnElement[bool]:
     """The same condition for a few rows found by their key.
 
     `coalesce` changes nothing but the plan: SQLite would rather read everything the owner has.
     """
-    others = (func.coalesce(_cubes.c[name], "") == bindparam(name) for name in OWNER if name != "tenant")
-    return and_(_cubes.c.tenant == bindparam("tenant"), *others)
+    others = (func.coalesce(table.c[name], "") == bindparam(name) for name in OWNER if name != "tenant")
+    return and_(table.c.tenant == bindparam("tenant"), *others)
 
 
 def _among(column: ColumnElement[str]) -> ColumnElement[bool]:
@@ -71,6 +71,10 @@ TARGETS = _links_by(_links.c.source)
 SOURCES = _links_by(_links.c.target)
 
 PRESENT = select(_cubes.c.id).where(_owned_by_key(), _among(_cubes.c.id))
+
+ADDED = select(_events.c.cube_id).where(
+    _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.ADD.value
+)
 
 REMOVAL = delete(_cubes).where(_owned_by_key(), _among(_cubes.c.id))
 

@@ -79,6 +79,9 @@ class SqlReader:
         oldest = self._connection.execute(query.order_by(cubes.c.position).limit(first)).scalars()
         return [_cube(document) for document in oldest]
 
+    def added(self, ids: Iterable[str]) -> set[str]:
+        return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
+
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         return {
             cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)

@@ -19,6 +19,9 @@ def add(
     response: Annotated[str | None, typer.Argument(help="What the agent answered.", show_default=False)] = None,
     at: Annotated[str | None, typer.Option(help="When, e.g. 2026-05-08T13:56:00+00:00 (default: now).")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A label; may be given several times.")] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Names this call: repeated with the same key, it adds nothing.")
+    ] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -28,7 +31,7 @@ def add(
 ) -> None:
     """Remember one exchange."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
-        page = memory.add(query, response, at=at, tags=tag or ())
+        page = memory.add(query, response, at=at, tags=tag or (), idempotency_key=idempotency_key)
     if json:
         render.print_json({"id": page})
     else:

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 import psycopg
 from sqlalchemy import Connection, Engine, Select, create_engine, func, select
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
 from memoryos.errors import (
     InvalidInput,
+    OutcomeUnknown,
     StorageError,
     StoreBusy,
     StoreCorrupt,
@@ -103,10 +105,23 @@ class PostgresVault(SqlVault):
         self, tenant: str | None, locks: Select[tuple[None]] | Select[tuple[None, None]]
     ) -> Iterator[Connection]:
         """A transaction at READ COMMITTED: its statements see what was committed before it had the locks."""
-        with self._usable(), self._engine.connect() as connection, connection.begin():
+        with self._usable(), self._engine.connect() as connection, connection.begin() as transaction:
             enclose(connection, tenant, lock_timeout=self._patience, idle_in_transaction_session_timeout=_LONGEST_PAUSE)
             connection.execute(locks)
             yield connection
+            with self._committing():
+                transaction.commit()
+
+    @contextmanager
+    def _committing(self) -> Iterator[None]:
+        """Say of a connection that is cut here that the server may have heard us."""
+        try:
+            yield
+        except DBAPIError as error:
+            kind, said = self._explained(error.orig)
+            if kind is StoreUnreachable:
+                raise OutcomeUnknown(f"{self.name}: {said}. {OutcomeUnknown.__doc__}") from error
+            raise
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
         """Only the first line of what the server says: the details quote rows."""
@@ -114,7 +129,7 @@ class PostgresVault(SqlVault):
             return StorageError, type(driver).__name__
         state = driver.sqlstate or ("08" if isinstance(driver, psycopg.OperationalError) else "")
         kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
-        return kind, driver.diag.message_primary or " ".join(str(driver).split())
+        return kind, (driver.diag.message_primary or " ".join(str(driver).split())).rstrip(".")
 
     def _upgrade(self, connection: Connection) -> None:
         if not migrations.is_empty(connection):

@@ -19,18 +19,20 @@ from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.scope import Scope
 
 _WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
 
-_ERRORS: dict[int, type[StorageError]] = {
+_ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the primary code
     sqlite3.SQLITE_BUSY: StoreBusy,
     sqlite3.SQLITE_LOCKED: StoreBusy,
     sqlite3.SQLITE_READONLY: StoreReadOnly,
     sqlite3.SQLITE_CANTOPEN: StoreReadOnly,
     sqlite3.SQLITE_PERM: StoreReadOnly,
     sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_IOERR_SHMSIZE: StoreFull,  # no room for the index of the log, without which nothing is read
     sqlite3.SQLITE_CORRUPT: StoreCorrupt,
     sqlite3.SQLITE_NOTADB: StoreCorrupt,
 }
@@ -45,12 +47,12 @@ class SqliteVault(SqlVault):
         self.path = path
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
+        self._still = StillFile.at(path)
         super().__init__(str(path), self._connected(path, busy_timeout_seconds), embedder=embedder, clock=clock)
 
     def nbytes(self) -> int:
         """What the file and its log take on disk."""
-        files = (self.path, self.path.with_name(self.path.name + "-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        return sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists())
 
     def close(self) -> None:
         """Release the file. Calling it twice is harmless."""
@@ -66,12 +68,20 @@ class SqliteVault(SqlVault):
         return [said for (said,) in connection.exec_driver_sql("PRAGMA integrity_check") if said != "ok"]
 
     def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
-        return _engine(URL.create("sqlite", database=str(path)), busy_timeout_seconds)
+        return _engine(_url(path, immutable="1") if self._still else _url(path), busy_timeout_seconds)
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
-        with self._usable(), self._engine.connect() as connection, connection.begin():
+        with self._usable(), self._undisturbed(), self._engine.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        if self._still:
+            self._still.check()
+        yield
+        if self._still:
+            self._still.check()
 
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:  # noqa: ARG002 - one writer at a time, whose ever
@@ -87,13 +97,17 @@ class SqliteVault(SqlVault):
                 yield self._writer
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
-        code = getattr(driver, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
-        return _ERRORS.get(code, StorageError), str(driver)
+        code = getattr(driver, "sqlite_errorcode", 0)
+        log = log_of(self.path)
+        if code & 0xFF == sqlite3.SQLITE_CANTOPEN and log.exists():
+            return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
+        return _ERRORS.get(code) or _ERRORS.get(code & 0xFF, StorageError), str(driver)
 
     def _prepare(self) -> None:
         _create_private(self.path)
         is_ready = self._is_ready()
-        self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
+        if not self._still:
+            self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
         if not is_ready:
             self._make_ready()
         with self._reading(EVERY_TENANT) as connection:
@@ -109,7 +123,11 @@ class SqliteSnapshot(SqliteVault):
     """A vault in a file that is only read, and left as it is; its schema must be ours."""
 
     def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
-        return read_only_engine(path, busy_timeout_seconds)
+        return (
+            super()._connected(path, busy_timeout_seconds)
+            if self._still
+            else read_only_engine(path, busy_timeout_seconds)
+        )
 
     def _prepare(self) -> None:
         if not self._is_ready():
@@ -120,8 +138,7 @@ class SqliteSnapshot(SqliteVault):
 
 def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0) -> Engine:
     """Connections that cannot change the file."""
-    address = URL.create("sqlite", database=path.resolve().as_uri(), query={"mode": "ro", "uri": "true"})
-    return _engine(address, busy_timeout_seconds)
+    return _engine(_url(path, mode="ro"), busy_timeout_seconds)
 
 
 def put_in_one_file(path: Path) -> None:
@@ -154,6 +171,12 @@ def _from_os(path: Path, error: OSError) -> StorageError:
     return kind(f"{path}: {error.strerror}. {kind.__doc__}")
 
 
+def _url(path: Path, **query: str) -> URL:
+    if not query:
+        return URL.create("sqlite", database=str(path))
+    return URL.create("sqlite", database=path.absolute().as_uri(), query={**query, "uri": "true"})
+
+
 def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
     engine = create_engine(
         address,
@@ -169,6 +192,7 @@ def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
 def _configure(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves, or DDL would commit behind our back
     connection.execute("PRAGMA synchronous = FULL")  # durable when add() returns, power cut included
+    connection.execute("PRAGMA fullfsync = ON")  # on macOS only this empties the drive's own cache
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked
 

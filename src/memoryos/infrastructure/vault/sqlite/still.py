@@ -1,0 +1,53 @@
+"""A store in a folder that may not be written, such as a read-only mount or image.
+
+SQLite reads a store through two files beside it, and makes them when nobody else has it open. Where it cannot, the file
+can still be read as one that nobody changes. Nobody promises that: another machine may have the folder mounted for
+writing. So the file is looked at before and after each session, and what was read while it changed is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from memoryos.errors import StoreBusy
+
+
+@dataclass(frozen=True, slots=True)
+class StillFile:
+    """A file as it was when it was opened."""
+
+    path: Path
+    state: tuple[int, ...]
+
+    @classmethod
+    def at(cls, path: Path) -> StillFile | None:
+        """The file, when it has to be read like this: nobody has it open, and its folder may not be written."""
+        if log_of(path).exists() or not path.is_file() or _may_be_written(path.parent):
+            return None
+        return cls(path, _state(path))
+
+    def check(self) -> None:
+        """Raise StoreBusy when somebody has written since: what was read may be of two states."""
+        if log_of(self.path).exists() or _state(self.path) != self.state:
+            raise StoreBusy(
+                f"{self.path} is written by another process, and its folder is read-only here: open it again"
+            )
+
+
+def log_of(path: Path) -> Path:
+    """Where SQLite keeps what was written last."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _may_be_written(folder: Path) -> bool:
+    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)

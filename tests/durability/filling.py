@@ -1,0 +1,63 @@
+"""Filling a store until its disk is full, and what must be true of it then and afterwards."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+
+from memoryos import MemoryOS
+from memoryos.cube import Kind
+from memoryos.errors import StorageError
+from memoryos.infrastructure.vault.contract import Operation
+
+ROUNDS = 200  # the disk is full before
+
+
+def story(number: int, words: int = 1_500) -> str:
+    """A text that nobody can compress: 11 bytes a word."""
+    chance = Random(number)
+    return " ".join([f"Story {number}:", *(f"{chance.getrandbits(40):010x}" for _ in range(words))])
+
+
+def fill_up(memory: MemoryOS) -> tuple[list[str], StorageError]:
+    """Add until it fails; returns the pages that were acknowledged, and the error."""
+    pages = []
+    for number in range(ROUNDS):
+        try:
+            pages.append(memory.add(story(number), "Thank you.", idempotency_key=str(number)))
+        except StorageError as error:
+            return pages, error
+    raise AssertionError("the disk is never full")
+
+
+def assert_whole(memory: MemoryOS, pages: list[str]) -> None:
+    """Each page has its passages and its event, and there is nothing else."""
+    with memory._vault.read(memory._scope) as reader:
+        added = [event for event in reader.events(limit=10_000) if event.operation is Operation.ADD]
+        stored = [(row.page, row.part) for row in reader.passages()]
+        jobs = {job.cube_id for job in reader.jobs()}
+        assert set(reader.get(jobs)) == jobs
+    assert stored == [(page, part) for page in pages for part in (1, 2)]
+    assert [event.cube_id for event in added if event.kind is Kind.PAGE] == pages
+
+
+def assert_goes_on(memory: MemoryOS, pages: list[str]) -> None:
+    """There is room again: the same memory stores what failed, and finds a place for every page."""
+    with suppress(StorageError):  # it says once that pages could not be moved meanwhile
+        memory.wait()
+    repeated = [
+        memory.add(story(number), "Thank you.", idempotency_key=str(number)) for number in range(len(pages) + 2)
+    ]
+    assert repeated[: len(pages)] == pages
+    memory.wait()
+    assert [page.id for page in memory.pages()] == repeated
+    assert memory.stats().mtm_pages == len(repeated) - 1
+    assert_whole(memory, repeated)
+
+
+def occupy(ballast: Path) -> None:
+    """Take all the room that is left."""
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while file.write(bytes(4096)):
+            pass
