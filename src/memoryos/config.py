@@ -67,6 +67,11 @@ class Settings(BaseSettings):
     )
     recall_facts: int = Field(10, ge=0, description="user facts and agent facts, each")
     resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the scopes in use, megabytes")
+    candidates: str | None = Field(
+        None,
+        description="where the turns of scopes too large for memory are found: milvus:URI; None is what the store has",
+    )
+    candidates_token: SecretStr | None = Field(None, description="the token of that Milvus, or user:password")
     context_tokens: int = Field(2048, ge=64, description="budget of context(), tokens")
 
     # Persona.

@@ -18,7 +18,9 @@
         ├── StoreFull           the disk is full
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
         ├── StoreTooNew         written by a newer MemoryOS
-        └── EmbedderMismatch    the store's vectors come from another embedder
+        ├── EmbedderMismatch    the store's vectors come from another embedder
+        └── IndexFailed         the candidate index beside the store could not do it
+            └── IndexUnreachable    it does not answer
 
 The docstring of a class is its default message.
 """
@@ -122,3 +124,11 @@ class StoreTooNew(StorageError):
 
 class EmbedderMismatch(StorageError):
     """The store's vectors were made by another embedder: open it with that one."""
+
+
+class IndexFailed(StorageError):
+    """The candidate index beside the store could not do it; the store is as it was."""
+
+
+class IndexUnreachable(IndexFailed, StoreUnreachable):
+    """The candidate index does not answer: try again when it does; the store is as it was."""

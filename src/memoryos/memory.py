@@ -53,7 +53,7 @@ from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
-from memoryos.operation.recall.search import Search, recall
+from memoryos.operation.recall.search import Search, Source, recall
 from memoryos.operation.reembed import reembed
 from memoryos.operation.repairer import Repairer, RepairReport
 from memoryos.operation.respond import DEFAULT_ROLE, prompt
@@ -141,8 +141,9 @@ class MemoryOS:
         if user is not None:
             scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
         embedder = embedder or load_embedder(settings.embedder, settings)
+        place = arguments.store_place(path)
         vault = open_vault(
-            arguments.store_place(path),
+            place,
             embedder=embedder.name,
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
@@ -155,7 +156,7 @@ class MemoryOS:
             chat=chat,
             reranker=reranker,
             clock=clock,
-            candidates=open_candidates(vault, embedder=embedder.name, dim=embedder.dim),
+            candidates=open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim),
         )
 
     @staticmethod
@@ -640,11 +641,15 @@ class MemoryOS:
 
     def _recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:
         home = persona_scope(owner, self.settings)
-        with self._sources.answering(owner, asked, search, search.pages or self.settings.recall_pages) as source:
+
+        def found(source: Source) -> Recall:
             if home == owner.owner:
                 return recall(source, source, asked, search, self.settings)
             with self._sources.of(home) as persona:
                 return recall(source, persona, asked, search, self.settings)
+
+        pages = search.pages or self.settings.recall_pages
+        return self._sources.answer(owner, asked, search, pages, found)
 
     def _pages(self, budget: int) -> int:
         """How many pages to ask for, so that short turns can fill that many tokens."""

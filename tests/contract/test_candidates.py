@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from contract import server
+from contract import milvus, server
 from memoryos.cube import Tier
 from memoryos.errors import StorageError
 from memoryos.infrastructure.candidates import postgres
 from memoryos.infrastructure.candidates.contract import CandidateIndex, Change, Narrow, Place, Totals
+from memoryos.infrastructure.candidates.milvus import MilvusCandidates
+from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.postgres import PostgresCandidates
 from memoryos.infrastructure.vault.contract import StoredPassage
 from memoryos.infrastructure.vault.postgres import PostgresVault
@@ -33,8 +35,8 @@ ANY = Narrow(now=0)
 
 
 @pytest.fixture
-def open_index(tmp_path, clock):
-    """open_index(): the index, as another process would open it."""
+def postgres_index(tmp_path, clock):
+    """postgres_index(): the index, as another process would open it."""
     vaults = []
 
     def call(embedder: str = "ours", dim: int = DIM) -> CandidateIndex:
@@ -49,6 +51,27 @@ def open_index(tmp_path, clock):
     for vault in vaults:
         vault.close()
     server.give_back(tmp_path)
+
+
+@pytest.fixture
+def milvus_index(tmp_path):
+    """milvus_index(): the same on Milvus Lite."""
+    servers = []
+
+    def call(embedder: str = "ours", dim: int = DIM) -> CandidateIndex:
+        servers.append(MilvusServer(milvus.uri(), ""))
+        return MilvusCandidates(servers[-1], str(tmp_path), embedder=embedder, dim=dim)
+
+    yield call
+    milvus.clear()
+    for opened in servers:
+        opened.close()
+
+
+@pytest.fixture(params=["postgres", "milvus"])
+def open_index(request):
+    """open_index(): the index of a back end, as another process would open it."""
+    return request.getfixturevalue(f"{request.param}_index")
 
 
 @pytest.fixture
@@ -143,8 +166,9 @@ def test_a_turn_without_a_word_of_the_question_is_no_match(index):
     assert matching(index, "rome") == []
 
 
-def test_a_word_that_stands_nearly_everywhere_is_not_searched_for(index, monkeypatch):
+def test_a_word_that_stands_nearly_everywhere_is_not_searched_for(postgres_index, monkeypatch):
     monkeypatch.setattr(postgres, "SCANNED", 3)
+    index = postgres_index()
     index.build(ALICE, [turn("a", "go rome"), turn("b", "go"), turn("c", "go"), turn("d", "go")], 1)
     assert matching(index, "go", "rome") == ["a"]
 
@@ -254,7 +278,7 @@ def test_one_that_was_cut_off_while_it_was_built_is_not_there(index):
 
 
 def test_among_many_the_nearest_are_found_and_a_rare_condition_costs_none(index, monkeypatch):
-    monkeypatch.setattr(postgres, "HNSW_FROM", 100)
+    monkeypatch.setattr(postgres, "HNSW_FROM", 100)  # Milvus knows by itself
     chance = np.random.default_rng(3)
     vectors = chance.normal(size=(3_000, DIM))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -8,11 +8,12 @@ needs.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from memoryos.errors import StorageError
+from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.vault.contract import Operation, Vault
 from memoryos.models.embedder import Embedder
 from memoryos.operation.background import Background
@@ -24,6 +25,8 @@ from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.search import Search, Source
 from memoryos.scope import Scope
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -54,19 +57,33 @@ class Sources:
         with self.vault.read(owner) as reader:
             yield Source(reader, self.residency.following(owner, reader, whole=True))
 
-    @contextmanager
-    def answering(self, owner: Scope, asked: Asked, search: Search, pages: int) -> Iterator[Source]:
-        """The owner's memory with the turns that a search for that many pages needs, at least."""
-        follower = self.follower
-        if follower is not None and search.strategy is not Strategy.TWO_STAGE:
-            with self.vault.read(owner) as reader:
-                if follower.follow(owner, reader):
-                    with follower.asking(owner) as candidates:
-                        turns = excerpt(candidates, reader, asked, search.filters, pages)
-                        yield Source(reader, self.residency.following(owner, reader).having(turns))
-                    return
+    def answer(self, owner: Scope, asked: Asked, search: Search, pages: int, find: Callable[[Source], T]) -> T:
+        """What `find` makes of the owner's memory, with the turns that a search for that many pages needs, at least.
+
+        When the candidate index fails, even in the middle of it, all turns in memory serve as well.
+        """
+        if self.follower is not None and search.strategy is not Strategy.TWO_STAGE:
+            try:
+                with self._excerpt(self.follower, owner, asked, search, pages) as source:
+                    if source is not None:
+                        return find(source)
+            except IndexFailed as error:
+                self.follower.put_off(error)
         with self.of(owner) as source:
-            yield source
+            return find(source)
+
+    @contextmanager
+    def _excerpt(
+        self, follower: Follower, owner: Scope, asked: Asked, search: Search, pages: int
+    ) -> Iterator[Source | None]:
+        """The owner's memory with the candidates of a question; None when there is no index of them."""
+        with self.vault.read(owner) as reader:
+            if not follower.follow(owner, reader):
+                yield None
+                return
+            with follower.asking(owner) as candidates:
+                turns = excerpt(candidates, reader, asked, search.filters, pages)
+                yield Source(reader, self.residency.following(owner, reader).having(turns))
 
     def move_out(self, owner: Scope) -> bool:
         """Move the owner's turns to the candidate index, whatever their size; False when there is none."""
@@ -82,8 +99,12 @@ class Sources:
         self._background.wait()
 
     def close(self) -> None:
-        """Finish."""
-        self._background.close()
+        """Finish, and release the candidate index."""
+        try:
+            self._background.close()
+        finally:
+            if self.follower is not None:
+                self.follower.close()
 
     def _note_size(self, owner: Scope, nbytes: int) -> None:
         """Begin to move turns that are too many for memory, once."""

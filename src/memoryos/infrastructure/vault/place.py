@@ -43,6 +43,11 @@ def shown(place: Place) -> str:
     return named.render_as_string()
 
 
+def address(place: Place) -> str:
+    """What tells a store from others, whoever asks: the file, or the database of a server."""
+    return str(place.resolve()) if isinstance(place, Path) else f"{place.host}:{place.port or 5432}/{place.database}"
+
+
 def open_vault(place: Place, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> SqlVault:
     """Open the store there, and make a new one when there is none; that takes an embedder.
 

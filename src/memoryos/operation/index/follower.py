@@ -1,12 +1,17 @@
-"""Follower: keeps the candidate index of large owners in step with the store, by its event log."""
+"""Follower: keeps the candidate index of large owners in step with the store, by its event log.
+
+An index beside the store may be away. Then nobody has one for a while, and memory holds all their turns.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from time import monotonic
 
 from memoryos.cube import Kind
+from memoryos.errors import IndexFailed
 from memoryos.infrastructure.candidates.contract import CandidateIndex, Candidates, Change
 from memoryos.infrastructure.vault.contract import Event, Operation, Reader
 from memoryos.scope import Scope
@@ -15,8 +20,12 @@ _EVENTS = 2_000  # taken in at once
 
 _ABSENT_SECONDS = 60.0  # that an owner is taken to have no index; all their turns in memory serve as well
 
+_AWAY_SECONDS = 60.0  # that an index is left alone that failed: to find out again may take seconds
+
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words
 _UNNOTED = {Operation.CHAIN, Operation.JOIN, Operation.VISIT, Operation.REHOME, Operation.PROMOTE}  # no index knows
+
+logger = logging.getLogger(__name__)
 
 
 class Follower:
@@ -25,11 +34,13 @@ class Follower:
     def __init__(self, index: CandidateIndex) -> None:
         self._index = index
         self._absent: dict[Scope, float] = {}  # owners without an index, and when that was seen
+        self._failed = -_AWAY_SECONDS  # when the index did last
 
     def build(self, owner: Scope, reader: Reader) -> None:
         """Make the owner's index anew, as the reader sees the store."""
         self._index.build(owner.owner, reader.passages(), reader.sequence())
         self._absent.pop(owner.owner, None)
+        self._failed = -_AWAY_SECONDS
 
     def forget(self, owner: Scope) -> None:
         """Remove the owner's index; searches read all their turns into memory again."""
@@ -53,7 +64,13 @@ class Follower:
         """How far the index of an owner got; those without one, nearly all, are not looked up each time."""
         if monotonic() - self._absent.get(owner, -_ABSENT_SECONDS) < _ABSENT_SECONDS:
             return None
-        reached = self._index.reached(owner)
+        if monotonic() - self._failed < _AWAY_SECONDS:
+            return None
+        try:
+            reached = self._index.reached(owner)
+        except IndexFailed as error:
+            self.put_off(error)
+            return None
         if reached is None:
             self._absent[owner] = monotonic()
         else:
@@ -63,6 +80,15 @@ class Follower:
     def asking(self, owner: Scope) -> AbstractContextManager[Candidates]:
         """The owner's turns, for one question."""
         return self._index.asking(owner.owner)
+
+    def put_off(self, error: IndexFailed) -> None:
+        """Leave the index alone for a while: it failed."""
+        self._failed = monotonic()
+        logger.warning("candidate index put off", extra={"action": "search", "error": type(error).__name__})
+
+    def close(self) -> None:
+        """Release the index."""
+        self._index.close()
 
 
 def _change(reader: Reader, events: Sequence[Event], after: int) -> Change:

@@ -1,0 +1,218 @@
+"""MilvusCandidates: the turns of large owners in Milvus, a vector database of its own on one machine or on many.
+
+Each owner has a collection of their own, so an index holds nobody else's turns. Which one it is and how far it followed
+stands in one row, written last: a build or a change that was cut off leaves nothing that is taken for an index, and
+to repeat it is harmless. Milvus has no transactions, so how often words occur is counted, and not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import chain, islice
+from threading import Lock
+from typing import NamedTuple
+from uuid import uuid4
+
+from pymilvus import DataType, MilvusClient
+
+from memoryos.errors import IndexFailed
+from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
+from memoryos.infrastructure.candidates.milvus_server import MilvusServer
+from memoryos.infrastructure.candidates.turns_collection import TurnsCollection
+from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.infrastructure.vault.tables import owner_row
+from memoryos.language.bm25 import idf
+from memoryos.scope import Scope
+
+_OWNERS = "memoryos_owners"  # one row for each of them
+_MEASURED = 5_000  # turns that tell how long a turn is
+_USUAL = 10.0  # words, where there is no turn to measure
+_STALE = 100  # counts hold until one turn of so many may have changed
+
+
+class _Known(NamedTuple):
+    """What is known of an owner's index."""
+
+    collection: str
+    reached: int
+    mean: float
+
+
+@dataclass
+class _Counts:
+    """What was counted in a collection, and when."""
+
+    reached: int
+    totals: Totals
+    frequencies: dict[str, int] = field(default_factory=dict)
+
+    def holds_at(self, reached: int) -> bool:
+        """Whether it is near enough still."""
+        return reached - self.reached <= self.totals.turns // _STALE
+
+
+class MilvusCandidates:
+    """The candidate index of one store; `embedder` names what makes its vectors, of length `dim`.
+
+    `store` tells this store from others that use the same Milvus.
+    """
+
+    def __init__(self, server: MilvusServer, store: str, *, embedder: str, dim: int) -> None:
+        self._server = server
+        self._store = store
+        self._made_by = f"{embedder}/{dim}"
+        self._dim = dim
+        self._lock = Lock()  # one change at a time; those of other processes repeat each other at worst
+        self._counts: dict[str, _Counts] = {}
+
+    def reached(self, owner: Scope) -> int | None:
+        """The event up to which the owner was followed."""
+        known = self._known(owner)
+        return known.reached if known else None
+
+    @contextmanager
+    def asking(self, owner: Scope) -> Iterator[MilvusTurns]:
+        """The owner's turns."""
+        known = self._known(owner)
+        if known is None:
+            raise IndexFailed("there is no candidate index of this scope by our embedder; build it")
+        turns = self._turns(known)
+        yield MilvusTurns(turns, self._counted(turns, known.reached))
+
+    def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
+        """Make the owner's index anew in another collection; of two that do so at once, the one that ends first wins."""
+        turns = (turn for turn in passages if turn.part)
+        first = list(islice(turns, _MEASURED))
+        known = _Known(f"{self._prefix(owner)}{uuid4().hex[:12]}", reached, _mean(first))
+        collection = TurnsCollection(self._server, known.collection, known.mean)
+        with ExitStack() as undo:
+            undo.callback(self._server.drop, known.collection)
+            collection.create(self._dim)
+            collection.fill(chain(first, turns))
+            collection.settle()
+            self._note(owner, known)
+            undo.pop_all()
+        self._drop(owner, spared=known.collection)
+
+    def apply(self, owner: Scope, change: Change) -> None:
+        """Take in a change, unless another process did."""
+        with self._lock:
+            known = self._known(owner)
+            if known is None or known.reached != change.after:
+                return
+            turns = self._turns(known)
+            turns.remove([*change.gone, *dict.fromkeys(turn.page for turn in change.changed)])
+            turns.fill(turn for turn in change.changed if turn.part)
+            turns.note(change.noted)
+            self._note(owner, known._replace(reached=change.reached))
+
+    def forget(self, owner: Scope) -> None:
+        """Drop the owner's collections."""
+        if self._server.ask("has_collection", _OWNERS):
+            self._server.load(_OWNERS)
+            self._server.ask("delete", _OWNERS, ids=[self._key(owner)])
+        self._drop(owner)
+
+    def close(self) -> None:
+        """Release the connection."""
+        self._server.close()
+
+    def _known(self, owner: Scope) -> _Known | None:
+        """What is known of the owner's index, if there is one."""
+        if not self._server.ask("has_collection", _OWNERS):
+            return None
+        self._server.load(_OWNERS)
+        fields = ["made_by", *_Known._fields]
+        rows = self._server.ask("get", _OWNERS, ids=[self._key(owner)], output_fields=fields)
+        if not rows or rows[0]["made_by"] != self._made_by:
+            return None
+        return _Known(*(rows[0][name] for name in _Known._fields))
+
+    def _note(self, owner: Scope, known: _Known) -> None:
+        if not self._server.ask("has_collection", _OWNERS):
+            self._create_owners()
+        self._server.load(_OWNERS)
+        row = {"owner": self._key(owner), "made_by": self._made_by, **known._asdict(), "unused": [0.0, 1.0]}
+        self._server.ask("upsert", _OWNERS, [row])
+
+    def _create_owners(self) -> None:
+        schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("owner", DataType.VARCHAR, is_primary=True, max_length=64)
+        schema.add_field("made_by", DataType.VARCHAR, max_length=2_048)
+        schema.add_field("collection", DataType.VARCHAR, max_length=255)
+        schema.add_field("reached", DataType.INT64)
+        schema.add_field("mean", DataType.DOUBLE)
+        schema.add_field("unused", DataType.FLOAT_VECTOR, dim=2)  # Milvus holds nothing without a vector
+        indexes = MilvusClient.prepare_index_params()
+        indexes.add_index("unused", index_type="AUTOINDEX", metric_type="IP")
+        create = {"schema": schema, "index_params": indexes, "consistency_level": "Strong"}
+        self._server.ask("create_collection", _OWNERS, **create)
+
+    def _turns(self, known: _Known) -> TurnsCollection:
+        self._server.load(known.collection)
+        return TurnsCollection(self._server, known.collection, known.mean)
+
+    def _counted(self, turns: TurnsCollection, reached: int) -> _Counts:
+        """What is known to be in the collection; counted anew when too much may have changed."""
+        counts = self._counts.get(turns.name)
+        if counts is None or not counts.holds_at(reached):
+            counts = self._counts[turns.name] = _Counts(reached, Totals(turns.turns(), turns.words()))
+        return counts
+
+    def _drop(self, owner: Scope, spared: str | None = None) -> None:
+        """Remove the owner's collections, also those of builds that were cut off."""
+        prefix = self._prefix(owner)
+        for name in self._server.ask("list_collections"):
+            if name.startswith(prefix) and name != spared:
+                self._server.drop(name)
+                self._counts.pop(name, None)
+
+    def _prefix(self, owner: Scope) -> str:
+        return f"memoryos_{self._key(owner)}_"
+
+    def _key(self, owner: Scope) -> str:
+        names = "\0".join((self._store, *owner_row(owner).values()))
+        return blake2b(names.encode(), digest_size=16).hexdigest()
+
+
+class MilvusTurns:
+    """One owner's turns, for one question."""
+
+    def __init__(self, turns: TurnsCollection, counts: _Counts) -> None:
+        self._turns = turns
+        self._counts = counts
+
+    @property
+    def totals(self) -> Totals:
+        """How much there is, roughly: a hundredth of it may have changed since it was counted."""
+        return self._counts.totals
+
+    def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:
+        """The nearest turns, nearly exact."""
+        return self._turns.nearest(vector, limit, narrow)
+
+    def matching(self, stems: Sequence[str], limit: int, narrow: Narrow) -> list[Place]:
+        """The best turns by BM25; with the length of a turn when the index was built for the mean one."""
+        found = self.frequencies(set(stems))
+        weights = {term: float(idf(found.get(term, 0), self.totals.turns)) for term in stems}
+        return self._turns.matching(weights, limit, narrow) if weights else []
+
+    def farthest(self, vector: Vector) -> float:
+        """The cosine of the turn that is nearest to the opposite direction."""
+        return self._turns.farthest(vector)
+
+    def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
+        """In how many turns each of these stems occurs; a new one is counted each time."""
+        known = self._counts.frequencies
+        for term in stems:
+            if term not in known and (frequency := self._turns.frequency(term)):
+                known[term] = frequency
+        return {term: known[term] for term in stems if term in known}
+
+
+def _mean(turns: Sequence[StoredPassage]) -> float:
+    lengths = [len(turn.words.split()) for turn in turns]
+    return sum(lengths) / len(lengths) if sum(lengths) else _USUAL

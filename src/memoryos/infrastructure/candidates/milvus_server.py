@@ -1,0 +1,76 @@
+"""MilvusServer: one Milvus, distributed or the Lite build in a local file, and what goes wrong with it."""
+
+from __future__ import annotations
+
+import logging
+from threading import Lock
+from typing import Any
+
+import grpc
+from pymilvus import MilvusClient
+from pymilvus.exceptions import ConnectError, ConnectionConfigException, ConnectionNotExistException, MilvusException
+
+from memoryos.errors import IndexFailed, IndexUnreachable
+
+CONNECTED_WITHIN = 5.0  # seconds
+ANSWERED_WITHIN = 15.0
+BUILT_WITHIN = 600.0  # what is asked for when an index is made
+
+_CONNECT_FAILED = 2  # pymilvus.client.types.Status
+_COLLECTION_NOT_FOUND = 100
+_AWAY = {_CONNECT_FAILED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+_UNREACHABLE = (ConnectError, ConnectionConfigException, ConnectionNotExistException, grpc.FutureTimeoutError)
+
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it prints what it raises; here that is handled
+
+
+class MilvusServer:
+    """A Milvus that is connected to when it is first asked; IndexFailed when it does not do what it was asked."""
+
+    def __init__(self, uri: str, token: str) -> None:
+        self._uri = uri
+        self._token = token
+        self._lock = Lock()
+        self._client: MilvusClient | None = None
+        self._loaded: set[str] = set()
+
+    def ask(self, method: str, *values: Any, timeout: float = ANSWERED_WITHIN, **named: Any) -> Any:
+        """Call a method of the client."""
+        try:
+            return getattr(self._connected(), method)(*values, timeout=timeout, **named)
+        except (MilvusException, grpc.RpcError, grpc.FutureTimeoutError) as error:
+            raise _explained(error) from error
+
+    def load(self, collection: str) -> None:
+        """Let a collection be searched; after a restart Milvus Lite has to be told."""
+        if collection not in self._loaded:
+            self.ask("load_collection", collection, timeout=BUILT_WITHIN)
+            self._loaded.add(collection)
+
+    def drop(self, collection: str) -> None:
+        """Remove a collection, if it is there."""
+        self._loaded.discard(collection)
+        self.ask("drop_collection", collection)
+
+    def close(self) -> None:
+        """Release the connection; a later call makes a new one."""
+        with self._lock:
+            client, self._client = self._client, None
+            self._loaded.clear()
+        if client is not None:
+            client.close()
+
+    def _connected(self) -> MilvusClient:
+        with self._lock:
+            if self._client is None:
+                self._client = MilvusClient(self._uri, token=self._token, timeout=CONNECTED_WITHIN)
+            return self._client
+
+
+def _explained(error: Exception) -> IndexFailed:
+    code = error.code if isinstance(error, MilvusException) else getattr(error, "code", lambda: None)()
+    if isinstance(error, _UNREACHABLE) or code in _AWAY:
+        return IndexUnreachable()
+    if code == _COLLECTION_NOT_FOUND:
+        return IndexFailed("the candidate index was removed meanwhile; build it")
+    return IndexFailed(f"Milvus could not do it: {type(error).__name__}, code {code}")

@@ -1,0 +1,213 @@
+"""TurnsCollection: one owner's turns in one Milvus collection, found by vectors and by words.
+
+A turn's words are a sparse vector of what each of them adds to BM25, so that the inner product with the weights of the
+words asked for is the score. Milvus sees numbers in the place of all texts but the ids of pages: nothing a user wrote
+goes into an expression, and none is too long for a field.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+from json import dumps, loads
+from typing import Any
+
+import numpy as np
+from pymilvus import DataType, MilvusClient
+
+from memoryos.cube import Tier
+from memoryos.infrastructure.candidates.contract import Narrow, Place
+from memoryos.infrastructure.candidates.milvus_server import BUILT_WITHIN, MilvusServer
+from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.language.bm25 import K1, B
+from memoryos.language.words import stem
+
+AT_A_TIME = 1_000  # turns on their way; Milvus takes 64 MB at once
+
+_MOST = 16_384  # turns that Milvus finds for a question
+_NEVER = 2**63 - 1  # when a turn expires that does not
+_NO_WORD = 0  # stands in a turn without words, for a sparse vector must not be empty
+_WORDS = 2**32 - 2  # numbers of words, from 1
+_LONGEST = 4_096  # numbers in an array
+_SIZES = [2**bit for bit in range(17)]  # a turn has fewer words than twice the last
+_PAGES = 500  # named in one expression
+
+
+class TurnsCollection:
+    """The collection of that name; `mean` is how many words a turn has, roughly, for the BM25 of all of them."""
+
+    def __init__(self, server: MilvusServer, name: str, mean: float) -> None:
+        self.name = name
+        self._server = server
+        self._mean = mean
+
+    def create(self, dim: int) -> None:
+        """Make the collection, for vectors of that length."""
+        self._server.ask(
+            "create_collection",
+            self.name,
+            schema=_schema(dim),
+            index_params=_indexes(),
+            consistency_level="Strong",  # what another process was told to be there must be found
+            timeout=BUILT_WITHIN,
+        )
+
+    def fill(self, turns: Iterable[StoredPassage]) -> None:
+        """Add turns, or put them in the place of those that are there already."""
+        source = iter(turns)
+        while chunk := list(islice(source, AT_A_TIME)):
+            self._server.ask("upsert", self.name, [self._row(turn) for turn in chunk], timeout=BUILT_WITHIN)
+
+    def settle(self) -> None:
+        """Let Milvus index what came in."""
+        self._server.ask("flush", self.name, timeout=BUILT_WITHIN)
+        self._server.load(self.name)
+
+    def remove(self, pages: Collection[str]) -> None:
+        """Remove the turns of pages."""
+        for condition in _of(pages):
+            self._server.ask("delete", self.name, filter=condition)
+
+    def note(self, noted: Iterable[StoredPassage]) -> None:
+        """Take over tier, tags and expiry of pages."""
+        pages = {_label(turn.page): _notes(turn) for turn in noted}
+        for condition in _of({turn.page for turn in noted}):
+            rows = self._server.ask("query", self.name, filter=condition, output_fields=["*"])
+            if rows:
+                self._server.ask("upsert", self.name, [{**row, **pages[row["page"]]} for row in rows])
+
+    def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:
+        """The turns with the highest inner product."""
+        return [place for place, _ in self._search("vector", vector.tolist(), limit, _condition(narrow))]
+
+    def farthest(self, vector: Vector) -> float:
+        """The inner product with the turn that is nearest to the opposite direction; 0 when there is none."""
+        found = self._search("vector", (-vector).tolist(), 1, "")
+        return -found[0][1] if found else 0.0
+
+    def matching(self, weights: Mapping[str, float], limit: int, narrow: Narrow) -> list[Place]:
+        """The turns with the highest BM25 for the weighed terms, of those that have one."""
+        asked = {_number(term): weight for term, weight in weights.items()}
+        found = self._search("words", asked, limit, _condition(narrow))
+        return [place for place, score in found if score > 0]
+
+    def turns(self) -> int:
+        """How many there are."""
+        return self._count("")
+
+    def words(self) -> int:
+        """How many they have together."""
+        return sum(size * self._count(f"array_contains(terms, {-size})") for size in _SIZES)
+
+    def frequency(self, term: str) -> int:
+        """In how many turns a term occurs."""
+        return self._count(f"array_contains(terms, {_number(term)})")
+
+    def _count(self, condition: str) -> int:
+        # Many of these are asked for at a time, and may lag: so none waits until the server caught up.
+        rows = self._server.ask(
+            "query", self.name, filter=condition, output_fields=["count(*)"], consistency_level="Eventually"
+        )
+        return int(rows[0]["count(*)"])
+
+    def _search(self, field: str, asked: Any, limit: int, condition: str) -> list[tuple[Place, float]]:
+        hits = self._server.ask(
+            "search",
+            self.name,
+            [asked],
+            anns_field=field,
+            filter=condition,
+            limit=min(limit, _MOST),
+            output_fields=["place"],
+            search_params={"metric_type": "IP"},
+        )
+        return [(_place(hit["place"]), hit["distance"]) for hit in hits[0]]
+
+    def _row(self, turn: StoredPassage) -> dict[str, Any]:
+        counts = Counter(stem(word) for word in turn.words.split())
+        length = counts.total()
+        norm = K1 * (1 - B + B * length / self._mean)
+        words = {_number(term): f * (K1 + 1) / (f + norm) for term, f in counts.items()}
+        sizes = [-size for size in _SIZES if length & size]
+        return {
+            "place": f"{turn.part}:{turn.page}",
+            "page": _label(turn.page),
+            "said_at": turn.said_at,
+            "session": _label(turn.session),
+            "terms": [*sizes, *words][:_LONGEST],
+            "words": words or {_NO_WORD: 1.0},
+            "vector": np.frombuffer(turn.vector, "<f2").astype(np.float32),
+            **_notes(turn),
+        }
+
+
+def _schema(dim: int) -> Any:
+    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+    schema.add_field("place", DataType.VARCHAR, is_primary=True, max_length=2_048)
+    for name in ("page", "said_at", "session", "expires_at"):
+        schema.add_field(name, DataType.INT64)
+    schema.add_field("tier", DataType.VARCHAR, max_length=16)
+    for name in ("tags", "terms"):
+        schema.add_field(name, DataType.ARRAY, element_type=DataType.INT64, max_capacity=_LONGEST)
+    schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dim)
+    schema.add_field("words", DataType.SPARSE_FLOAT_VECTOR)
+    return schema
+
+
+def _indexes() -> Any:
+    indexes = MilvusClient.prepare_index_params()
+    indexes.add_index("vector", index_type="AUTOINDEX", metric_type="IP")
+    indexes.add_index("words", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
+    for name in ("page", "said_at", "session"):
+        indexes.add_index(name, index_type="INVERTED")
+    return indexes
+
+
+def _notes(turn: StoredPassage) -> dict[str, Any]:
+    """What may change of a turn while its words stay."""
+    return {
+        "tier": turn.tier,
+        "tags": [_label(tag) for tag in loads(turn.tags)][:_LONGEST] if turn.tags else [],
+        "expires_at": _NEVER if turn.expires_at is None else turn.expires_at,
+    }
+
+
+def _condition(narrow: Narrow) -> str:
+    """What turns may be found, as an expression."""
+    held = {
+        f"expires_at > {narrow.now}": True,
+        f"said_at >= {narrow.since}": narrow.since is not None,
+        f"said_at <= {narrow.until}": narrow.until is not None,
+        f"session == {_label(narrow.session)}": narrow.session is not None,
+        f"array_contains_all(tags, {sorted(map(_label, narrow.tags))})": bool(narrow.tags),
+        f"tier in {dumps(sorted(narrow.tiers))}": narrow.tiers != set(Tier),
+    }
+    return " and ".join(condition for condition, is_asked in held.items() if is_asked)
+
+
+def _of(pages: Iterable[str]) -> Iterator[str]:
+    """Expressions that hold for the turns of pages."""
+    labels = iter(pages)
+    while chunk := [_label(page) for page in islice(labels, _PAGES)]:
+        yield f"page in {chunk}"
+
+
+def _place(key: str) -> Place:
+    part, _, page = key.partition(":")
+    return Place(page, int(part))
+
+
+def _label(text: str | None) -> int:
+    """A number in the place of a text; what is found by it is compared with the text itself, in the store."""
+    if text is None:
+        return 0
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), signed=True)
+
+
+@lru_cache(maxsize=100_000)
+def _number(term: str) -> int:
+    """The dimension of a term."""
+    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest()) % _WORDS + 1
