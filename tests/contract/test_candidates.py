@@ -11,6 +11,7 @@ import pytest
 from contract import milvus, server
 from memoryos.cube import Tier
 from memoryos.errors import StorageError
+from memoryos.infrastructure.candidates import milvus as milvus_candidates
 from memoryos.infrastructure.candidates import postgres
 from memoryos.infrastructure.candidates.contract import CandidateIndex, Change, Narrow, Place, Totals
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
@@ -277,8 +278,8 @@ def test_one_that_was_cut_off_while_it_was_built_is_not_there(index):
     assert nearest(index, at(1)) == ["b"]
 
 
-def test_among_many_the_nearest_are_found_and_a_rare_condition_costs_none(index, monkeypatch):
-    monkeypatch.setattr(postgres, "HNSW_FROM", 100)  # Milvus knows by itself
+def build_of_many(index, question) -> list[str]:
+    """An index of 3,000 turns, every hundredth of them in the session "rare"; returns all, the nearest first."""
     chance = np.random.default_rng(3)
     vectors = chance.normal(size=(3_000, DIM))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -286,13 +287,25 @@ def test_among_many_the_nearest_are_found_and_a_rare_condition_costs_none(index,
         turn(f"p{n}", vector=vector, session="rare" if n % 100 == 0 else "often") for n, vector in enumerate(vectors)
     ]
     index.build(ALICE, said, 1)
+    return [f"p{n}" for n in np.argsort(-(vectors @ question), kind="stable")]
+
+
+def test_among_many_the_nearest_are_found_and_a_rare_condition_costs_none(index, monkeypatch):
+    monkeypatch.setattr(postgres, "HNSW_FROM", 100)
     question = at(1, 2, 3)
-    order = [f"p{n}" for n in np.argsort(-(vectors @ question), kind="stable")]
+    order = build_of_many(index, question)
     assert len(set(nearest(index, question, 50)) & set(order[:50])) >= 45
     rare = [page for page in order if int(page[1:]) % 100 == 0]
     found = nearest(index, question, 20, Narrow(now=0, session="rare"))
     assert len(found) == 20
     assert len(set(found) & set(rare[:20])) >= 18
+
+
+def test_milvus_finds_the_nearest_of_many_by_its_own_index(milvus_index, monkeypatch):
+    monkeypatch.setattr(milvus_candidates, "HNSW_FROM", 100)
+    index, question = milvus_index(), at(1, 2, 3)
+    order = build_of_many(index, question)
+    assert len(set(nearest(index, question, 50)) & set(order[:50])) >= 45
 
 
 def test_many_turns_come_in_at_once(index):

@@ -27,6 +27,8 @@ from memoryos.infrastructure.vault.tables import owner_row
 from memoryos.language.bm25 import idf
 from memoryos.scope import Scope
 
+HNSW_FROM = 50_000  # turns; fewer are compared one by one, which is exact
+
 _OWNERS = "memoryos_owners"  # one row for each of them
 _MEASURED = 5_000  # turns that tell how long a turn is
 _USUAL = 10.0  # words, where there is no turn to measure
@@ -83,7 +85,7 @@ class MilvusCandidates:
         yield MilvusTurns(turns, self._counted(turns, known.reached))
 
     def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
-        """Make the owner's index anew in another collection; of two that do so at once, the one that ends first wins."""
+        """Make the owner's index anew in a collection of its own; of two that do so at once, the first to end wins."""
         turns = (turn for turn in passages if turn.part)
         first = list(islice(turns, _MEASURED))
         known = _Known(f"{self._prefix(owner)}{uuid4().hex[:12]}", reached, _mean(first))
@@ -91,8 +93,8 @@ class MilvusCandidates:
         with ExitStack() as undo:
             undo.callback(self._server.drop, known.collection)
             collection.create(self._dim)
-            collection.fill(chain(first, turns))
-            collection.settle()
+            filled = collection.fill(chain(first, turns))
+            collection.index(hnsw=filled >= HNSW_FROM)
             self._note(owner, known)
             undo.pop_all()
         self._drop(owner, spared=known.collection)
@@ -147,9 +149,9 @@ class MilvusCandidates:
         schema.add_field("mean", DataType.DOUBLE)
         schema.add_field("unused", DataType.FLOAT_VECTOR, dim=2)  # Milvus holds nothing without a vector
         indexes = MilvusClient.prepare_index_params()
-        indexes.add_index("unused", index_type="AUTOINDEX", metric_type="IP")
-        create = {"schema": schema, "index_params": indexes, "consistency_level": "Strong"}
-        self._server.ask("create_collection", _OWNERS, **create)
+        indexes.add_index("unused", index_type="FLAT", metric_type="IP")
+        self._server.create(_OWNERS, schema)
+        self._server.index(_OWNERS, indexes)
 
     def _turns(self, known: _Known) -> TurnsCollection:
         self._server.load(known.collection)

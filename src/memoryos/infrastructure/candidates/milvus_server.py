@@ -7,8 +7,9 @@ from threading import Lock
 from typing import Any
 
 import grpc
-from pymilvus import MilvusClient
+from pymilvus import CollectionSchema, MilvusClient
 from pymilvus.exceptions import ConnectError, ConnectionConfigException, ConnectionNotExistException, MilvusException
+from pymilvus.milvus_client import IndexParams
 
 from memoryos.errors import IndexFailed, IndexUnreachable
 
@@ -40,6 +41,15 @@ class MilvusServer:
             return getattr(self._connected(), method)(*values, timeout=timeout, **named)
         except (MilvusException, grpc.RpcError, grpc.FutureTimeoutError) as error:
             raise _explained(error) from error
+
+    def create(self, collection: str, schema: CollectionSchema) -> None:
+        """Make a collection; what another process was told to be there will be found by this one."""
+        self.ask("create_collection", collection, schema=schema, consistency_level="Strong")
+
+    def index(self, collection: str, indexes: IndexParams) -> None:
+        """Let Milvus make the indexes of a collection, and load it."""
+        self.ask("create_index", collection, indexes, timeout=BUILT_WITHIN, sync=False)
+        self.load(collection)  # waits for them
 
     def load(self, collection: str) -> None:
         """Let a collection be searched; after a restart Milvus Lite has to be told."""

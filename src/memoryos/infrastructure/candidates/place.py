@@ -51,7 +51,7 @@ def _milvus(store: str, settings: Settings, *, embedder: str, dim: int) -> Candi
 
 
 def milvus_uri(place: str) -> str:
-    """The part of `milvus:URI` that Milvus knows. Raises InvalidInput, which quotes nothing: there may be a password."""
+    """The URI in `milvus:URI`. Raises InvalidInput, which quotes nothing of it: there may be a password."""
     kind, uri = place[: len(_MILVUS)], place[len(_MILVUS) :]
     if kind != _MILVUS:
         raise InvalidInput("candidates", "there is no such candidate index", _FIX)

@@ -8,7 +8,7 @@ goes into an expression, and none is too long for a field.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
@@ -16,7 +16,8 @@ from json import dumps, loads
 from typing import Any
 
 import numpy as np
-from pymilvus import DataType, MilvusClient
+from pymilvus import CollectionSchema, DataType, MilvusClient
+from pymilvus.milvus_client import IndexParams
 
 from memoryos.cube import Tier
 from memoryos.infrastructure.candidates.contract import Narrow, Place
@@ -32,7 +33,7 @@ _NEVER = 2**63 - 1  # when a turn expires that does not
 _NO_WORD = 0  # stands in a turn without words, for a sparse vector must not be empty
 _WORDS = 2**32 - 2  # numbers of words, from 1
 _LONGEST = 4_096  # numbers in an array
-_SIZES = [2**bit for bit in range(17)]  # a turn has fewer words than twice the last
+_SIZES = [2**bit for bit in range(17)]  # those that add up to the length of a turn stand among its words
 _PAGES = 500  # named in one expression
 
 
@@ -46,25 +47,20 @@ class TurnsCollection:
 
     def create(self, dim: int) -> None:
         """Make the collection, for vectors of that length."""
-        self._server.ask(
-            "create_collection",
-            self.name,
-            schema=_schema(dim),
-            index_params=_indexes(),
-            consistency_level="Strong",  # what another process was told to be there must be found
-            timeout=BUILT_WITHIN,
-        )
+        self._server.create(self.name, _schema(dim))
 
-    def fill(self, turns: Iterable[StoredPassage]) -> None:
-        """Add turns, or put them in the place of those that are there already."""
-        source = iter(turns)
+    def fill(self, turns: Iterable[StoredPassage]) -> int:
+        """Add turns, or put them in the place of those that are there already; returns how many they are."""
+        source, filled = iter(turns), 0
         while chunk := list(islice(source, AT_A_TIME)):
             self._server.ask("upsert", self.name, [self._row(turn) for turn in chunk], timeout=BUILT_WITHIN)
+            filled += len(chunk)
+        return filled
 
-    def settle(self) -> None:
-        """Let Milvus index what came in."""
+    def index(self, *, hnsw: bool) -> None:
+        """Index what is there and will be, the vectors for an exact search or by what Milvus takes for the best."""
         self._server.ask("flush", self.name, timeout=BUILT_WITHIN)
-        self._server.load(self.name)
+        self._server.index(self.name, _indexes("AUTOINDEX" if hnsw else "FLAT"))
 
     def remove(self, pages: Collection[str]) -> None:
         """Remove the turns of pages."""
@@ -100,7 +96,7 @@ class TurnsCollection:
 
     def words(self) -> int:
         """How many they have together."""
-        return sum(size * self._count(f"array_contains(terms, {-size})") for size in _SIZES)
+        return sum(size * self._count(f"array_contains(terms, {_size(size)})") for size in _SIZES)
 
     def frequency(self, term: str) -> int:
         """In how many turns a term occurs."""
@@ -131,7 +127,7 @@ class TurnsCollection:
         length = counts.total()
         norm = K1 * (1 - B + B * length / self._mean)
         words = {_number(term): f * (K1 + 1) / (f + norm) for term, f in counts.items()}
-        sizes = [-size for size in _SIZES if length & size]
+        sizes = [_size(size) for size in _SIZES if length & size]
         return {
             "place": f"{turn.part}:{turn.page}",
             "page": _label(turn.page),
@@ -144,7 +140,7 @@ class TurnsCollection:
         }
 
 
-def _schema(dim: int) -> Any:
+def _schema(dim: int) -> CollectionSchema:
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     schema.add_field("place", DataType.VARCHAR, is_primary=True, max_length=2_048)
     for name in ("page", "said_at", "session", "expires_at"):
@@ -157,9 +153,9 @@ def _schema(dim: int) -> Any:
     return schema
 
 
-def _indexes() -> Any:
+def _indexes(kind: str) -> IndexParams:
     indexes = MilvusClient.prepare_index_params()
-    indexes.add_index("vector", index_type="AUTOINDEX", metric_type="IP")
+    indexes.add_index("vector", index_type=kind, metric_type="IP")
     indexes.add_index("words", index_type="SPARSE_INVERTED_INDEX", metric_type="IP")
     for name in ("page", "said_at", "session"):
         indexes.add_index(name, index_type="INVERTED")
@@ -204,10 +200,19 @@ def _label(text: str | None) -> int:
     """A number in the place of a text; what is found by it is compared with the text itself, in the store."""
     if text is None:
         return 0
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), signed=True)
+    return _hashed(text) >> 1  # Milvus counts with a sign
 
 
 @lru_cache(maxsize=100_000)
 def _number(term: str) -> int:
     """The dimension of a term."""
-    return int.from_bytes(blake2b(term.encode(), digest_size=8).digest()) % _WORDS + 1
+    return _hashed(term) % _WORDS + 1
+
+
+def _size(words: int) -> int:
+    """A number beyond those of terms."""
+    return _WORDS + 1 + words
+
+
+def _hashed(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
