@@ -6,9 +6,8 @@ import random
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy.engine import URL
 
-from contract import server
+from contract import milvus, server
 from memoryos import MemoryOS, Role, Scope, Turn, load_settings
 from memoryos.cube import Tier
 from memoryos.errors import StorageError
@@ -42,13 +41,19 @@ def dialogue(turns: int, seed: int = 1) -> list[Turn]:
     return said
 
 
-@pytest.fixture
-def open_memory(tmp_path):
-    """open_memory(...): a memory of Ann's on the same store each time; the arguments are settings."""
+@pytest.fixture(params=["postgres", "milvus"])
+def open_memory(request, tmp_path):
+    """open_memory(...): a memory of Ann's on the same store each time; the arguments are settings.
+
+    Its candidate index is in the database or, beside a file, in Milvus.
+    """
     opened = []
 
-    def one(url: URL | None = None, **settings) -> MemoryOS:
-        place = (url or server.store_of(tmp_path)).render_as_string(hide_password=False)
+    def one(**settings) -> MemoryOS:
+        if request.param == "postgres":
+            place = server.store_of(tmp_path).render_as_string(hide_password=False)
+        else:
+            place, settings = tmp_path / "memory.db", {"candidates": f"milvus:{milvus.uri()}", **settings}
         knobs = load_settings(**(SETTINGS | settings))
         opened.append(MemoryOS.open(place, user="ann", settings=knobs, clock=lambda: NOW))
         return opened[-1]
@@ -57,6 +62,8 @@ def open_memory(tmp_path):
     for memory in opened:
         memory.close()
     server.give_back(tmp_path)
+    if request.param == "milvus":
+        milvus.clear()
 
 
 @pytest.fixture
@@ -187,16 +194,17 @@ def test_a_scope_that_outgrows_its_memory_moves_out_by_itself(open_memory):
     assert _is_moved(open_memory())
 
 
-def test_without_pgvector_it_stays_in_memory_and_says_why_when_asked(open_memory):
+def test_without_pgvector_it_stays_in_memory_and_says_why_when_asked():
     url = server.new_database()
     with server.administrator(str(url.database)) as connection:
         connection.execute("DROP EXTENSION vector")
-    memory = open_memory(url, resident_mb=1)
-    memory.add_many(dialogue(400))
-    assert memory.search("museum").hits
-    memory.wait()
-    with pytest.raises(StorageError, match="CREATE EXTENSION vector"):
-        memory.index()
+    settings = load_settings(**SETTINGS, resident_mb=1)
+    with MemoryOS.open(url.render_as_string(hide_password=False), user="ann", settings=settings) as memory:
+        memory.add_many(dialogue(400))
+        assert memory.search("museum").hits
+        memory.wait()
+        with pytest.raises(StorageError, match="CREATE EXTENSION vector"):
+            memory.index()
 
 
 def test_a_file_has_no_candidate_index(tmp_path):
