@@ -1,0 +1,169 @@
+"""Milvus as a candidate index: what holds of it alone. What holds of each index is in test_candidates.py."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from milvus_lite.server_manager import server_manager_instance
+
+from contract import milvus
+from contract.test_candidates import ALICE, DIM, at, matching, nearest, turn
+from memoryos import MemoryOS, load_settings
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.candidates.contract import Change, Narrow, Totals
+from memoryos.infrastructure.candidates.milvus import MilvusCandidates
+from memoryos.infrastructure.candidates.milvus_server import MilvusServer
+
+WRITES = {"upsert", "delete"}
+
+
+class Killed(BaseException):
+    """The process ended."""
+
+
+class CutServer(MilvusServer):
+    """A connection whose process is killed after so many writes."""
+
+    def __init__(self, uri: str, writes: int) -> None:
+        super().__init__(uri, "")
+        self._writes = writes
+
+    def ask(self, method: str, *values: Any, **named: Any) -> Any:
+        if self._writes == 0:
+            raise Killed
+        self._writes -= method in WRITES
+        return super().ask(method, *values, **named)
+
+
+@pytest.fixture
+def uri() -> Iterator[str]:
+    yield milvus.uri()
+    milvus.clear()
+
+
+@pytest.fixture
+def server(uri) -> Iterator[MilvusServer]:
+    opened = MilvusServer(uri, "")
+    yield opened
+    opened.close()
+
+
+def open_index(server: MilvusServer, store: str = "store") -> MilvusCandidates:
+    return MilvusCandidates(server, store, embedder="ours", dim=DIM)
+
+
+@pytest.mark.parametrize("writes", range(5))
+def test_a_change_that_was_cut_off_anywhere_is_repeated_without_harm(uri, server, writes):
+    index = open_index(server)
+    index.build(ALICE, [turn("kept", "rome", at(1)), turn("revised", "bee", at(0, 1)), turn("gone", "honey bee")], 3)
+    change = Change(
+        after=3,
+        reached=8,
+        changed=[turn("revised", "museum", at(0, 0, 1)), turn("new", "race", at(0, 0, 0, 1))],
+        noted=[turn("kept", session="monday", expires_at=50)],
+        gone={"gone"},
+    )
+    cut = CutServer(uri, writes)
+    if writes == 4:
+        open_index(cut).apply(ALICE, change)  # delete, upsert of turns, of notes, of what was reached: all of it
+    else:
+        with pytest.raises(Killed):
+            open_index(cut).apply(ALICE, change)
+        assert index.reached(ALICE) == 3
+    cut.close()
+    index.apply(ALICE, change)
+    assert index.reached(ALICE) == 8
+    with index.asking(ALICE) as turns:
+        assert turns.totals == Totals(3, 3)
+        assert turns.frequencies(["rome", "bee", "honey", "museum", "race"]) == {"rome": 1, "museum": 1, "race": 1}
+    assert nearest(index, at(0, 0, 1), 1) == ["revised"]
+    assert set(nearest(index, at(1), narrow=Narrow(now=49))) == {"kept", "revised", "new"}
+    assert set(nearest(index, at(1), narrow=Narrow(now=50))) == {"revised", "new"}
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+def test_what_a_killed_build_left_goes_with_the_next_one(uri, server, writes):
+    cut = CutServer(uri, writes)
+    with pytest.raises(Killed):
+        open_index(cut).build(ALICE, [turn("a", "bee")], 3)
+    cut.close()
+    index = open_index(server)
+    assert index.reached(ALICE) is None
+    index.build(ALICE, [turn("b", "bee")], 4)
+    assert matching(index, "bee") == ["b"]
+    assert len([name for name in server.ask("list_collections") if name != "memoryos_owners"]) == 1
+
+
+def test_two_stores_in_one_milvus_are_apart(server):
+    one, other = open_index(server, "one"), open_index(server, "other")
+    one.build(ALICE, [turn("a", "bee")], 3)
+    assert other.reached(ALICE) is None
+    other.build(ALICE, [turn("b", "bee")], 4)
+    assert matching(one, "bee") == ["a"]
+    other.forget(ALICE)
+    assert one.reached(ALICE) == 3
+
+
+def test_an_index_outlives_the_server(tmp_path):
+    path = str(tmp_path / "candidates.db")
+    server = MilvusServer(path, "")
+    open_index(server).build(ALICE, [turn("a", "bee")], 3)
+    server.close()
+    server_manager_instance.release_server(path)
+    server = MilvusServer(path, "")
+    index = open_index(server)
+    assert index.reached(ALICE) == 3
+    assert matching(index, "bee") == nearest(index, at(1)) == ["a"]
+    server.close()
+    server_manager_instance.release_server(path)
+
+
+def test_a_turn_of_very_many_words_is_found_by_the_last_of_them(server):
+    index = open_index(server)
+    index.build(ALICE, [turn("long", " ".join(f"word{n}" for n in range(9_000))), turn("short", "bee")], 1)
+    assert matching(index, "word8999") == ["long"]
+    with index.asking(ALICE) as turns:
+        assert turns.totals == Totals(2, 9_001)
+
+
+def test_counts_hold_until_one_turn_in_a_hundred_may_have_changed(server):
+    index = open_index(server)
+    index.build(ALICE, [turn(f"p{n}", "bee") for n in range(300)], 10)
+    with index.asking(ALICE) as turns:
+        assert turns.frequencies(["bee"]) == {"bee": 300}
+    index.apply(ALICE, Change(after=10, reached=12, changed=[turn("q", "bee lighthouse")]))
+    assert matching(index, "lighthouse") == ["q"]
+    with index.asking(ALICE) as turns:
+        assert turns.totals == Totals(300, 300)
+        assert turns.frequencies(["bee", "lighthouse"]) == {"bee": 300, "lighthouse": 1}
+    index.apply(ALICE, Change(after=12, reached=14, changed=[turn("r", "bee")]))
+    with index.asking(ALICE) as turns:
+        assert turns.totals == Totals(302, 303)
+        assert turns.frequencies(["bee"]) == {"bee": 302}
+
+
+@pytest.mark.parametrize("place", ["faiss:here", "milvus:", "milvus:candidates", "milvus:ftp://host/x", "http://host"])
+def test_a_place_that_is_none_is_refused_at_once(place, tmp_path):
+    with pytest.raises(InvalidInput, match="candidates"):
+        MemoryOS.open(tmp_path / "memory.db", settings=load_settings(embedder="hashing", candidates=place))
+
+
+@pytest.mark.parametrize("absent", ["pymilvus", "milvus_lite"])
+def test_without_the_extra_it_says_what_to_install(absent, tmp_path):
+    code = f"""
+import sys
+sys.modules[{absent!r}] = None
+from memoryos import MemoryOS, load_settings
+from memoryos.errors import MissingExtra
+try:
+    MemoryOS.open("memory.db", settings=load_settings(embedder="hashing", candidates="milvus:candidates.db"))
+except MissingExtra as error:
+    print(error)
+"""
+    command = [sys.executable, "-W", "error", "-c", code]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert "pip install 'memoryos[milvus]'" in result.stdout, result.stderr
