@@ -135,11 +135,11 @@ def test_counts_hold_until_one_turn_in_a_hundred_may_have_changed(server):
     index.build(ALICE, [turn(f"p{n}", "bee") for n in range(300)], 10)
     with index.asking(ALICE) as turns:
         assert turns.frequencies(["bee"]) == {"bee": 300}
-    index.apply(ALICE, Change(after=10, reached=12, changed=[turn("q", "bee lighthouse")]))
-    assert matching(index, "lighthouse") == ["q"]
+    index.apply(ALICE, Change(after=10, reached=12, changed=[turn("q", "bee lamp")]))
+    assert matching(index, "lamp") == ["q"]
     with index.asking(ALICE) as turns:
         assert turns.totals == Totals(300, 300)
-        assert turns.frequencies(["bee", "lighthouse"]) == {"bee": 300, "lighthouse": 1}
+        assert turns.frequencies(["bee", "lamp"]) == {"bee": 300, "lamp": 1}
     index.apply(ALICE, Change(after=12, reached=14, changed=[turn("r", "bee")]))
     with index.asking(ALICE) as turns:
         assert turns.totals == Totals(302, 303)
