@@ -9,9 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from memoryos import MemoryOS, Role, Turn, load_settings
-from memoryos.errors import IndexFailed, IndexUnreachable, StoreUnreachable
+from memoryos.errors import IndexFailed, StoreUnreachable
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
-from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.hashing import Hashing
@@ -148,12 +147,5 @@ def test_a_milvus_that_is_away_costs_a_search_nothing_but_a_moment(tmp_path, clo
     with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock) as memory:
         memory.add("The lighthouse is red.", "Is it?")
         assert found(memory) == ["The lighthouse is red."]
-        with pytest.raises(IndexUnreachable):
+        with pytest.raises(StoreUnreachable):
             memory.index()
-
-
-def test_a_milvus_lite_file_that_another_process_holds_is_unreachable(tmp_path):
-    (tmp_path / "candidates.db").write_text("not a folder")
-    server = MilvusServer(str(tmp_path / "candidates.db"), "")
-    with pytest.raises(StoreUnreachable):
-        server.ask("list_collections")

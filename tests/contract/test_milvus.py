@@ -13,7 +13,7 @@ from milvus_lite.server_manager import server_manager_instance
 from contract import milvus
 from contract.test_candidates import ALICE, DIM, at, matching, nearest, turn
 from memoryos import MemoryOS, load_settings
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, StoreUnreachable
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Totals
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
@@ -120,6 +120,23 @@ def test_an_index_outlives_the_server(tmp_path):
     assert matching(index, "bee") == nearest(index, at(1)) == ["a"]
     server.close()
     server_manager_instance.release_server(path)
+
+
+def test_a_file_of_milvus_lite_serves_one_process_and_the_other_searches_in_memory(tmp_path, clock):
+    path = tmp_path / "candidates.db"
+    code = (
+        f"from pymilvus import MilvusClient; client = MilvusClient({str(path)!r}); print('open', flush=True); input()"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "open\n"
+        settings = load_settings(embedder="hashing", candidates=f"milvus:{path}")
+        with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock) as memory:
+            memory.add("The lighthouse is red.", "Is it?")
+            assert memory.search("lighthouse").hits
+            with pytest.raises(StoreUnreachable, match="one process"):
+                memory.index()
+        other.communicate("\n")
 
 
 def test_a_turn_of_very_many_words_is_found_by_the_last_of_them(server):

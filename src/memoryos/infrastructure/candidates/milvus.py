@@ -113,8 +113,7 @@ class MilvusCandidates:
 
     def forget(self, owner: Scope) -> None:
         """Drop the owner's collections."""
-        if self._server.ask("has_collection", _OWNERS):
-            self._server.load(_OWNERS)
+        if self._server.has(_OWNERS):
             self._server.ask("delete", _OWNERS, ids=[self._key(owner)])
         self._drop(owner)
 
@@ -124,9 +123,8 @@ class MilvusCandidates:
 
     def _known(self, owner: Scope) -> _Known | None:
         """What is known of the owner's index, if there is one."""
-        if not self._server.ask("has_collection", _OWNERS):
+        if not self._server.has(_OWNERS):
             return None
-        self._server.load(_OWNERS)
         fields = ["made_by", *_Known._fields]
         rows = self._server.ask("get", _OWNERS, ids=[self._key(owner)], output_fields=fields)
         if not rows or rows[0]["made_by"] != self._made_by:
@@ -134,9 +132,8 @@ class MilvusCandidates:
         return _Known(*(rows[0][name] for name in _Known._fields))
 
     def _note(self, owner: Scope, known: _Known) -> None:
-        if not self._server.ask("has_collection", _OWNERS):
+        if not self._server.has(_OWNERS):
             self._create_owners()
-        self._server.load(_OWNERS)
         row = {"owner": self._key(owner), "made_by": self._made_by, **known._asdict(), "unused": [0.0, 1.0]}
         self._server.ask("upsert", _OWNERS, [row])
 

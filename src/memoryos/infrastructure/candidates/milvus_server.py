@@ -20,7 +20,7 @@ BUILT_WITHIN = 600.0  # what is asked for when an index is made
 _CONNECT_FAILED = 2  # pymilvus.client.types.Status
 _COLLECTION_NOT_FOUND = 100
 _AWAY = {_CONNECT_FAILED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
-_UNREACHABLE = (ConnectError, ConnectionConfigException, ConnectionNotExistException, grpc.FutureTimeoutError)
+_UNREACHABLE = (ConnectError, ConnectionNotExistException, grpc.FutureTimeoutError)
 
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it prints what it raises; here that is handled
 
@@ -40,7 +40,16 @@ class MilvusServer:
         try:
             return getattr(self._connected(), method)(*values, timeout=timeout, **named)
         except (MilvusException, grpc.RpcError, grpc.FutureTimeoutError) as error:
+            self._loaded.clear()  # another process may have removed what was there
             raise _explained(error) from error
+
+    def has(self, collection: str) -> bool:
+        """Whether there is such a collection; if so, it can be searched from now on."""
+        if collection not in self._loaded:
+            if not self.ask("has_collection", collection):
+                return False
+            self.load(collection)
+        return True
 
     def create(self, collection: str, schema: CollectionSchema) -> None:
         """Make a collection; what another process was told to be there will be found by this one."""
@@ -79,6 +88,8 @@ class MilvusServer:
 
 def _explained(error: Exception) -> IndexFailed:
     code = error.code if isinstance(error, MilvusException) else getattr(error, "code", lambda: None)()
+    if isinstance(error, ConnectionConfigException):
+        return IndexUnreachable("Milvus Lite cannot open its file: one process can at a time, in a folder that exists")
     if isinstance(error, _UNREACHABLE) or code in _AWAY:
         return IndexUnreachable()
     if code == _COLLECTION_NOT_FOUND:
