@@ -542,7 +542,7 @@ class MemoryOS:
     def index(self, *, scope: Scope | None = None) -> bool:
         """Move a scope's turns from memory to the store's candidate index, as is done by itself when they are many.
 
-        Returns whether the store has one; a file has none.
+        Returns whether there is one; a file has none unless the settings name it.
         """
         return self._sources.move_out(self._scope_of(scope).owner)
 

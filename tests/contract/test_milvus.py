@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,8 +13,9 @@ from milvus_lite.server_manager import server_manager_instance
 
 from contract import milvus
 from contract.test_candidates import ALICE, DIM, at, matching, nearest, turn
-from memoryos import MemoryOS, load_settings
+from memoryos import MemoryOS, Role, Turn, load_settings
 from memoryos.errors import InvalidInput, StoreUnreachable
+from memoryos.infrastructure.candidates import milvus_server
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Totals
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
@@ -137,6 +139,40 @@ def test_a_file_of_milvus_lite_serves_one_process_and_the_other_searches_in_memo
             with pytest.raises(StoreUnreachable, match="one process"):
                 memory.index()
         other.communicate("\n")
+
+
+@pytest.fixture
+def lite_server(tmp_path) -> Iterator[tuple[str, subprocess.Popen]]:
+    """Milvus Lite as a server of its own: where it is, and its process."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = ["server", "--data-dir", str(tmp_path / "milvus"), "--host", "127.0.0.1", "--port", str(port)]
+    python = [sys.executable, "-u", "-m", "milvus_lite"]
+    with subprocess.Popen([*python, *command], stdout=subprocess.PIPE, text=True) as process:
+        assert "listening" in process.stdout.readline()
+        yield f"http://127.0.0.1:{port}", process
+        process.kill()
+
+
+def test_a_server_serves_many_memories_and_searches_survive_its_end(lite_server, tmp_path, clock, monkeypatch):
+    uri, process = lite_server
+    settings = load_settings(embedder="hashing", candidates=f"milvus:{uri}", candidates_token="root:Milvus")
+
+    def opened() -> MemoryOS:
+        return MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock)
+
+    with opened() as memory, opened() as other:
+        memory.add_many([Turn(role=Role.USER, text=f"The lighthouse has {n} steps.", at=clock()) for n in range(20)])
+        assert memory.index()
+        other.add("Nobody counted the steps.", "I did.")
+        before = [hit.cube.id for hit in memory.search("lighthouse steps").hits]
+        monkeypatch.setattr(milvus_server, "ANSWERED_WITHIN", 0.5)
+        monkeypatch.setattr(milvus_server, "BUILT_WITHIN", 0.5)
+        process.kill()
+        assert [hit.cube.id for hit in memory.search("lighthouse steps").hits] == before
+        assert other.search("Who counted?").hits[0].cube.payload.turns[0].text == "Nobody counted the steps."
+        with pytest.raises(StoreUnreachable):
+            memory.index()
 
 
 def test_a_turn_of_very_many_words_is_found_by_the_last_of_them(server):

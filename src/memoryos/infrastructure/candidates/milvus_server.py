@@ -35,13 +35,17 @@ class MilvusServer:
         self._client: MilvusClient | None = None
         self._loaded: set[str] = set()
 
-    def ask(self, method: str, *values: Any, timeout: float = ANSWERED_WITHIN, **named: Any) -> Any:
+    def ask(self, method: str, *values: Any, timeout: float | None = None, **named: Any) -> Any:
         """Call a method of the client."""
         try:
-            return getattr(self._connected(), method)(*values, timeout=timeout, **named)
+            return getattr(self._connected(), method)(*values, timeout=timeout or ANSWERED_WITHIN, **named)
         except (MilvusException, grpc.RpcError, grpc.FutureTimeoutError) as error:
             self._loaded.clear()  # another process may have removed what was there
             raise _explained(error) from error
+
+    def is_lite(self) -> bool:
+        """Whether it is the Lite build, which indexes no arrays."""
+        return str(self.ask("get_server_version")).startswith("milvus_lite")
 
     def has(self, collection: str) -> bool:
         """Whether there is such a collection; if so, it can be searched from now on."""

@@ -60,7 +60,10 @@ class TurnsCollection:
     def index(self, *, hnsw: bool) -> None:
         """Index what is there and will be, the vectors for an exact search or by what Milvus takes for the best."""
         self._server.ask("flush", self.name, timeout=BUILT_WITHIN)
-        self._server.index(self.name, _indexes("AUTOINDEX" if hnsw else "FLAT"))
+        indexes = _indexes("AUTOINDEX" if hnsw else "FLAT")
+        if not self._server.is_lite():
+            indexes.add_index("terms", index_type="INVERTED")  # by which they are counted
+        self._server.index(self.name, indexes)
 
     def remove(self, pages: Collection[str]) -> None:
         """Remove the turns of pages."""
