@@ -148,6 +148,10 @@ class MemoryOS:
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
         )
+        with ExitStack() as undo:
+            undo.callback(vault.close)
+            candidates = open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim)
+            undo.pop_all()
         return cls(
             vault,
             embedder,
@@ -156,7 +160,7 @@ class MemoryOS:
             chat=chat,
             reranker=reranker,
             clock=clock,
-            candidates=open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim),
+            candidates=candidates,
         )
 
     @staticmethod

@@ -136,6 +136,24 @@ def test_an_index_that_failed_is_left_alone_for_a_while_and_then_asked_again(mem
     assert "nearest" in index.asked
 
 
+def test_a_scope_that_could_not_move_out_does_so_when_the_index_is_back(index, tmp_path, clock, monkeypatch):
+    vault = SqliteVault(tmp_path / "memory.db", embedder=Hashing.name, clock=clock, busy_timeout_seconds=30)
+    settings = load_settings(resident_mb=1)
+    with MemoryOS(vault, Hashing(), scope=ANN, settings=settings, clock=clock, candidates=index) as memory:
+        talk = [Turn(role=Role.USER, text=f"The lighthouse has {n} steps.", at=clock()) for n in range(600)]
+        memory.add_many(talk)
+        index.fails = {"build"}
+        found(memory)
+        memory._sources.wait()
+        assert index.asked.count("build") == 1
+        index.fails = set()
+        monkeypatch.setattr(follower, "_AWAY_SECONDS", 0)
+        found(memory)
+        memory._sources.wait()
+        assert index.asked.count("build") == 2
+        assert index.reached(ANN)
+
+
 def test_it_is_closed_with_the_memory(memory, index):
     memory.close()
     assert index.asked[-1] == "close"

@@ -108,15 +108,19 @@ class Sources:
 
     def _note_size(self, owner: Scope, nbytes: int) -> None:
         """Begin to move turns that are too many for memory, once."""
-        if self.follower is None or nbytes <= self.residency.budget or owner in self._moving:
+        follower = self.follower
+        if follower is None or nbytes <= self.residency.budget or owner in self._moving or follower.is_away:
             return
         self._moving.add(owner)
-        if not self.follower.has(owner):
-            self._background.submit(lambda: self._move(owner))
+        if not follower.has(owner):
+            self._background.submit(lambda: self._move(owner, follower))
 
-    def _move(self, owner: Scope) -> None:
+    def _move(self, owner: Scope, follower: Follower) -> None:
         try:
             self.move_out(owner)
+        except IndexFailed as error:  # later, it may be there again
+            follower.put_off(error)
+            self._moving.discard(owner)
         except StorageError as error:  # then memory holds them, budget or not
             logger.warning("index put off", extra={"action": "index", "error": type(error).__name__})
 

@@ -36,6 +36,11 @@ class Follower:
         self._absent: dict[Scope, float] = {}  # owners without an index, and when that was seen
         self._failed = -_AWAY_SECONDS  # when the index did last
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the index failed a while ago, and is left alone."""
+        return monotonic() - self._failed < _AWAY_SECONDS
+
     def build(self, owner: Scope, reader: Reader) -> None:
         """Make the owner's index anew, as the reader sees the store."""
         self._index.build(owner.owner, reader.passages(), reader.sequence())
@@ -64,7 +69,7 @@ class Follower:
         """How far the index of an owner got; those without one, nearly all, are not looked up each time."""
         if monotonic() - self._absent.get(owner, -_ABSENT_SECONDS) < _ABSENT_SECONDS:
             return None
-        if monotonic() - self._failed < _AWAY_SECONDS:
+        if self.is_away:
             return None
         try:
             reached = self._index.reached(owner)
