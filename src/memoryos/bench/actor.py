@@ -29,7 +29,7 @@ from memoryos.memory import MemoryOS
 from memoryos.operation.recall.hit import Recall
 from memoryos.scope import Scope
 
-DELETES, UPDATES = 0.1, 0.1  # of what a writer does; the rest are adds
+DELETES, UPDATES = 0.05, 0.05  # of what a writer does; the rest are adds
 OWN_PAGES = 50  # of a writer, that it may still change
 NEWEST = 24  # words that a reader asks for, of those told last
 GONE_SHARE = 0.3  # of the searches, for a page that is gone
