@@ -139,6 +139,7 @@ class MemoryOS:
             embedder=embedder.name,
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
+            connections=settings.connections,
         )
         return cls(vault, embedder, scope=scope, settings=settings, chat=chat, reranker=reranker, clock=clock)
 

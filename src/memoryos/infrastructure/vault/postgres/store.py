@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy import Connection, Engine, Select, create_engine, func, select
+from sqlalchemy import Connection, Select, func, select
 from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
+from memoryos.config import CONNECTIONS
 from memoryos.errors import (
     InvalidInput,
     StorageError,
@@ -28,6 +29,7 @@ from memoryos.errors import (
 from memoryos.infrastructure.vault import migrations
 from memoryos.infrastructure.vault.fence import enclose, lock_number
 from memoryos.infrastructure.vault.postgres import schema
+from memoryos.infrastructure.vault.postgres.connections import Gate, is_full, open_engine
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.tables import owner_row
 from memoryos.scope import Scope
@@ -55,15 +57,25 @@ class PostgresVault(SqlVault):
 
     driver_error = psycopg.Error
 
-    def __init__(self, name: str, url: URL, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
-        engine = _engine(url)
+    def __init__(
+        self,
+        name: str,
+        url: URL,
+        *,
+        embedder: str | None,
+        clock: Clock,
+        busy_timeout_seconds: float,
+        connections: int = CONNECTIONS,
+    ) -> None:
+        engine = open_engine(url, kept=connections, patience=busy_timeout_seconds)
+        self._gate = Gate(name, connections, busy_timeout_seconds)
         self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
         super().__init__(name, engine, embedder=embedder, clock=clock)
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:
-        with self._usable(), self._readers.connect() as connection, connection.begin():
+        with self._usable(), self._gate.passed(), self._readers.connect() as connection, connection.begin():
             enclose(connection, tenant)
             yield connection
 
@@ -84,7 +96,7 @@ class PostgresVault(SqlVault):
         self, tenant: str | None, locks: Select[tuple[None]] | Select[tuple[None, None]]
     ) -> Iterator[Connection]:
         """A transaction at READ COMMITTED: its statements see what was committed before it had the locks."""
-        with self._usable(), self._engine.connect() as connection, connection.begin():
+        with self._usable(), self._gate.passed(), self._engine.connect() as connection, connection.begin():
             enclose(connection, tenant, lock_timeout=self._patience, idle_in_transaction_session_timeout=_LONGEST_PAUSE)
             connection.execute(locks)
             yield connection
@@ -93,7 +105,7 @@ class PostgresVault(SqlVault):
         """Only the first line of what the server says: the details quote rows."""
         if not isinstance(driver, psycopg.Error):
             return StorageError, type(driver).__name__
-        state = driver.sqlstate or ("08" if isinstance(driver, psycopg.OperationalError) else "")
+        state = driver.sqlstate or _unstated(driver)
         kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
         return kind, driver.diag.message_primary or " ".join(str(driver).split())
 
@@ -107,13 +119,8 @@ class PostgresVault(SqlVault):
         migrations.stamp(connection)
 
 
-def _engine(url: URL) -> Engine:
-    defaults = {"connect_timeout": "10", "application_name": "memoryos"}  # seconds
-    return create_engine(
-        url.set(drivername="postgresql+psycopg").update_query_dict({**defaults, **url.query}),
-        isolation_level="READ COMMITTED",
-        hide_parameters=True,  # an error must not quote what a user said
-        max_overflow=-1,  # a thread waits for its owner's lock, not for a free connection
-        pool_pre_ping=True,  # a connection that the server has closed meanwhile is replaced unseen
-        use_native_hstore=False,
-    )
+def _unstated(driver: psycopg.Error) -> str:
+    """The SQLSTATE of an error that came without one, as those of a connection do."""
+    if is_full(driver):
+        return "53300"
+    return "08" if isinstance(driver, psycopg.OperationalError) else ""
