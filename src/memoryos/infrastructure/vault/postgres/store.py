@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
@@ -29,6 +29,7 @@ from memoryos.errors import (
 from memoryos.infrastructure.vault import migrations
 from memoryos.infrastructure.vault.fence import enclose, lock_number
 from memoryos.infrastructure.vault.postgres import schema
+from memoryos.infrastructure.vault.postgres.bell import PostgresBell
 from memoryos.infrastructure.vault.postgres.connections import Gate, is_full, open_engine
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.tables import owner_row
@@ -81,24 +82,33 @@ class PostgresVault(SqlVault):
 
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:
-        mine = lock_number("owner", *owner_row(owner).values())
-        locks = select(func.pg_advisory_xact_lock_shared(_STORE), func.pg_advisory_xact_lock(mine))
-        with self._locked(owner.tenant, locks) as connection:
+        with self._begun(owner.tenant) as connection:
+            connection.execute(
+                select(func.pg_advisory_xact_lock_shared(_STORE), func.pg_advisory_xact_lock(_of(owner)))
+            )
             yield connection
+
+    @contextmanager
+    def _trying(self, owner: Scope) -> Iterator[Connection | None]:
+        with self._begun(owner.tenant) as connection:
+            locks = func.pg_try_advisory_xact_lock_shared(_STORE), func.pg_try_advisory_xact_lock(_of(owner))
+            yield connection if all(connection.execute(select(*locks)).one()) else None
+
+    def bell(self) -> PostgresBell:
+        """What tells a worker that jobs may have become due; close it."""
+        return PostgresBell(self._engine)
 
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:
-        with self._locked(EVERY_TENANT, select(func.pg_advisory_xact_lock(_STORE))) as connection:
+        with self._begun(EVERY_TENANT) as connection:
+            connection.execute(select(func.pg_advisory_xact_lock(_STORE)))
             yield connection
 
     @contextmanager
-    def _locked(
-        self, tenant: str | None, locks: Select[tuple[None]] | Select[tuple[None, None]]
-    ) -> Iterator[Connection]:
-        """A transaction at READ COMMITTED: its statements see what was committed before it had the locks."""
+    def _begun(self, tenant: str | None) -> Iterator[Connection]:
+        """A transaction at READ COMMITTED: its statements see what was committed before it had its locks."""
         with self._usable(), self._gate.passed(), self._engine.connect() as connection, connection.begin():
             enclose(connection, tenant, lock_timeout=self._patience, idle_in_transaction_session_timeout=_LONGEST_PAUSE)
-            connection.execute(locks)
             yield connection
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
@@ -117,6 +127,11 @@ class PostgresVault(SqlVault):
             raise InvalidInput("path", f"{self.name} holds no store", "Name the database of one")
         schema.create(connection)
         migrations.stamp(connection)
+
+
+def _of(owner: Scope) -> int:
+    """The number of the lock of that owner."""
+    return lock_number("owner", *owner_row(owner).values())
 
 
 def _unstated(driver: psycopg.Error) -> str:

@@ -13,7 +13,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -25,6 +25,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.vault.sqlite.bell import SqliteBell
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.scope import Scope
 
@@ -75,6 +76,14 @@ class SqliteVault(SqlVault):
     def _writing(self, owner: Scope) -> Iterator[Connection]:  # noqa: ARG002 - one writer at a time, whose ever
         with self._rewriting() as connection:
             yield connection
+
+    def _trying(self, owner: Scope) -> AbstractContextManager[Connection]:
+        return self._writing(owner)
+
+    def bell(self) -> SqliteBell:
+        """What tells a worker that jobs may have become due; close it."""
+        with self._usable():
+            return SqliteBell(self._engine)
 
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:
