@@ -6,19 +6,16 @@ import json
 import os
 import subprocess
 import sys
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
 
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.actor import Part, Reader, notice_file
 from memoryos.bench.processes import Crowd, measure_processes
-from memoryos.bench.witness import State, Word, told
+from memoryos.bench.witness import Fault, State, Violation, Word, told
 from memoryos.errors import MemoryOSError
-from memoryos.infrastructure.vault import tables
-from memoryos.scope import Scope
 
 SETTINGS = load_settings(embedder="hashing")
 SOON = 300.0  # seconds; nobody waits that long when all is well
@@ -26,7 +23,7 @@ SOON = 300.0  # seconds; nobody waits that long when all is well
 
 @pytest.mark.parametrize("workers", [0, 2], ids=["jobs here", "jobs by workers"])
 def test_processes_on_one_store_keep_what_each_was_promised(place, workers):
-    report = measure_processes(place, Crowd(writers=4, readers=4, workers=workers, seconds=5), SETTINGS)
+    report = measure_processes(place, Crowd(writers=4, readers=4, workers=workers, seconds=4), SETTINGS)
     assert report.errors == {}
     assert report.violations == []
     assert report.is_sound
@@ -116,68 +113,42 @@ def test_a_line_that_is_half_written_is_read_when_it_is_whole(part, memory):
 # The command
 
 
-@pytest.fixture
-def bench(tmp_path):
-    """bench(option, ...): the command as a process."""
-    begun = []
-
-    def start(*options):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        command = [sys.executable, "-W", "error", "-m", "memoryos", "bench", "processes", "--json"]
-        begun.append(
-            subprocess.Popen(
-                [*command, "--embedder", "hashing", *options],
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-        )
-        return begun[-1]
-
-    yield start
-    for process in begun:
-        process.kill()
-        process.communicate()
+def bench(*options, **variables):
+    """The command as a process: its exit code, and the report that it prints."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
+    command = [sys.executable, "-W", "error", "-m", "memoryos", "bench", "processes", "--json", "--embedder", "hashing"]
+    done = subprocess.run(
+        [*command, *options], env={**environment, **variables}, capture_output=True, text=True, timeout=SOON
+    )
+    assert done.stderr == ""
+    return done.returncode, json.loads(done.stdout)
 
 
-def test_the_command_reports_what_it_measured(bench, place):
-    process = bench("--db", place, "--writers", "2", "--readers", "1", "--workers", "1", "--seconds", "2")
-    output, errors = process.communicate(timeout=SOON)
-    assert (process.returncode, errors) == (0, "")
-    report = json.loads(output)
+def test_the_command_reports_what_it_measured(tmp_path):
+    db = tmp_path / "new.db"
+    crowd = {"writers": 2, "readers": 1, "workers": 1, "seconds": 1.0}
+    options = [f"--{name}={value}" for name, value in crowd.items()]
+    code, report = bench("--db", str(db), *options)
+    assert code == 0
     assert report["is_sound"]
-    assert report["crowd"] == {"writers": 2, "readers": 1, "workers": 1, "seconds": 2.0}
-    assert {"p50", "p95"} == set(report["ms"]["add"])
-    assert report["per_second"]["search"] > 0
+    assert report["crowd"] == crowd
+    assert set(report["ms"]["add"]) == {"p50", "p95"}
+    assert report["per_second"]["add"] == report["counts"]["add"]
     assert len(report["rss_mb"]["writer"]) == 2
+    assert db.exists()
+    code, refused = bench("--db", str(db))
+    assert (code, refused["error"]["type"]) == (2, "InvalidInput")
 
 
-def test_a_page_that_vanishes_behind_the_writers_backs_makes_the_command_fail(bench, place, tmp_path):
-    process = bench("--db", place, "--writers", "1", "--readers", "1", "--seconds", "10")
-    assert vandalised(place, process), "it ended before there was a page"
-    output, _ = process.communicate(timeout=SOON)
-    report = json.loads(output)
-    assert process.returncode == 1
+def test_an_error_that_reaches_a_caller_makes_the_command_fail():
+    code, report = bench("--writers=1", "--readers=0", "--seconds=0.5", MEMORYOS_MAX_TEXT_CHARS="5")
+    assert code == 1
     assert not report["is_sound"]
-    noticed = [*report["violations"], *report["errors"]]  # the writer may have wanted to correct the page itself
-    assert any("missing: " in one or "NotFound" in one for one in noticed)
+    assert list(report["errors"]) == ["add: InvalidInput"]
+    assert report["pages"] == 0
 
 
-def vandalised(place, process) -> bool:
-    """Whether a page of the bench could be deleted while it runs."""
-    while process.poll() is None:
-        if Path(place).exists() or "://" in place:
-            with MemoryOS.open(place, settings=SETTINGS) as memory:
-                for scope in scopes(memory):
-                    if pages := memory.pages(scope=scope):
-                        memory.delete(pages[-1].id, scope=scope)
-                        return True
-        time.sleep(0.1)
-    return False
-
-
-def scopes(memory) -> list[Scope]:
-    with memory._vault._reading(None) as connection:
-        tenants = connection.execute(select(tables.cubes.c.tenant).distinct()).scalars().all()
-    return [scope for tenant in tenants for scope in memory.scopes(tenant=tenant)]
+def test_a_violation_makes_a_report_unsound(tmp_path):
+    report = measure_processes(str(tmp_path / "new.db"), Crowd(writers=1, readers=0, seconds=0.5), SETTINGS)
+    assert report.is_sound
+    assert not replace(report, violations=[str(Violation(Fault.GHOST, WORD, "hits"))]).is_sound
