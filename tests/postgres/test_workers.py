@@ -61,8 +61,14 @@ def test_pages_and_planned_jobs_ring_for_nobody(vault, bell, store, enqueue, clo
     store("hello")
     enqueue(BOB, not_before=clock() + timedelta(days=1))
     assert not bell.wait(BRIEF, Event())
-    enqueue(BOB)
+
+
+def test_a_job_that_was_due_before_rings_once(vault, bell, enqueue):
+    page = enqueue(BOB)
     assert bell.wait(SOON, Event())
+    with vault.write(BOB) as writer:
+        writer.enqueue(JobKind.EXTRACT, [page])
+    assert not bell.wait(BRIEF, Event())
 
 
 def test_a_bell_whose_connection_was_cut_listens_again(url, bell, enqueue):

@@ -53,9 +53,8 @@ class Queue:
         waiting = self._waiting(kind, wanted)
         rows = [self._new(kind, cube_id, priority, not_before) for cube_id in wanted if cube_id not in waiting]
         insert_rows(self._connection, _jobs, rows)
-        for job in waiting.values():
-            self._hasten(job, priority, not_before)
-        if wanted and (not_before is None or not_before <= self._clock()):
+        hastened = [self._hasten(job, priority, not_before) for job in waiting.values()]
+        if (rows or any(hastened)) and (not_before is None or not_before <= self._clock()):
             ring(self._connection)
 
     def lease(self, *, lasting: timedelta, limit: int, early: Collection[JobKind]) -> list[Job]:
@@ -93,8 +92,10 @@ class Queue:
     def retry(self, job_ids: Sequence[str]) -> int:
         """Put dead jobs back."""
         again = {"state": JobState.QUEUED.value, "attempts": 0, "not_before": None}
-        ring(self._connection)
-        return sum(self._set(job_id, again, state=JobState.DEAD.value) for job_id in dict.fromkeys(job_ids))
+        tried = sum(self._set(job_id, again, state=JobState.DEAD.value) for job_id in dict.fromkeys(job_ids))
+        if tried:
+            ring(self._connection)
+        return tried
 
     def _unfinished(self) -> Sequence[Any]:
         return self._connection.execute(select(_jobs).where(self._mine(), _jobs.c.state.in_(_LATER))).all()
@@ -118,12 +119,14 @@ class Queue:
             "not_before": micros(not_before) if not_before else None,
         }
 
-    def _hasten(self, job: Any, priority: int, not_before: datetime | None) -> None:
-        """One that failed keeps its delay: what it waits for has not become more urgent by new work."""
+    def _hasten(self, job: Any, priority: int, not_before: datetime | None) -> bool:
+        """Whether that changed the job; one that failed keeps its delay, for new work makes it no more urgent."""
         sooner = None if not_before is None or job.not_before is None else min(job.not_before, micros(not_before))
         values = {"priority": max(job.priority, priority), "not_before": job.not_before if job.attempts else sooner}
-        if values != {"priority": job.priority, "not_before": job.not_before}:
+        is_news = values != {"priority": job.priority, "not_before": job.not_before}
+        if is_news:
             self._set(job.id, values)
+        return is_news
 
     def _taken(self, row: Any, now: datetime, lasting: timedelta) -> Job:
         taken = {"state": JobState.LEASED, "attempts": row.attempts + 1}
