@@ -16,6 +16,8 @@ from memoryos.errors import InvalidInput
 
 LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
 
+CONNECTIONS = 5  # to a PostgreSQL server; by default it has 100, for all processes
+
 
 class PersonaSharing(StrEnum):
     """Who reads the user persona that one agent's conversations formed."""
@@ -135,6 +137,9 @@ class Settings(BaseSettings):
     # Limits.
     max_text_chars: int = Field(100_000, ge=1, description="characters in one turn")
     busy_timeout_seconds: float = Field(30.0, ge=0, description="how long a write waits for another process")
+    connections: int = Field(
+        CONNECTIONS, ge=1, description="threads of this process that use a PostgreSQL server at once; others wait"
+    )
 
 
 def load_settings(**values: Any) -> Settings:

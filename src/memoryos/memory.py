@@ -147,6 +147,7 @@ class MemoryOS:
             embedder=embedder.name,
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
+            connections=settings.connections,
         )
         with ExitStack() as undo:
             undo.callback(vault.close)
@@ -555,11 +556,11 @@ class MemoryOS:
         self._housekeeping.queued(self._scope_of(scope))
         self.wait()
 
-    def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 0.5) -> int:
+    def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:
         """Do the jobs of every scope of the store until `stop` is set, then finish those that run; returns how many.
 
-        Several processes may do so at once: each scope is worked on by one at a time. Without `poll_seconds` it ends
-        when nothing is due.
+        Several processes may do so at once: each scope is worked on by one at a time. A new job wakes it; for those
+        that come due by themselves it looks every `poll_seconds`. Without them it ends when nothing is due.
         """
         return Worker(self._vault, self._housekeeping).run(stop, threads=threads, poll_seconds=poll_seconds)
 

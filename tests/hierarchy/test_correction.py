@@ -188,6 +188,41 @@ def test_a_shared_fact_keeps_the_support_of_another_agent(world: World):
     assert memory.profile(scope=COOK).user.is_empty
 
 
+def deleted(world, page, _monkeypatch):
+    corrector(world, CODER).delete(page)
+
+
+def deleted_in_part(world, page, monkeypatch):
+    """What was derived is gone, the page is not: the process died, or has not come so far."""
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Corrector, "_remove", interrupt)
+        corrector(world, CODER).delete(page)
+
+
+def revised(world, page, _monkeypatch):
+    corrector(world, CODER).revise(page, "🍵\nfact: likes coffee")
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("change", [deleted, deleted_in_part, revised])
+def test_a_shared_persona_learns_nothing_of_a_page_that_changed_while_it_was_read(world: World, monkeypatch, change):
+    memory = world.open(short_term_capacity=1, heat_threshold=1000, persona_sharing="user")
+    page = memory.add("🍵\nfact: likes tea", scope=CODER)
+    memory.add("🚲 end", scope=CODER)
+
+    class Slow(LineExtractor):
+        def extract(self, pages):
+            found = super().extract(pages)
+            change(world, page, monkeypatch)
+            return found
+
+    world.extract(Slow(), scope=CODER)
+    assert memory.profile(scope=COOK).user.is_empty
+
+
 def test_deletion_reaches_a_shared_persona(world: World):
     memory = world.open(scope=CODER, short_term_capacity=1, persona_sharing="user")
     page = memory.add("I have a dog called Rex.")

@@ -41,8 +41,9 @@ class Corrector:
         cube, home = self.find(cube_id)
         if self._persona != self._owner and cube.kind in (Kind.PAGE, Kind.SEGMENT):
             # First what was derived: a crash in between leaves the page, and the user can ask again.
-            with self._vault.read(self._owner) as reader:
-                pages = _pages_of(reader, cube)
+            with self._vault.write(self._owner) as writer:
+                pages = _pages_of(writer, cube)
+                _renumber(writer, pages)  # who is reading them now learns nothing from them any more
             with self._vault.write(self._persona) as writer:
                 self._derive_again(writer, self._persona, self._of_all_agents, pages, gone=pages)
         with self._vault.write(home) as writer:
@@ -199,6 +200,13 @@ class Corrector:
                 with self._vault.read(scope) as reader:
                     found |= reader.get(wanted)
         return found
+
+
+def _renumber(writer: Writer, pages: Sequence[str]) -> None:
+    """Give pages another version, with the same words."""
+    cubes = writer.get(pages).values()
+    changed = [replace(cube, version=replace(cube.version, number=cube.version.number + 1)) for cube in cubes]
+    writer.update([Entry(cube) for cube in changed], Operation.REFRESH)
 
 
 def _pages_of(reader: Reader, cube: MemCube) -> list[str]:

@@ -8,7 +8,7 @@ counted; and hot segments go to extraction. What waits is told by the store itse
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from threading import Lock
@@ -16,6 +16,7 @@ from threading import Lock
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.errors import EmbedderMismatch, StorageError, StoreReadOnly
+from memoryos.infrastructure.vault.contract import Job
 from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
 from memoryos.operation.index.residency import Residency
@@ -92,12 +93,17 @@ class Housekeeping:
         if left.jobs:
             self._schedule(owner)
 
-    def work(self, scope: Scope, goes_on: Callable[[], bool]) -> int:
-        """Move what waits and do the jobs that are due, here and now; returns how many were finished."""
+    def claim(self) -> tuple[Scope, list[Job]] | None:
+        """Take the jobs of the next owner of the store whom no other worker is at, for `work`."""
+        return self._runner.claim()
+
+    def work(self, scope: Scope, goes_on: Callable[[], bool], taken: Sequence[Job] = ()) -> int:
+        """Do the jobs that were taken, move what waits and do what else is due; returns how many were finished."""
+        finished = self._runner.run(scope.owner, taken, goes_on) if taken else 0
         with self._lock:  # pages that another process wrote and left are unknown here
             self._tidy.discard(scope.owner)
         self.catch_up(scope)
-        return self._runner.run_all(scope.owner, goes_on)
+        return finished + self._runner.run_all(scope.owner, goes_on)
 
     def promote_all(self, scope: Scope) -> None:
         """Extract every segment with new pages, hot or not, and wait for it."""

@@ -68,21 +68,15 @@ class JobRunner:
         """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished."""
         finished = 0
         while goes_on() and (jobs := self._lease(scope)):
-            finished += self._attempt(scope, jobs, goes_on)
+            finished += self.run(scope, jobs, goes_on)
         return finished
 
-    def next_due(self, scope: Scope) -> datetime | None:
-        """When there will be something to run."""
-        with self.vault.read(scope) as reader:
-            return reader.next_due()
+    def claim(self) -> tuple[Scope, list[Job]] | None:
+        """Take the jobs of the next owner of the store whom no other worker is at; `run` them."""
+        return self.vault.claim(lasting=LEASE, limit=self._limit, early=self._early)
 
-    def _lease(self, scope: Scope) -> list[Job]:
-        limit = max(handler.at_once for handler in self.handlers.values())
-        early = [kind for kind, handler in self.handlers.items() if handler.takes_early]
-        with self.vault.write(scope) as writer:
-            return writer.lease(lasting=LEASE, limit=limit, early=early)
-
-    def _attempt(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
+        """Run jobs that were taken; returns how many were finished."""
         try:
             with self._kept_alive(scope, jobs):
                 left = self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
@@ -93,6 +87,23 @@ class JobRunner:
             logger.warning("job failed", extra={"action": "job_failed", "error": type(error).__name__})
             return len(jobs) - self._put_back(scope, jobs, error)
         return len(jobs) - len(left)
+
+    def next_due(self, scope: Scope) -> datetime | None:
+        """When there will be something to run."""
+        with self.vault.read(scope) as reader:
+            return reader.next_due()
+
+    def _lease(self, scope: Scope) -> list[Job]:
+        with self.vault.write(scope) as writer:
+            return writer.lease(lasting=LEASE, limit=self._limit, early=self._early)
+
+    @property
+    def _limit(self) -> int:
+        return max(handler.at_once for handler in self.handlers.values())
+
+    @property
+    def _early(self) -> list[JobKind]:
+        return [kind for kind, handler in self.handlers.items() if handler.takes_early]
 
     def _release(self, scope: Scope, jobs: Sequence[Job]) -> None:
         if jobs:

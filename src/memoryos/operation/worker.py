@@ -1,18 +1,20 @@
 """The worker: does the jobs of a whole store, scope after scope, until it is told to stop.
 
-Several may run, in one process and in many: the lease of a scope's jobs keeps them apart. It looks for work again and
-again instead of being told, so that it finds also what a process left that died.
+Several may run, in one process and in many: each takes the jobs of a scope that no other is at. A bell wakes it; it
+looks for work without one, too, so that it finds what came due by itself and what a process left that died.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
+from typing import TypeVar
 
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Vault
@@ -20,8 +22,13 @@ from memoryos.operation.housekeeping import Housekeeping
 from memoryos.scope import Scope
 
 LOOK_AROUND_SECONDS = 30.0  # between looks for pages that nobody moves
+REST_SECONDS = 1.0  # after an error of the store
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Task = Callable[[], int]  # returns how many jobs it finished
 
 
 @dataclass
@@ -34,33 +41,64 @@ class Worker:
     def run(self, stop: Event, *, threads: int, poll_seconds: float | None) -> int:
         """Work until `stop` is set, or (None) until nothing is due; returns how many jobs were finished.
 
-        Only in the second case it raises StorageError; who stays tries again.
+        Without a bell it looks for work every `poll_seconds`. Who stays tries again after a StorageError, else it is
+        raised.
         """
-        with ThreadPoolExecutor(threads, thread_name_prefix="memoryos-worker") as pool:
-            rounds = self._rounds(stop, poll_seconds)
-            work = partial(self._work, stop=stop, stays=poll_seconds is not None)
-            return sum(sum(pool.map(work, owners)) for owners in rounds)
+        shift = _Shift(self.vault, self.housekeeping, stop, stays=poll_seconds is not None)
+        finished, running = 0, set[Future[int]]()
+        with closing(self.vault.bell()) as bell, ThreadPoolExecutor(threads, "memoryos-worker") as pool:
+            while not stop.is_set():
+                if task := shift.next_task():
+                    running.add(pool.submit(shift.do, task))
+                if len(running) == threads or (running and not task and not shift.stays):
+                    wait(running, return_when=FIRST_COMPLETED)
+                elif not task:
+                    if poll_seconds is None:
+                        break
+                    bell.wait(poll_seconds, stop)
+                ended = {future for future in running if future.done()}
+                running -= ended
+                finished += sum(future.result() for future in ended)
+        return finished + sum(future.result() for future in running)
 
-    def _rounds(self, stop: Event, poll_seconds: float | None) -> Iterator[list[Scope]]:
-        """The owners with work, again and again; it rests when there are none."""
-        look_around = 0.0
-        while not stop.is_set():
-            owners = self.vault.waiting()
-            if time.monotonic() >= look_around:
-                owners = list(dict.fromkeys([*owners, *self.vault.unsettled()]))
-                look_around = time.monotonic() + LOOK_AROUND_SECONDS
-            yield owners
-            if not owners and poll_seconds is None:
-                return
-            if not owners:
-                stop.wait(poll_seconds)
 
-    def _work(self, owner: Scope, *, stop: Event, stays: bool) -> int:
+@dataclass
+class _Shift:
+    """What one call of `run` goes on."""
+
+    vault: Vault
+    housekeeping: Housekeeping
+    stop: Event
+    stays: bool
+    look_around: float = 0.0  #: when pages that nobody moves are looked for
+    unsettled: list[Scope] = field(default_factory=list)  #: of those, who waits
+
+    def next_task(self) -> Task | None:
+        """Something to do, which nobody else does; None when there is nothing."""
+        return self._in_spite_of_the_store(self._found, None)
+
+    def do(self, task: Task) -> int:
+        """Do it; returns how many jobs were finished."""
+        return self._in_spite_of_the_store(task, 0)
+
+    def _found(self) -> Task | None:
+        if time.monotonic() >= self.look_around:
+            self.unsettled = self.vault.unsettled()
+            self.look_around = time.monotonic() + LOOK_AROUND_SECONDS
+        if self.unsettled:
+            return partial(self.housekeeping.work, self.unsettled.pop(0), self._goes_on)
+        claimed = self.housekeeping.claim()
+        return partial(self.housekeeping.work, claimed[0], self._goes_on, claimed[1]) if claimed else None
+
+    def _goes_on(self) -> bool:
+        return not self.stop.is_set()
+
+    def _in_spite_of_the_store(self, call: Callable[[], T], otherwise: T) -> T:
         try:
-            return 0 if stop.is_set() else self.housekeeping.work(owner, lambda: not stop.is_set())
-        except StorageError as error:  # busy or full: the next round tries again
-            if not stays:
+            return call()
+        except StorageError as error:  # busy or full: later it may be done
+            if not self.stays:
                 raise
             logger.warning("work put off", extra={"action": "worker", "error": type(error).__name__})
-            stop.wait(1.0)
-            return 0
+            self.stop.wait(REST_SECONDS)
+            return otherwise

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import IntFlag, StrEnum
+from threading import Event as Flag
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -420,6 +421,22 @@ class Reembeddable(Protocol):
         ...
 
 
+class Bell(Protocol):
+    """Wakes a worker that would otherwise ask for jobs again and again. It serves one thread."""
+
+    def wait(self, seconds: float, stop: Flag) -> bool:
+        """Return when it rings, `stop` is set or the time is over; whether it rang.
+
+        It rings after a transaction that made a job due, also one between two calls; sometimes for nothing. Nobody
+        rings when a job's own time comes, so look for jobs when the time is over, too.
+        """
+        ...
+
+    def close(self) -> None:
+        """Hear no more. Calling it twice is harmless."""
+        ...
+
+
 class Vault(Reembeddable, Protocol):
     """A store of cubes. A session raises EmbedderMismatch once the store has changed to another embedder."""
 
@@ -441,8 +458,23 @@ class Vault(Reembeddable, Protocol):
     def waiting(self) -> list[Scope]:
         """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held.
 
-        While another worker holds a job of an owner, there is nothing to take.
+        While another worker holds a job of an owner, there is nothing to take. The one with the oldest of these jobs
+        comes first.
         """
+        ...
+
+    def claim(
+        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = ()
+    ) -> tuple[Scope, list[Job]] | None:
+        """Lease, as a writer does, the jobs of the next of these owners whom nobody is at; None when there is none.
+
+        Workers that call it at once get different owners. Where owners are locked one by one, an owner with a
+        writer is passed over, so nobody waits.
+        """
+        ...
+
+    def bell(self) -> Bell:
+        """What tells a worker that jobs may have become due; close it."""
         ...
 
     def unsettled(self) -> list[Scope]:

@@ -8,6 +8,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from memoryos.clock import Clock
+from memoryos.config import CONNECTIONS
 from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.infrastructure.vault.store import SqlVault
@@ -48,7 +49,14 @@ def address(place: Place) -> str:
     return str(place.resolve()) if isinstance(place, Path) else f"{place.host}:{place.port or 5432}/{place.database}"
 
 
-def open_vault(place: Place, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> SqlVault:
+def open_vault(
+    place: Place,
+    *,
+    embedder: str | None,
+    clock: Clock,
+    busy_timeout_seconds: float,
+    connections: int = CONNECTIONS,
+) -> SqlVault:
     """Open the store there, and make a new one when there is none; that takes an embedder.
 
     Raises StorageError when it cannot be used, MissingExtra without the driver of a database.
@@ -61,4 +69,11 @@ def open_vault(place: Place, *, embedder: str | None, clock: Clock, busy_timeout
         if error.name != "psycopg":
             raise
         raise MissingExtra("A store on PostgreSQL", "postgres") from None
-    return PostgresVault(shown(place), place, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+    return PostgresVault(
+        shown(place),
+        place,
+        embedder=embedder,
+        clock=clock,
+        busy_timeout_seconds=busy_timeout_seconds,
+        connections=connections,
+    )

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.errors import LeaseLost
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.bell import ring
 from memoryos.infrastructure.vault.contract import Job, JobKind, JobState
 from memoryos.infrastructure.vault.statements import insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER
@@ -52,8 +53,9 @@ class Queue:
         waiting = self._waiting(kind, wanted)
         rows = [self._new(kind, cube_id, priority, not_before) for cube_id in wanted if cube_id not in waiting]
         insert_rows(self._connection, _jobs, rows)
-        for job in waiting.values():
-            self._hasten(job, priority, not_before)
+        hastened = [self._hasten(job, priority, not_before) for job in waiting.values()]
+        if (rows or any(hastened)) and (not_before is None or not_before <= self._clock()):
+            ring(self._connection)
 
     def lease(self, *, lasting: timedelta, limit: int, early: Collection[JobKind]) -> list[Job]:
         """Take the jobs that are due, and companions; those that failed before come alone."""
@@ -71,6 +73,7 @@ class Queue:
     def release(self, job: Job) -> None:
         """End our lease as if it had not been taken."""
         self._release(job, {"state": JobState.QUEUED.value, "lease_until": None, "attempts": job.attempts - 1})
+        ring(self._connection)
 
     def extend(self, job: Job, *, lasting: timedelta) -> None:
         """Let our lease end later."""
@@ -89,7 +92,10 @@ class Queue:
     def retry(self, job_ids: Sequence[str]) -> int:
         """Put dead jobs back."""
         again = {"state": JobState.QUEUED.value, "attempts": 0, "not_before": None}
-        return sum(self._set(job_id, again, state=JobState.DEAD.value) for job_id in dict.fromkeys(job_ids))
+        tried = sum(self._set(job_id, again, state=JobState.DEAD.value) for job_id in dict.fromkeys(job_ids))
+        if tried:
+            ring(self._connection)
+        return tried
 
     def _unfinished(self) -> Sequence[Any]:
         return self._connection.execute(select(_jobs).where(self._mine(), _jobs.c.state.in_(_LATER))).all()
@@ -113,12 +119,14 @@ class Queue:
             "not_before": micros(not_before) if not_before else None,
         }
 
-    def _hasten(self, job: Any, priority: int, not_before: datetime | None) -> None:
-        """One that failed keeps its delay: what it waits for has not become more urgent by new work."""
+    def _hasten(self, job: Any, priority: int, not_before: datetime | None) -> bool:
+        """Whether that changed the job; one that failed keeps its delay, for new work makes it no more urgent."""
         sooner = None if not_before is None or job.not_before is None else min(job.not_before, micros(not_before))
         values = {"priority": max(job.priority, priority), "not_before": job.not_before if job.attempts else sooner}
-        if values != {"priority": job.priority, "not_before": job.not_before}:
+        is_news = values != {"priority": job.priority, "not_before": job.not_before}
+        if is_news:
             self._set(job.id, values)
+        return is_news
 
     def _taken(self, row: Any, now: datetime, lasting: timedelta) -> Job:
         taken = {"state": JobState.LEASED, "attempts": row.attempts + 1}
@@ -154,14 +162,28 @@ def job_of(row: Any, **changes: Any) -> Job:
     return Job(**(values | changes))
 
 
-def due(now: datetime) -> ColumnElement[bool]:
+def waiting_owners(now: datetime) -> Select[Any]:
+    """The owners of whom `lease` takes jobs, the one with the oldest of these first."""
+    owner = [_jobs.c[name] for name in OWNER]
+    oldest = func.min(case((_due(now), _jobs.c.created_at)))
+    is_held = func.max(case((_leased(now), 1), else_=0))
+    return (
+        select(*owner)
+        .where(_jobs.c.state.in_(_LATER))
+        .group_by(*owner)
+        .having(oldest.is_not(None), is_held == 0)
+        .order_by(oldest, *owner)
+    )
+
+
+def _due(now: datetime) -> ColumnElement[bool]:
     """What `lease` takes, while no job of the owner is held, as a condition."""
     waits = and_(_jobs.c.not_before > micros(now), _jobs.c.not_before <= micros(now + LONGEST_DELAY))
     queued = and_(_jobs.c.state == JobState.QUEUED.value, or_(_jobs.c.not_before.is_(None), ~waits))
-    return or_(queued, and_(_jobs.c.state == JobState.LEASED.value, ~leased(now)))
+    return or_(queued, and_(_jobs.c.state == JobState.LEASED.value, ~_leased(now)))
 
 
-def leased(now: datetime) -> ColumnElement[bool]:
+def _leased(now: datetime) -> ColumnElement[bool]:
     """`_is_held` as a condition."""
     lasts = and_(_jobs.c.lease_until >= micros(now), _jobs.c.lease_until <= micros(now + LONGEST_LEASE))
     return and_(_jobs.c.state == JobState.LEASED.value, lasts)

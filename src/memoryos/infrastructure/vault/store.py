@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import timedelta
 
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DBAPIError
@@ -13,8 +14,8 @@ from memoryos.clock import Clock
 from memoryos.cube import Kind, State, Tier
 from memoryos.errors import EmbedderMismatch, StorageError
 from memoryos.infrastructure.vault import migrations, queries, tables
-from memoryos.infrastructure.vault.contract import JobState
-from memoryos.infrastructure.vault.queue import due, leased
+from memoryos.infrastructure.vault.contract import Bell, Job, JobKind
+from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask_one
@@ -95,14 +96,28 @@ class SqlVault(ABC):
             return [tables.scope_of(*row) for row in connection.execute(query)]
 
     def waiting(self) -> list[Scope]:
-        """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held."""
-        columns = [tables.jobs.c[name] for name in tables.OWNER]
-        unfinished = tables.jobs.c.state.in_([JobState.QUEUED.value, JobState.LEASED.value])
-        now = self._clock()
-        ready = select(*columns).where(unfinished, due(now))
-        query = ready.except_(select(*columns).where(leased(now))).order_by(*tables.OWNER)
+        """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held.
+
+        The one with the oldest of these jobs comes first.
+        """
         with self._reading(EVERY_TENANT) as connection:
-            return [tables.scope_of(*row) for row in connection.execute(query)]
+            return [tables.scope_of(*row) for row in connection.execute(waiting_owners(self._clock()))]
+
+    def claim(
+        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = ()
+    ) -> tuple[Scope, list[Job]] | None:
+        """Lease the jobs of the next owner whom nobody is at; None when there is none."""
+        for owner in self.waiting():
+            with self._trying(owner) as connection:
+                if connection is None:
+                    continue
+                self._check_embedder(connection)
+                jobs = Queue(connection, tables.owner_row(owner), self._clock).lease(
+                    lasting=lasting, limit=limit, early=early
+                )
+            if jobs:
+                return owner, jobs
+        return None
 
     def unsettled(self) -> list[Scope]:
         """The owners, of every tenant, with pages that a process left in STM before it found their place."""
@@ -129,6 +144,14 @@ class SqlVault(ABC):
     @abstractmethod
     def _writing(self, owner: Scope) -> AbstractContextManager[Connection]:
         """A transaction on one owner, beside no other of that owner."""
+
+    @abstractmethod
+    def _trying(self, owner: Scope) -> AbstractContextManager[Connection | None]:
+        """As `_writing`; None when another is at that owner, if only that can be told at once."""
+
+    @abstractmethod
+    def bell(self) -> Bell:
+        """What tells a worker that jobs may have become due; close it."""
 
     @abstractmethod
     def _rewriting(self) -> AbstractContextManager[Connection]:

@@ -16,6 +16,7 @@ from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
 from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, stores, upkeep, usage, worker
 from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
+from memoryos.interface.cli.bench_processes import processes
 from memoryos.interface.cli.bench_purity import purity
 from memoryos.interface.cli.demo import demo
 from memoryos.interface.cli.digest import digest
@@ -51,6 +52,7 @@ app.add_typer(importing.app, name="import")
 bench.app.command()(purity)
 bench.app.command()(consolidation)
 bench.app.command()(compression)
+bench.app.command()(processes)
 app.add_typer(bench.app, name="bench")
 
 

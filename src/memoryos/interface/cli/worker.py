@@ -16,7 +16,9 @@ from memoryos.interface.cli.options import Db, Json, open_memory
 
 def worker(
     threads: Annotated[int, typer.Option(min=1, help="Scopes that are worked on at once.")] = 4,
-    poll: Annotated[float, typer.Option(min=0.01, help="Seconds between two looks for work.")] = 0.5,
+    poll: Annotated[
+        float, typer.Option(min=0.01, help="Seconds between two looks for work that came due by itself.")
+    ] = 5.0,
     once: Annotated[bool, typer.Option("--once", help="Do what is due, and end.")] = False,
     db: Db = None,
     json: Json = False,

@@ -126,6 +126,8 @@ class Promoter:
             about_user = [one for one in lessons if one.payload.subject is Subject.USER]
             verdicts = self.verdicts(home, about_user)
             with self.vault.write(home) as writer:
+                with self.vault.read(scope) as reader:  # who changes pages looks in here afterwards
+                    _check_unchanged(reader, pages)
                 self.learn(writer, home, about_user, verdicts=verdicts)
             # What an agent learned of itself stays with this user: it may quote the user's words.
             lessons = [one for one in lessons if one.payload.subject is Subject.AGENT]

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy import Connection, Engine, Select, create_engine, func, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
+from memoryos.config import CONNECTIONS
 from memoryos.errors import (
     InvalidInput,
     OutcomeUnknown,
@@ -30,6 +31,8 @@ from memoryos.errors import (
 from memoryos.infrastructure.vault import migrations
 from memoryos.infrastructure.vault.fence import enclose, lock_number
 from memoryos.infrastructure.vault.postgres import schema
+from memoryos.infrastructure.vault.postgres.bell import PostgresBell
+from memoryos.infrastructure.vault.postgres.connections import Gate, is_full, open_engine
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.tables import owner_row
 from memoryos.scope import Scope
@@ -57,8 +60,18 @@ class PostgresVault(SqlVault):
 
     driver_error = psycopg.Error
 
-    def __init__(self, name: str, url: URL, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
-        engine = _engine(url)
+    def __init__(
+        self,
+        name: str,
+        url: URL,
+        *,
+        embedder: str | None,
+        clock: Clock,
+        busy_timeout_seconds: float,
+        connections: int = CONNECTIONS,
+    ) -> None:
+        engine = open_engine(url, kept=connections, patience=busy_timeout_seconds)
+        self._gate = Gate(name, connections, busy_timeout_seconds)
         self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
         super().__init__(name, engine, embedder=embedder, clock=clock)
@@ -71,7 +84,7 @@ class PostgresVault(SqlVault):
     @contextmanager
     def transaction(self, tenant: str, *, alone: str | None = None, **settings: str) -> Iterator[Connection]:
         """A transaction of one tenant on what is derived from the vault; one at a time of those `alone` by a name."""
-        with self._usable(), self._engine.connect() as connection, connection.begin():
+        with self._usable(), self._gate.passed(), self._engine.connect() as connection, connection.begin():
             enclose(connection, tenant, **settings)
             if alone:
                 connection.execute(select(func.pg_advisory_xact_lock(lock_number(alone))))
@@ -84,30 +97,44 @@ class PostgresVault(SqlVault):
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:
-        with self._usable(), self._readers.connect() as connection, connection.begin():
+        with self._usable(), self._gate.passed(), self._readers.connect() as connection, connection.begin():
             enclose(connection, tenant)
             yield connection
 
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:
-        mine = lock_number("owner", *owner_row(owner).values())
-        locks = select(func.pg_advisory_xact_lock_shared(_STORE), func.pg_advisory_xact_lock(mine))
-        with self._locked(owner.tenant, locks) as connection:
+        with self._begun(owner.tenant) as connection:
+            connection.execute(
+                select(func.pg_advisory_xact_lock_shared(_STORE), func.pg_advisory_xact_lock(_of(owner)))
+            )
             yield connection
+
+    @contextmanager
+    def _trying(self, owner: Scope) -> Iterator[Connection | None]:
+        with self._begun(owner.tenant) as connection:
+            locks = func.pg_try_advisory_xact_lock_shared(_STORE), func.pg_try_advisory_xact_lock(_of(owner))
+            yield connection if all(connection.execute(select(*locks)).one()) else None
+
+    def bell(self) -> PostgresBell:
+        """What tells a worker that jobs may have become due; close it."""
+        return PostgresBell(self._engine)
 
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:
-        with self._locked(EVERY_TENANT, select(func.pg_advisory_xact_lock(_STORE))) as connection:
+        with self._begun(EVERY_TENANT) as connection:
+            connection.execute(select(func.pg_advisory_xact_lock(_STORE)))
             yield connection
 
     @contextmanager
-    def _locked(
-        self, tenant: str | None, locks: Select[tuple[None]] | Select[tuple[None, None]]
-    ) -> Iterator[Connection]:
-        """A transaction at READ COMMITTED: its statements see what was committed before it had the locks."""
-        with self._usable(), self._engine.connect() as connection, connection.begin() as transaction:
+    def _begun(self, tenant: str | None) -> Iterator[Connection]:
+        """A transaction at READ COMMITTED: its statements see what was committed before it had its locks."""
+        with (
+            self._usable(),
+            self._gate.passed(),
+            self._engine.connect() as connection,
+            connection.begin() as transaction,
+        ):
             enclose(connection, tenant, lock_timeout=self._patience, idle_in_transaction_session_timeout=_LONGEST_PAUSE)
-            connection.execute(locks)
             yield connection
             with self._committing():
                 transaction.commit()
@@ -127,7 +154,7 @@ class PostgresVault(SqlVault):
         """Only the first line of what the server says: the details quote rows."""
         if not isinstance(driver, psycopg.Error):
             return StorageError, type(driver).__name__
-        state = driver.sqlstate or ("08" if isinstance(driver, psycopg.OperationalError) else "")
+        state = driver.sqlstate or _unstated(driver)
         kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
         return kind, (driver.diag.message_primary or " ".join(str(driver).split())).rstrip(".")
 
@@ -141,13 +168,13 @@ class PostgresVault(SqlVault):
         migrations.stamp(connection)
 
 
-def _engine(url: URL) -> Engine:
-    defaults = {"connect_timeout": "10", "application_name": "memoryos"}  # seconds
-    return create_engine(
-        url.set(drivername="postgresql+psycopg").update_query_dict({**defaults, **url.query}),
-        isolation_level="READ COMMITTED",
-        hide_parameters=True,  # an error must not quote what a user said
-        max_overflow=-1,  # a thread waits for its owner's lock, not for a free connection
-        pool_pre_ping=True,  # a connection that the server has closed meanwhile is replaced unseen
-        use_native_hstore=False,
-    )
+def _of(owner: Scope) -> int:
+    """The number of the lock of that owner."""
+    return lock_number("owner", *owner_row(owner).values())
+
+
+def _unstated(driver: psycopg.Error) -> str:
+    """The SQLSTATE of an error that came without one, as those of a connection do."""
+    if is_full(driver):
+        return "53300"
+    return "08" if isinstance(driver, psycopg.OperationalError) else ""

@@ -1,0 +1,323 @@
+"""One process of many on a store: `python -m memoryos.bench.actor PART` with the part as JSON.
+
+It opens the store, prints a line, waits for one, plays its role and prints what it did as JSON. A writer tells of what
+it did in a file of its own, which readers read before and after each call; so they know what its answer must hold.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import TextIO
+
+from memoryos.bench.dialogue import Dialogue
+from memoryos.bench.machine import rss_mb
+from memoryos.bench.timing import milliseconds
+from memoryos.bench.witness import State, Violation, Witness, Word, disordered, told, words_in
+from memoryos.config import Settings, load_settings
+from memoryos.cube import Kind, MemCube, to_json
+from memoryos.errors import MemoryOSError
+from memoryos.memory import MemoryOS
+from memoryos.operation.recall.hit import Recall
+from memoryos.scope import Scope
+
+DELETES, UPDATES = 0.05, 0.05  # of what a writer does; the rest are adds
+OWN_PAGES = 50  # of a writer, that it may still change
+NEWEST = 24  # words that a reader asks for, of those told last
+GONE_SHARE = 0.3  # of the searches, for a page that is gone
+PERSONA_EVERY, PAGES_EVERY = 10, 40  # searches
+MOST_VIOLATIONS = 20  # that one reader tells of: more say nothing new
+
+_KINDS = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE, Kind.SEGMENT)
+_THINGS = ("parrot", "boat", "garden", "violin", "recipe", "bicycle", "cousin", "telescope")  # what rules read facts of
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a process is to do."""
+
+    role: str  #: writer, reader or worker
+    number: int
+    place: str
+    folder: str  #: where writers tell what they did
+    tenant: str  #: the beginning of the names of the tenants
+    writers: int
+    seconds: float
+    settings: dict[str, str]
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """Whose memory it is: two users of each of two tenants, of the same names."""
+        return [Scope(tenant=f"{self.tenant}-{side}", user=user) for side in "ab" for user in ("ann", "ben")]
+
+
+@dataclass(slots=True)
+class Done:
+    """What a process did."""
+
+    times: dict[str, list[float]] = field(default_factory=dict)  #: ms, by operation
+    errors: dict[str, int] = field(default_factory=dict)  #: by operation and type
+    violations: list[str] = field(default_factory=list)
+    jobs: int = 0
+    rss_mb: float | None = None
+
+    def timed(self, operation: str, call: Callable[[], object]) -> bool:
+        """Call, and note how long it took, or what error came; whether it returned."""
+        try:
+            taken = milliseconds(call)
+        except MemoryOSError as error:
+            name = f"{operation}: {type(error).__name__}"
+            self.errors[name] = self.errors.get(name, 0) + 1
+            return False
+        self.times.setdefault(operation, []).append(round(taken, 3))
+        return True
+
+    def note(self, violations: Iterable[Violation]) -> None:
+        """Keep what is wrong, as far as there is room."""
+        self.violations += map(str, violations)
+        del self.violations[MOST_VIOLATIONS:]
+
+
+class Notices:
+    """The files in which writers tell what they did."""
+
+    def __init__(self, folder: Path, writers: int) -> None:
+        self._files = [notice_file(folder, number) for number in range(writers)]
+        self._read = [0] * writers  # bytes
+
+    def new(self) -> Iterator[str]:
+        """The lines since the last call, those of each writer in order."""
+        for number, path in enumerate(self._files):
+            with path.open("rb") as file:
+                file.seek(self._read[number])
+                whole, end, _ = file.read().rpartition(b"\n")
+            self._read[number] += len(whole) + len(end)
+            yield from whole.decode().splitlines()
+
+
+def notice_file(folder: Path, writer: int) -> Path:
+    """Where a writer tells what it did."""
+    return folder / f"writer-{writer}.txt"
+
+
+class Writer:
+    """Adds pages to all scopes in turn, and corrects and deletes some of its own."""
+
+    def __init__(self, memory: MemoryOS, part: Part, file: TextIO) -> None:
+        self.done = Done()
+        self._memory = memory
+        self._part = part
+        self._file = file
+        self._random = random.Random(part.number)  # noqa: S311 - spreads work, guards nothing
+        self._dialogue = Dialogue(part.number)
+        self._mine: list[tuple[Word, str]] = []
+        self._added = 0
+
+    def step(self) -> None:
+        """Do one thing, and tell of it."""
+        chance = self._random.random()
+        if self._mine and chance < DELETES:
+            self._delete(*self._taken())
+        elif self._mine and chance < DELETES + UPDATES:
+            self._update(*self._taken())
+        else:
+            self._add()
+        del self._mine[:-OWN_PAGES]
+
+    def _add(self) -> None:
+        word = Word(self._random.randrange(len(self._part.scopes)), self._part.number, self._added, 0)
+        self._added += 1
+        ((said, answered),) = self._dialogue.exchanges(1)
+        ids: list[str] = []
+        query, scope = f"{said} {self._statement(word)}", self._part.scopes[word.scope]
+        if self.done.timed("add", lambda: ids.append(self._memory.add(query, answered, scope=scope))):
+            self._tell(State.THERE, word)
+            self._mine.append((word, ids[0]))
+
+    def _update(self, word: Word, page: str) -> None:
+        corrected = word._replace(version=word.version + 1)
+        scope = self._part.scopes[word.scope]
+        self._tell(State.LEAVING, word)
+        if self.done.timed("update", lambda: self._memory.update(page, self._statement(corrected), scope=scope)):
+            self._tell(State.GONE, word)
+            self._tell(State.THERE, corrected)
+            self._mine.append((corrected, page))
+
+    def _delete(self, word: Word, page: str) -> None:
+        self._tell(State.LEAVING, word)
+        scope = self._part.scopes[word.scope]
+        if self.done.timed("delete", lambda: self._memory.delete(page, scope=scope)):
+            self._tell(State.GONE, word)
+
+    def _statement(self, word: Word) -> str:
+        return f"I have a {_THINGS[word.number % len(_THINGS)]} called {word}."
+
+    def _taken(self) -> tuple[Word, str]:
+        return self._mine.pop(self._random.randrange(len(self._mine)))
+
+    def _tell(self, state: State, word: Word) -> None:
+        self._file.write(told(state, word))
+        self._file.flush()
+
+
+class Reader:
+    """Searches for what was stored or taken away a moment ago, and looks at all that is served."""
+
+    def __init__(self, memory: MemoryOS, part: Part) -> None:
+        self.done = Done()
+        self.witness = Witness()
+        self._memory = memory
+        self._scopes = part.scopes
+        self._notices = Notices(Path(part.folder), part.writers)
+        self._random = random.Random(part.number)  # noqa: S311 - spreads work, guards nothing
+        self._steps = 0
+
+    def step(self) -> None:
+        """Ask once, and check the answer."""
+        self._steps += 1
+        if self._steps % PAGES_EVERY == 0:
+            self.check_pages(self._random.randrange(len(self._scopes)))
+        elif self._steps % PERSONA_EVERY == 0:
+            self.check_persona(self._random.randrange(len(self._scopes)))
+        else:
+            self._listen()
+            is_gone = self._random.random() < GONE_SHARE
+            words = self.witness.departed(NEWEST) if is_gone else self.witness.latest(NEWEST)
+            if words:
+                self.check_search(self._random.choice(words), is_there=not is_gone)
+
+    def check_search(self, word: Word, *, is_there: bool) -> None:
+        """Search for a page; when it is there, it must be found."""
+        answers: list[Recall] = []
+        call = partial(self._memory.search, f"What is {word}?", kinds=_KINDS, scope=self._scopes[word.scope])
+        before = self._listen()
+        if not self.done.timed("search", lambda: answers.append(call())):
+            return
+        self._listen()
+        parts = {name: _words_of(cubes) for name, cubes in _parts(answers[0]).items()}
+        for name, served in parts.items():
+            self.done.note(self.witness.misplaced(served, word.scope, before, name))
+        if is_there:
+            self.done.note(self.witness.absent([word], parts["hits"], "hits"))
+
+    def check_persona(self, scope: int) -> None:
+        """Look at what is known of a user, and at the topics."""
+        found: dict[str, list[MemCube]] = {}
+        before = self._listen()
+
+        def look() -> None:
+            profile = self._memory.profile(scope=self._scopes[scope])
+            personas = (profile.user, profile.agent)
+            found["persona"] = [cube for one in personas for cube in (*one.profile, *one.traits, *one.facts)]
+            found["topics"] = [view.cube for view in self._memory.segments(archive=True, scope=self._scopes[scope])]
+
+        if self.done.timed("persona", look):
+            self._listen()
+            for name, cubes in found.items():
+                self.done.note(self.witness.misplaced(_words_of(cubes), scope, before, name))
+
+    def check_pages(self, scope: int) -> list[Word]:
+        """Look at all pages of a scope: all that were stored, in the order in which their writers stored them."""
+        found: list[MemCube] = []
+        before = self._listen()
+        wanted = self.witness.there(scope)
+        if not self.done.timed("pages", lambda: found.extend(self._memory.pages(scope=self._scopes[scope]))):
+            return []
+        self._listen()
+        served = [word for cube in found for word in words_in(cube.text)]
+        self.done.note(self.witness.misplaced(_words_of(found), scope, before, "pages"))
+        self.done.note(self.witness.absent(wanted, set(served), "pages"))
+        self.done.note(disordered(served, "pages"))
+        return served
+
+    def _listen(self) -> int:
+        """Hear what writers told meanwhile; returns the moment."""
+        self.witness.hear(self._notices.new())
+        return self.witness.moment
+
+
+def _parts(recall: Recall) -> dict[str, list[MemCube]]:
+    return {
+        "hits": [hit.cube for hit in recall.hits],
+        "turns": [hit.cube for hit in recall.turns],
+        "recent": [hit.cube for hit in recall.recent],
+        "facts": [hit.cube for hit in (*recall.user_facts, *recall.agent_facts)],
+        "persona": [*recall.profile, *recall.traits],
+        "segments": [hit.cube for hit in recall.segments],
+    }
+
+
+def _words_of(cubes: Iterable[MemCube]) -> set[Word]:
+    """The pages that these come from: by all that is kept with them, keywords and summaries, too."""
+    return {word for cube in cubes for word in words_in(to_json(cube))}
+
+
+def play(part: Part, begin: Callable[[], None]) -> Done:
+    """Open the store, call `begin`, and do what the part says."""
+    settings = load_settings(**part.settings)
+    with MemoryOS.open(part.place, settings=settings) as memory:
+        done = _ROLES[part.role](memory, part, begin)
+    done.rss_mb = rss_mb()
+    return done
+
+
+def _write(memory: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
+    with notice_file(Path(part.folder), part.number).open("a", encoding="utf-8") as file:
+        writer = Writer(memory, part, file)
+        begin()
+        _repeat(writer.step, part.seconds)
+        writer.done.timed("wait", memory.wait)
+    return writer.done
+
+
+def _read(memory: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
+    reader = Reader(memory, part)
+    begin()
+    _repeat(reader.step, part.seconds)
+    reader.done.timed("wait", memory.wait)
+    return reader.done
+
+
+def _work(memory: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:  # noqa: ARG001 - as the other roles
+    """Do the jobs of the store until SIGTERM."""
+    stop = Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    begin()
+    return Done(jobs=memory.work(stop, threads=2))
+
+
+_ROLES: dict[str, Callable[[MemoryOS, Part, Callable[[], None]], Done]] = {
+    "writer": _write,
+    "reader": _read,
+    "worker": _work,
+}
+
+
+def _repeat(step: Callable[[], None], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        step()
+
+
+def settings_of(settings: Settings, *, has_workers: bool) -> dict[str, str]:
+    """What a process is told of the settings."""
+    return {"embedder": settings.embedder, "jobs": "worker" if has_workers else "here"}
+
+
+def _wait_for_the_others() -> None:
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is told by the process that was asked
+    sys.stdout.write(json.dumps(asdict(play(Part(**json.loads(sys.argv[1])), _wait_for_the_others))))

@@ -1,0 +1,145 @@
+"""The witness of many processes on one store: knows what writers said they did, and says which answers cannot be.
+
+Every page has a word of its own, which names its scope, its writer and its number; a correction gives it another. So
+whatever a memory serves, be it a page, a fact or a summary, tells by its words where it comes from. Writers tell what
+happens to a word in the order in which it does: `THERE` once the call has returned, `LEAVING` before the call that
+takes it away, `GONE` once that has returned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+_WORD = re.compile(r"zq(\d+)x(\d+)x(\d+)x(\d+)z", re.IGNORECASE)
+
+
+class Word(NamedTuple):
+    """What a page is known by."""
+
+    scope: int
+    writer: int
+    number: int  #: of the page, among those of its writer
+    version: int  #: how often it was corrected
+
+    def __str__(self) -> str:
+        return "zq{}x{}x{}x{}z".format(*self)
+
+
+class State(StrEnum):
+    """What a writer says of a word."""
+
+    THERE = "there"
+    LEAVING = "leaving"
+    GONE = "gone"
+
+
+class Fault(StrEnum):
+    """What is wrong with an answer."""
+
+    MISSING = "missing"  # a page that was stored is not found
+    GHOST = "ghost"  # words that were taken away are served
+    FOREIGN = "foreign"  # words of another scope are served
+    TWICE = "twice"  # a page is there more than once
+    ORDER = "order"  # pages of a writer stand in another order than they were added
+    UNKNOWN = "unknown"  # a page is there that no writer stored
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Something that no answer may show."""
+
+    fault: Fault
+    word: Word
+    where: str  #: the operation, or the part of its answer
+
+    def __str__(self) -> str:
+        return f"{self.fault}: {self.word} in {self.where}"
+
+
+def words_in(text: str) -> set[Word]:
+    """The pages that a text comes from."""
+    return {Word(*map(int, found)) for found in _WORD.findall(text)}
+
+
+def told(state: State, word: Word) -> str:
+    """The line by which a writer tells of a word."""
+    return f"{state} {word}\n"
+
+
+class Witness:
+    """What is known of every word, by the lines of all writers."""
+
+    def __init__(self) -> None:
+        self._there: dict[Word, None] = {}  # in the order they were told
+        self._leaving: set[Word] = set()
+        self._gone: dict[Word, int] = {}  # and when it was told
+        self._heard = 0
+
+    @property
+    def moment(self) -> int:
+        """How much was heard up to now: take it before a call, and judge by it what the call returns."""
+        return self._heard
+
+    def hear(self, lines: Iterable[str]) -> None:
+        """Take in what writers tell."""
+        for line in lines:
+            state, _, name = line.strip().partition(" ")
+            (word,) = words_in(name)
+            self._heard += 1
+            if state == State.THERE:
+                self._there[word] = None
+            else:
+                self._leaving.add(word)
+            if state == State.GONE:
+                self._there.pop(word, None)
+                self._gone[word] = self._heard
+
+    def latest(self, count: int) -> list[Word]:
+        """The words that came last and are to stay, as far as is known."""
+        newest = (word for word in reversed(self._there) if word not in self._leaving)
+        return [word for word, _ in zip(newest, range(count), strict=False)]
+
+    def departed(self, count: int) -> list[Word]:
+        """The words that went last."""
+        return [word for word, _ in zip(reversed(self._gone), range(count), strict=False)]
+
+    def there(self, scope: int) -> list[Word]:
+        """The words of a scope that are to stay, as far as is known."""
+        return [word for word in self._there if word.scope == scope and word not in self._leaving]
+
+    def absent(self, wanted: Iterable[Word], served: Collection[Word], where: str) -> Iterator[Violation]:
+        """Words that were there before the call and are not in its answer, though nobody is taking them away."""
+        for word in wanted:
+            if word not in served and word not in self._leaving:
+                yield Violation(Fault.MISSING, word, where)
+
+    def misplaced(self, served: Iterable[Word], scope: int, before: int, where: str) -> Iterator[Violation]:
+        """Words that may not be served in that scope, or were gone at the moment before the call."""
+        for word in served:
+            if word.scope != scope:
+                yield Violation(Fault.FOREIGN, word, where)
+            elif self._gone.get(word, before + 1) <= before:
+                yield Violation(Fault.GHOST, word, where)
+
+    def invented(self, served: Iterable[Word], where: str) -> Iterator[Violation]:
+        """Words that nobody told of; to be asked when all writers have ended."""
+        for word in served:
+            if word not in self._there and word not in self._leaving:
+                yield Violation(Fault.UNKNOWN, word, where)
+
+
+def disordered(served: Sequence[Word], where: str) -> Iterator[Violation]:
+    """Pages of one scope, as they stand, that are there twice or before an earlier one of the same writer."""
+    seen: set[tuple[int, int]] = set()
+    last: dict[int, int] = {}
+    for word in served:
+        if (word.writer, word.number) in seen:
+            yield Violation(Fault.TWICE, word, where)
+        elif word.number < last.get(word.writer, 0):
+            yield Violation(Fault.ORDER, word, where)
+        seen.add((word.writer, word.number))
+        last[word.writer] = max(last.get(word.writer, 0), word.number)

@@ -1,0 +1,42 @@
+"""SqliteBell: sees that the file has changed, by a number that SQLite keeps for that."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from threading import Event
+from typing import Any
+
+from sqlalchemy import Engine
+
+_TICK = 0.2  # seconds between two looks; so a worker asks for jobs no more often, however much is written
+
+
+class SqliteBell:
+    """Rings after any commit of any other connection: a look at the number costs next to nothing."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._connection = engine.raw_connection()
+        self._connection.detach()
+        self._seen = self._version()
+
+    def wait(self, seconds: float, stop: Event) -> bool:
+        """Return when it rings, `stop` is set or the time is over; whether it rang."""
+        deadline = time.monotonic() + seconds
+        while not stop.wait(max(0.0, min(_TICK, deadline - time.monotonic()))):
+            seen, self._seen = self._seen, self._version()
+            if self._seen != seen:
+                return True
+            if time.monotonic() >= deadline:
+                return False
+        return False
+
+    def close(self) -> None:
+        """See no more. Calling it twice is harmless."""
+        self._connection.close()
+
+    def _version(self) -> Any:
+        try:
+            return self._connection.cursor().execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error as error:  # who asks for jobs will be told what is wrong
+            return error
