@@ -120,6 +120,6 @@ def test_a_memory_with_little_room_finds_what_a_roomy_one_finds(tmp_path, open_m
         roomy.add_many(dialogue(150, seed=number, start=NOW - timedelta(days=300)), scope=user)
     for user in (*users, *users[::2]):
         assert answers(cramped, strategy=strategy, scope=user) == answers(roomy, strategy=strategy, scope=user)
-        assert cramped._residency.nbytes <= 1_000_000 or len(cramped._residency) == 1
-    assert len(roomy._residency) == len(users)
-    assert len(cramped._residency) < len(users)
+        assert cramped._sources.residency.nbytes <= 1_000_000 or len(cramped._sources.residency) == 1
+    assert len(roomy._sources.residency) == len(users)
+    assert len(cramped._sources.residency) < len(users)
