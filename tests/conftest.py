@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
 
 import pytest
 
+import memoryos.memory
+from contract import server
+from contract.back_ends import open_in_place_of_file
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Payload, Role, SemanticType, Tier, Turn
 from memoryos.infrastructure.vault.contract import Entry
 from memoryos.models.hashing import Hashing
@@ -32,6 +36,33 @@ class FrozenClock:
         """Move on by `timedelta(**duration)`; returns the new present."""
         self.now += timedelta(**duration)
         return self.now
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--store", choices=["sqlite", "postgres"], default="sqlite", help="what stands behind the files of tests"
+    )
+
+
+@pytest.fixture(scope="session")
+def is_postgres(request: pytest.FixtureRequest) -> bool:
+    """Whether a file that a test opens is a PostgreSQL database in truth."""
+    return request.config.getoption("--store") == "postgres"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _store(is_postgres: bool) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        if is_postgres:
+            patch.setattr(memoryos.memory, "open_vault", open_in_place_of_file)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _give_back(is_postgres: bool, tmp_path: Path) -> Iterator[None]:
+    yield
+    if is_postgres:
+        server.give_back_files(tmp_path)
 
 
 @pytest.fixture

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from contract import server
 from memoryos.clock import Clock
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.infrastructure.vault.postgres import PostgresVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.models.hashing import Hashing
 
 OpenVault = Callable[..., Vault]  # called with (folder, clock), the busy timeout in seconds, the embedder's name
@@ -29,3 +32,10 @@ def _postgres(
 
 
 BACK_ENDS: dict[str, OpenVault] = {"sqlite": _sqlite, "postgres": _postgres}
+
+
+def open_in_place_of_file(place: Place, *, embedder: str | None, **options: Any) -> SqlVault:
+    """Open the database that stands in the place of a file: what `pytest --store postgres` has for `open_vault`."""
+    if isinstance(place, Path):
+        place = server.store_for(place, embedder)
+    return open_vault(place, embedder=embedder, **options)

@@ -32,6 +32,7 @@ _LENT = "postgres.txt"  # in a folder: the name of its database
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "log_min_messages": "fatal"}
 
 _idle: list[str] = []
+_in_place_of_files: dict[Path, str] = {}
 _running: list[Any] = []  # the server that this process started
 _numbers = count(1)
 
@@ -52,6 +53,34 @@ def give_back(folder: Path) -> None:
         _clear(name)
         _idle.append(name)
         lent.unlink()
+
+
+def store_for(path: Path, embedder: str | None) -> URL:
+    """The database in the place of a file; an empty store of that embedder, when there is none."""
+    if path not in _in_place_of_files:
+        name = _idle.pop() if _idle else _new_store()
+        with administrator(name) as connection:
+            connection.execute("UPDATE meta SET value = %s WHERE key = 'embedder'", [embedder])
+        _in_place_of_files[path] = name
+        path.touch()  # there is a store there
+    return url_of(_in_place_of_files[path])
+
+
+def copy_store(source: Path, target: Path) -> None:
+    """Copy the database in the place of a file, which nobody uses now."""
+    name = f"copy_{os.getpid()}_{next(_numbers)}"
+    with administrator() as connection:
+        names = map(sql.Identifier, (name, _in_place_of_files[source], ROLE))
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}").format(*names))
+    _in_place_of_files[target] = name
+
+
+def give_back_files(folder: Path) -> None:
+    """Empty the databases in the places of files in a folder."""
+    for path in [path for path in _in_place_of_files if path.is_relative_to(folder)]:
+        name = _in_place_of_files.pop(path)
+        _clear(name)
+        _idle.append(name)
 
 
 def new_database() -> URL:

@@ -13,7 +13,6 @@ from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.clock import system_clock
 from memoryos.cube import Kind, Role, State, Tier, Turn
 from memoryos.infrastructure.vault.contract import JobKind, JobState
-from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.operation import worker
 from memoryos.operation.jobs import LEASE
 
@@ -288,9 +287,7 @@ def dying(world: World, monkeypatch):
     opened = []
 
     def make() -> MemoryOS:
-        vault = SqliteVault(
-            world.folder / "memory.db", embedder=world.embedder.name, clock=world.clock, busy_timeout_seconds=5
-        )
+        vault = world.open_vault()
         settings = load_settings(short_term_capacity=1, heat_threshold=0)
         memory = MemoryOS(vault, world.embedder, scope=ANN, settings=settings, clock=world.clock)
         memory._housekeeping.abandon()

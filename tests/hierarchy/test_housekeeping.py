@@ -12,7 +12,6 @@ import pytest
 from memoryos import MemoryOS, Tier
 from memoryos.cube import Kind, Role, State, Turn
 from memoryos.infrastructure.vault.contract import JobState, Operation
-from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.operation import background, housekeeping, moves
 
 from .world import ANN, World
@@ -26,7 +25,7 @@ def lazy(world: World, monkeypatch) -> Iterator[MemoryOS]:
     monkeypatch.setattr(background, "QUIET_SECONDS", 3600)
     monkeypatch.setattr(housekeeping, "PATIENCE_SECONDS", 3600)
     settings = world.open("other.db", short_term_capacity=2).settings
-    vault = SqliteVault(world.folder / "memory.db", embedder="symbols-v1", clock=world.clock, busy_timeout_seconds=0.2)
+    vault = world.open_vault(busy_timeout_seconds=0.2)
     with MemoryOS(vault, world.embedder, scope=ANN, settings=settings, clock=world.clock) as memory:
         yield memory
 
@@ -146,7 +145,7 @@ class Meanwhile:
 def disturbed(world: World, lazy: MemoryOS) -> Iterator[tuple[MemoryOS, Meanwhile]]:
     """A memory in whose planning something may happen."""
     clock = Meanwhile(world)
-    vault = SqliteVault(world.folder / "memory.db", embedder="symbols-v1", clock=world.clock, busy_timeout_seconds=5)
+    vault = world.open_vault()
     with MemoryOS(vault, world.embedder, scope=ANN, settings=lazy.settings, clock=clock) as memory:
         yield memory, clock
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import memoryos.memory
 from memoryos import MemoryOS, Scope, load_settings
 from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
 from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
-from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.likeness import Judge
@@ -108,17 +109,23 @@ class World:
         self.folder = folder
         self.clock = Clock()
         self.embedder = Symbols()
-        self.vault: SqliteVault  # of the memory opened last
+        self.vault: SqlVault  # of the memory opened last
         self._opened: list[MemoryOS] = []
 
     def open(self, path: str = "memory.db", *, scope: Scope = ANN, **settings: object) -> MemoryOS:
         self.settings = load_settings(**{"extract_within_seconds": None, "recent_within_seconds": None, **settings})
-        self.vault = SqliteVault(
-            self.folder / path, embedder=self.embedder.name, clock=self.clock, busy_timeout_seconds=5
-        )
+        self.vault = self.open_vault(path)
         memory = Prompt(self.vault, self.embedder, scope=scope, settings=self.settings, clock=self.clock)
         self._opened.append(memory)
         return memory
+
+    def open_vault(self, path: str = "memory.db", *, busy_timeout_seconds: float = 5) -> SqlVault:
+        return memoryos.memory.open_vault(  # looked up here: `--store postgres` puts another in its place
+            self.folder / path,
+            embedder=self.embedder.name,
+            clock=self.clock,
+            busy_timeout_seconds=busy_timeout_seconds,
+        )
 
     def close(self) -> None:
         for memory in self._opened:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from contract import server
 from memoryos import MemoryOS, Role, Scope, Turn, load_settings
 
 ANN = Scope(user="ann", agent="default")
@@ -92,6 +93,8 @@ def template(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def path(template, tmp_path) -> Path:
+def path(template, tmp_path, is_postgres) -> Path:
     """A copy of that store, to be changed."""
-    return Path(shutil.copyfile(template, tmp_path / "talk.db"))
+    copied = tmp_path / "talk.db"
+    (server.copy_store if is_postgres else shutil.copyfile)(template, copied)
+    return copied
