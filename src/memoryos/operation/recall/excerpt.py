@@ -67,6 +67,7 @@ def _narrow(filters: Filters) -> Narrow:
         tags=filters.tags,
         since=micros(filters.since) if filters.since else None,
         until=min(ends) if ends else None,
+        cold=filters.cold,
     )
 
 
