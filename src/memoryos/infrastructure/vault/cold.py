@@ -106,11 +106,10 @@ class ColdPart:
 
     def _is_needed(self, name: str) -> bool:
         """Whether a document is in it, which none is whose time is over; but to be wrong here would be to lose one."""
-        begin = reference(name, "")[: len(COLD) + len(name) + 10]
+        begin = reference(name, "").split(",", 1)[0]
         told = func.substr(_cubes.c.document, 1, len(begin)) == begin
-        return (
-            self._connection.execute(select(_cubes.c.id).where(self._mine(_cubes), told).limit(1)).first() is not None
-        )
+        query = select(_cubes.c.id).where(self._mine(_cubes), told).limit(1)
+        return self._connection.execute(query).first() is not None
 
     def _set(self, name: str, value: str) -> bool:
         known = and_(self._mine(_notes), _notes.c.key == PACK + name)
