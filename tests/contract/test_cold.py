@@ -18,6 +18,7 @@ from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 
 TOM = Scope(user="tom")
+QUIET = {"extract_within_seconds": None, "recent_within_seconds": None}  # no job but those that are asked for
 TALK = (
     ("My telescope shows the rings of Saturn, it is called zqsaturn.", "Saturn's rings need a good telescope."),
     ("土星的光环在望远镜里很漂亮，我的望远镜叫小明。", "望远镜要放稳。"),
@@ -51,7 +52,7 @@ def objects(request, tmp_path, monkeypatch):
 @pytest.fixture
 def memory(open_memory, objects) -> MemoryOS:
     """A memory whose first pages are archived, and nothing is cold yet."""
-    memory = open_memory(object_store=objects.url, mid_term_capacity=1, extract_within_seconds=None)
+    memory = open_memory(object_store=objects.url, mid_term_capacity=1, **QUIET)
     for said, answer in TALK:
         memory.add(said, answer)
         memory.wait()
@@ -334,7 +335,7 @@ def test_a_session_that_began_before_reads_on(memory):
 
 
 def test_it_happens_by_itself(open_memory, objects, clock):
-    memory = open_memory(object_store=objects.url, cold_after_days=1, mid_term_capacity=1, extract_within_seconds=None)
+    memory = open_memory(object_store=objects.url, cold_after_days=1, mid_term_capacity=1, **QUIET)
     for said, answer in TALK:
         memory.add(said, answer)
         memory.wait()
@@ -386,7 +387,7 @@ def test_verify_reads_the_packs(memory, objects):
 
 
 def test_other_vectors_and_a_rebuild_read_cold_pages(memory, objects, clock):
-    before = {page: text for page, text in ((one.id, one.text) for one in memory.pages())}
+    before = {page.id: page.text for page in memory.pages()}
     memory.cool(after_days=0)
     memory.rebuild()
     assert {page.id: page.text for page in memory.pages()} == before

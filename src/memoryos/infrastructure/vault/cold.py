@@ -67,7 +67,7 @@ class ColdPart:
     def are_as_packed(self, pack: Pack) -> bool:
         """Whether the store has just the documents that are in the pack."""
         query = select(_cubes.c.id, _cubes.c.document).where(self._mine(_cubes), _cubes.c.id.in_(list(pack.documents)))
-        return dict(self._connection.execute(query).tuples().all()) == pack.documents
+        return {row.id: row.document for row in self._connection.execute(query)} == pack.documents
 
     def put_in_use(self, name: str, now: datetime) -> bool:
         """Keep a pack; False when its time is over, so that it may be gone."""
