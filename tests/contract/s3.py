@@ -28,7 +28,6 @@ class S3:
     def environment(self) -> dict[str, str]:
         return {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
-            "AWS_ALLOW_HTTP": "true",
             "AWS_ACCESS_KEY_ID": KEY,
             "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": "us-east-1",

@@ -16,7 +16,8 @@ from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
 
 BUCKETS = ("s3", "gs", "az")
 _FIX = "Write file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix"
-_TIMEOUTS: Any = {"connect_timeout": "5s", "timeout": "30s"}
+# Who names an endpoint with http:// means it; all others are https.
+_CLIENT: Any = {"connect_timeout": "5s", "timeout": "30s", "allow_http": True}
 _RETRIES: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=20)}
 
 
@@ -115,7 +116,7 @@ class Bucket:
         self._obstore: Any = obstore
         self._failure, self._absence = BaseError, NotFoundError
         try:
-            self._store = from_url(url, client_options=_TIMEOUTS, retry_config=_RETRIES)
+            self._store = from_url(url, client_options=_CLIENT, retry_config=_RETRIES)
         except BaseError as error:
             raise InvalidInput("object_store", f"{type(error).__name__} for {self._place}", _FIX) from error
 
