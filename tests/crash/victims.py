@@ -37,7 +37,14 @@ from memoryos.models.embedder import load_embedder
 from memoryos.operation import rebuild as rebuilding
 from memoryos.operation import reembed as reembedding
 
-STRIDES = {"rebuild": 17, "reembed": 5, "backup": 19, "restore": 19, "copy": 19}  # steps from one death to the next
+STRIDES = {
+    "rebuild": 17,
+    "reembed": 5,
+    "backup": 19,
+    "restore": 19,
+    "copy": 19,
+    "erase": 3,
+}  # steps from one death to the next
 
 FEW_ROWS = 10  # in a transaction of a copy
 
@@ -47,28 +54,25 @@ KEY = "ninety"
 Done = Callable[[str], None]
 
 
-def kill_at(step: int) -> None:
-    """From now on count the statements and commits of this process; die before the given one."""
+def kill_at(step: int, folder: Path | None = None) -> None:
+    """From now on count the statements and commits of this process; die before the given one.
+
+    What happens to files of the folder counts, too: opening, renaming, removing one.
+    """
     steps = count(1)
 
     def pass_or_die(_statement: str) -> None:
         if next(steps) == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def look(told: str, values: tuple[object, ...]) -> None:
+        if told in ("open", "os.rename", "os.remove", "os.scandir") and str(values[0]).startswith(str(folder)):
+            pass_or_die(told)
+
     # SQLite itself tells of each statement before it runs it, whoever sent it.
     event.listen(Engine, "checkout", lambda connection, *_: connection.set_trace_callback(pass_or_die))
-
-
-def kill_at_files(step: int, folder: Path) -> None:
-    """Die before the given step at the files of that folder, too: opening, renaming, removing one."""
-    steps = count(1)
-
-    def pass_or_die(event: str, values: tuple[object, ...]) -> None:
-        is_step = event in ("open", "os.rename", "os.remove", "os.scandir")
-        if is_step and str(values[0]).startswith(str(folder)) and next(steps) == step:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(pass_or_die)
+    if folder:
+        sys.addaudithook(look)
 
 
 def create(path: Path, step: int, done: Done) -> None:
@@ -165,8 +169,7 @@ def restore(path: Path, step: int, done: Done) -> None:
 def cool(path: Path, step: int, done: Done) -> None:
     """Move what is archived into the object store."""
     with open_store(path, settings=cold_settings(path)) as memory:
-        kill_at(step)
-        kill_at_files(step, objects_of(path))
+        kill_at(step, objects_of(path))
         memory.cool(after_days=0)
         done("cool")
 
@@ -189,8 +192,7 @@ def erase(path: Path, step: int, done: Done) -> None:
         page = memory.pages(tier=Tier.ARCHIVE)[0].id
         memory.cool(after_days=0)
     with open_store(path, lambda: now + timedelta(hours=2), settings=cold_settings(path)) as memory:
-        kill_at(step)
-        kill_at_files(step, objects_of(path))
+        kill_at(step, objects_of(path))
         memory.delete(page)
         done(page)
         memory._clock = memory._cooler.clock = memory._vault._clock = lambda: now + timedelta(hours=4)
