@@ -408,8 +408,8 @@ class MemoryOS:
         `until` bound when the turns that are ranked were said (both included). `as_of` asks the memory as
         it was at that moment, without what was said or held later; "last week" in the question is the week
         before it (before now, when left out). `explain` fills the `parts` of each hit. `weights` says what
-        each part of a hybrid score counts, to see what it is worth. `cold` finds archived pages in the object
-        store, too; they are brought back, and ObjectsUnreachable or StoreCorrupt is raised when they cannot be read.
+        each part of a hybrid score counts, to see what it is worth. `cold` finds pages in the object store, too, and
+        raises ObjectsUnreachable or StoreCorrupt when it cannot read them.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -436,13 +436,7 @@ class MemoryOS:
         self._turns.wait()  # what was answered a moment ago is part of the memory
         if search.filters.tiers != set(Tier) or chosen is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
-        with self._housekeeping.call():
-            asked = Asked(text, self._questions.vector(text), search.filters.as_of or self._clock())
-            recalled = self._recall(owner, asked, search)
-            self._housekeeping.visited(owner, overview.visited(recalled), self._clock())
-        if cold:
-            self._housekeeping.queued(owner)  # what was visited comes back
-        return recalled
+        return self._found(owner, text, search)
 
     def context(
         self,
@@ -515,8 +509,7 @@ class MemoryOS:
             with self._vault.read(home) as reader:
                 is_cold = bool(reader.cold([cube.id]))
             if is_cold:
-                self._housekeeping.visited(home, [cube.id], self._clock())
-                self._housekeeping.queued(home)
+                self._visited(home, [cube.id], at_once=True)
         return cube
 
     def history(self, cube_id: str, *, scope: Scope | None = None) -> list[MemCube]:
@@ -691,6 +684,19 @@ class MemoryOS:
                 return recall(source, source, asked, search, self.settings)
             with self._sources.of(home) as persona:
                 return recall(source, persona, asked, search, self.settings)
+
+    def _found(self, owner: Scope, text: str, search: Search) -> Recall:
+        with self._housekeeping.call():
+            asked = Asked(text, self._questions.vector(text), search.filters.as_of or self._clock())
+            recalled = self._recall(owner, asked, search)
+            self._visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
+        return recalled
+
+    def _visited(self, owner: Scope, ids: Iterable[str], *, at_once: bool) -> None:
+        """Count visits, which are written when there are many; or soon."""
+        self._housekeeping.visited(owner, ids, self._clock())
+        if at_once:
+            self._housekeeping.queued(owner)
 
     def _pages(self, budget: int) -> int:
         """How many pages to ask for, so that short turns can fill that many tokens."""

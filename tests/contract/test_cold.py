@@ -137,6 +137,18 @@ def test_every_strategy_finds_chinese_words_on_request(memory, strategy):
     assert cold(memory).keys().isdisjoint(hit.id for hit in left_out.hits) or not cold(memory)
 
 
+def test_they_are_left_out_and_found_through_a_candidate_index_too(memory, back_end):
+    assert memory.index() == (back_end == "postgres")
+    memory.search("zqsaturn")
+    memory.cool(after_days=0)
+    assert cold(memory).keys().isdisjoint(hit.id for hit in memory.search("zqsaturn telescope", pages=20).hits)
+    found = memory.search("zqsaturn telescope", pages=20, cold=True).hits
+    assert set(cold(memory)) <= {hit.id for hit in found}
+    memory.wait()
+    assert cold(memory) == {}
+    assert "zqsaturn" in memory.search("zqsaturn telescope").hits[0].text
+
+
 def test_one_that_is_asked_for_by_its_id_comes_back(memory):
     page = memory.pages(tier=Tier.ARCHIVE)[0]
     memory.cool(after_days=0)

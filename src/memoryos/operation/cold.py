@@ -65,8 +65,11 @@ class Cooler:
 
     def bring_back(self, owner: Scope, ids: Iterable[str]) -> set[str]:
         """Put back those of these pages that are cold, with those beside them; returns those that cannot be read."""
+        wanted = list(ids)
+        if not wanted:
+            return set()
         with self.vault.read(owner) as reader:
-            cold = reader.cold(ids)
+            cold = reader.cold(wanted)
         return {page for name in sorted(set(cold.values())) for page in self._left_out(owner, name, cold)}
 
     def sweep(self, owner: Scope) -> int:
