@@ -241,13 +241,10 @@ class Housekeeping:
     @contextmanager
     def _taken_visits(self, owner: Scope) -> Iterator[Counts]:
         visits = self._visits.take(owner)
-        away = self._cooler.bring_back(
-            owner, visits
-        )  # before the store is locked; pages move whether it answers or not
-        visits = {cube_id: visit for cube_id, visit in visits.items() if cube_id not in away}
         with ExitStack() as undo:
             undo.callback(self._visits.give_back, owner, visits)
-            yield visits
+            away = self._cooler.bring_back(owner, visits)  # pages move, whether the object store answers or not
+            yield {cube_id: visit for cube_id, visit in visits.items() if cube_id not in away}
             undo.pop_all()  # written
 
 
