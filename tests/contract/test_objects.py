@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from contract.objects import LocalFolder, S3Bucket
 from contract.s3 import S3
 from memoryos import load_settings
-from memoryos.errors import InvalidInput, ObjectsUnreachable
+from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
 from memoryos.infrastructure.cold.objects import open_objects
 from memoryos.infrastructure.cold.packs import Packs
 
@@ -86,3 +88,10 @@ def test_a_store_without_one_has_none():
     assert not Packs().are_kept
     with pytest.raises(ObjectsUnreachable, match="MEMORYOS_OBJECT_STORE"):
         Packs().read("name")
+
+
+def test_without_the_extra_a_bucket_names_it_and_a_folder_needs_none(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(MissingExtra, match="cold"):
+        open_objects("s3://packs/some")
+    open_objects(tmp_path.as_uri()).put("name", b"one")
