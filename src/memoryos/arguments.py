@@ -30,6 +30,7 @@ class Only(TypedDict, total=False):
     tiers: Sequence[Tier | str]
     kinds: Sequence[Kind | str]
     session: str | None
+    cold: bool
 
 
 def store_place(value: str | Path) -> Place:

@@ -61,6 +61,12 @@ class Settings(BaseSettings):
     heat_recency: float = Field(1.0, ge=0, description="gamma: weight of R_recency")
     recency_seconds: float = Field(1e7, gt=0, description="mu: time constant of R_recency, seconds")
 
+    # Cold: archived pages that lie in an object store.
+    object_store: str | None = Field(None, description="file:///folder, s3://bucket/prefix, gs://... or az://...")
+    cold_after_days: float | None = Field(
+        None, ge=0, description="archived pages that nobody visited for so long move to object_store; None: never"
+    )
+
     # Recall.
     recall_segments: int = Field(5, ge=1, description="top-m segments")
     recall_pages: int = Field(10, ge=1, description="top-k pages")

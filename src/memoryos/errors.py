@@ -13,7 +13,8 @@
         ├── LeaseLost           another worker took the job over
         ├── StoreBusy           another process holds the write lock
         ├── StoreUnreachable    the database server does not answer, or cut the connection
-        │   └── OutcomeUnknown  in the commit: it may have been written
+        │   ├── OutcomeUnknown  in the commit: it may have been written
+        │   └── ObjectsUnreachable  the object store, where cold memories lie, does not answer
         ├── StoreReadOnly       the file or its folder may not be written
         ├── StoreFull           the disk is full
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
@@ -104,6 +105,10 @@ class StoreUnreachable(StorageError):
 
 class OutcomeUnknown(StoreUnreachable):
     """The connection was cut in the commit: it is not known whether it was written, so look before you try again."""
+
+
+class ObjectsUnreachable(StoreUnreachable):
+    """The object store does not answer: try again when it does; nothing was written."""
 
 
 class StoreReadOnly(StorageError):

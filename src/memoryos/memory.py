@@ -18,7 +18,7 @@ from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import InvalidInput, ModelError, NotFound
+from memoryos.errors import InvalidInput, ModelError, NotFound, ObjectsUnreachable
 from memoryos.infrastructure.candidates.contract import CandidateIndex
 from memoryos.infrastructure.candidates.place import open_candidates
 from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Reader, Spending, Vault
@@ -32,18 +32,20 @@ from memoryos.models.tokenizer import count_tokens
 from memoryos.operation import ingest, overview
 from memoryos.operation.arrival import Arrival
 from memoryos.operation.background import Background
+from memoryos.operation.cold import Cooled, Cooler
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.consolidation.reader import ModelReader
 from memoryos.operation.correct import Corrector
+from memoryos.operation.erase import Eraser
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.tally import Tally, tally_of
 from memoryos.operation.housekeeping import Housekeeping
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.jobs import JobRunner
+from memoryos.operation.jobs import Handler, JobRunner
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.rebuild import Rebuilder
@@ -110,8 +112,10 @@ class MemoryOS:
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, residency, self.settings, clock)
         handlers = dict.fromkeys((JobKind.EXTRACT, JobKind.READ_RECENT), self._promoter)
-        runner = JobRunner(vault, {**handlers, JobKind.REPAIR: self._repairer}, clock)
-        self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), residency, self.settings)
+        others: dict[JobKind, Handler] = {JobKind.REPAIR: self._repairer, JobKind.ERASE: Eraser(self._promoter)}
+        runner = JobRunner(vault, {**handlers, **others}, clock)
+        self._cooler = Cooler(vault, self.settings, clock)
+        self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), residency, self._cooler, self.settings)
 
     @classmethod
     def open(
@@ -148,6 +152,7 @@ class MemoryOS:
             clock=clock,
             busy_timeout_seconds=settings.busy_timeout_seconds,
             connections=settings.connections,
+            object_store=settings.object_store,
         )
         with ExitStack() as undo:
             undo.callback(vault.close)
@@ -185,7 +190,8 @@ class MemoryOS:
         if isinstance(place, Path) and not place.exists():
             raise InvalidInput("path", f"{place} does not exist", "Name the file of a store")
         timeout = settings.busy_timeout_seconds
-        vault = open_vault(place, embedder=None, clock=clock, busy_timeout_seconds=timeout)
+        objects = settings.object_store
+        vault = open_vault(place, embedder=None, clock=clock, busy_timeout_seconds=timeout, object_store=objects)
         with closing(vault):
             reembed(vault, embedder, progress)
 
@@ -257,9 +263,19 @@ class MemoryOS:
         return revised
 
     def delete(self, cube_id: str, *, scope: Scope | None = None) -> None:
-        """Remove a memory and what was derived from it alone; a segment goes with its pages."""
-        self._corrector(scope).delete(arguments.cube_id(cube_id))
-        self._housekeeping.queued(self._scope_of(scope))
+        """Remove a memory and what was derived from it alone; a segment goes with its pages.
+
+        When that takes documents from an object store that does not answer, ObjectsUnreachable is raised and nothing
+        is deleted yet; but it is noted, and done as soon as the object store answers.
+        """
+        corrector, wanted = self._corrector(scope), arguments.cube_id(cube_id)
+        try:
+            corrector.delete(wanted)
+        except ObjectsUnreachable as error:
+            corrector.postpone(wanted)
+            raise ObjectsUnreachable(f"{error}. It will be deleted when it does: that is noted") from error
+        finally:
+            self._housekeeping.queued(self._scope_of(scope))
 
     def add_fact(
         self,
@@ -382,6 +398,7 @@ class MemoryOS:
         tiers: Sequence[Tier | str] = (),
         kinds: Sequence[Kind | str] = (),
         session: str | None = None,
+        cold: bool = False,
         weights: Weights | None = None,
         explain: bool = False,
         scope: Scope | None = None,
@@ -397,7 +414,8 @@ class MemoryOS:
         `until` bound when the turns that are ranked were said (both included). `as_of` asks the memory as
         it was at that moment, without what was said or held later; "last week" in the question is the week
         before it (before now, when left out). `explain` fills the `parts` of each hit. `weights` says what
-        each part of a hybrid score counts, to see what it is worth.
+        each part of a hybrid score counts, to see what it is worth. `cold` finds pages in the object store, too, and
+        raises ObjectsUnreachable or StoreCorrupt when it cannot read them.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -413,6 +431,7 @@ class MemoryOS:
                 arguments.session(session),
                 *arguments.period(since, until),
                 arguments.moment("as_of", as_of),
+                cold,
             ),
             weights or DEFAULT_WEIGHTS,
             self._reranker,
@@ -423,11 +442,7 @@ class MemoryOS:
         self._turns.wait()  # what was answered a moment ago is part of the memory
         if search.filters.tiers != set(Tier) or chosen is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
-        with self._housekeeping.call():
-            asked = Asked(text, self._questions.vector(text), search.filters.as_of or self._clock())
-            recalled = self._recall(owner, asked, search)
-            self._housekeeping.visited(owner, overview.visited(recalled), self._clock())
-        return recalled
+        return self._found(owner, text, search)
 
     def context(
         self,
@@ -473,7 +488,7 @@ class MemoryOS:
         with self._housekeeping.call():
             now = self._clock()
             asked = None if text is None else Asked(text, self._questions.vector(text), now)
-            filters = Filters(now, since=start, until=end)
+            filters = Filters(now, since=start, until=end, cold=True)
             with self._sources.of(owner) as source:
                 return digest(source, filters, budget, count_tokens, self.settings, asked)
 
@@ -494,8 +509,14 @@ class MemoryOS:
         return self._streamed(pieces, query, owner)
 
     def get(self, cube_id: str, *, scope: Scope | None = None) -> MemCube:
-        """A memory by its id. Raises NotFound."""
-        return self._corrector(scope).find(arguments.cube_id(cube_id))[0]
+        """A memory by its id; one in the object store is brought back. Raises NotFound."""
+        cube, home = self._corrector(scope).find(arguments.cube_id(cube_id))
+        if cube.tier is Tier.ARCHIVE and self._vault.packs.are_kept:
+            with self._vault.read(home) as reader:
+                is_cold = bool(reader.cold([cube.id]))
+            if is_cold:
+                self._visited(home, [cube.id], at_once=True)
+        return cube
 
     def history(self, cube_id: str, *, scope: Scope | None = None) -> list[MemCube]:
         """The versions of a memory, oldest first, the present one last. Raises NotFound.
@@ -550,6 +571,24 @@ class MemoryOS:
         Returns whether there is one; a file has none unless the settings name it.
         """
         return self._sources.move_out(self._scope_of(scope).owner)
+
+    def cool(self, *, after_days: float | None = None, progress: ingest.Progress | None = None) -> Cooled:
+        """Move the store's archived pages that nobody visited for so long into the object store, of all tenants.
+
+        It is done by itself, too, where `cold_after_days` is set, which is also what `after_days` is when left out.
+        Packs out of use are removed. `progress` is told owners. Raises InvalidInput, ObjectsUnreachable.
+        """
+        days = self.settings.cold_after_days if after_days is None else after_days
+        if days is None or not self._vault.packs.are_kept:
+            field = "after_days" if self._vault.packs.are_kept else "object_store"
+            raise InvalidInput(field, "is not set", "Set MEMORYOS_OBJECT_STORE and MEMORYOS_COLD_AFTER_DAYS")
+        done, owners = Cooled(), self._vault.archiving()
+        for number, owner in enumerate(owners, 1):
+            done += self._cooler.cool(owner, days)
+            done += Cooled(removed=self._cooler.sweep(owner))
+            if progress:
+                progress(number, len(owners))
+        return done
 
     def run_jobs(self, *, scope: Scope | None = None) -> None:
         """Do what waits in a scope, also what a process that ended left behind, and return when it is done."""
@@ -655,6 +694,19 @@ class MemoryOS:
 
         pages = search.pages or self.settings.recall_pages
         return self._sources.answer(owner, asked, search, pages, found)
+
+    def _found(self, owner: Scope, text: str, search: Search) -> Recall:
+        with self._housekeeping.call():
+            asked = Asked(text, self._questions.vector(text), search.filters.as_of or self._clock())
+            recalled = self._recall(owner, asked, search)
+            self._visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
+        return recalled
+
+    def _visited(self, owner: Scope, ids: Iterable[str], *, at_once: bool) -> None:
+        """Count visits, which are written when there are many; or soon."""
+        self._housekeeping.visited(owner, ids, self._clock())
+        if at_once:
+            self._housekeeping.queued(owner)
 
     def _pages(self, budget: int) -> int:
         """How many pages to ask for, so that short turns can fill that many tokens."""

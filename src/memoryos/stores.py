@@ -14,6 +14,7 @@ from memoryos import arguments
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup as backups
 from memoryos.infrastructure.vault import copying, soundness
 from memoryos.infrastructure.vault.backup import Manifest
@@ -122,13 +123,15 @@ def _opened(
     read_only: bool = False,
 ) -> SqlVault:
     """A store that must be there; with no embedder, whatever made its vectors."""
-    place = arguments.store_place(store)
-    patience = (settings or load_settings()).busy_timeout_seconds
+    place, settings = arguments.store_place(store), settings or load_settings()
+    patience, objects = settings.busy_timeout_seconds, settings.object_store
     if isinstance(place, Path) and not place.exists():
         raise InvalidInput(field, f"{place} does not exist", "Name the file of a store")
     if isinstance(place, Path) and read_only:
-        return SqliteSnapshot(place, embedder=None, clock=clock, busy_timeout_seconds=patience)
-    return open_vault(place, embedder=embedder, clock=clock, busy_timeout_seconds=patience)
+        snapshot = SqliteSnapshot(place, embedder=None, clock=clock, busy_timeout_seconds=patience)
+        snapshot.packs = Packs(objects)
+        return snapshot
+    return open_vault(place, embedder=embedder, clock=clock, busy_timeout_seconds=patience, object_store=objects)
 
 
 def _file(field: str, name: str | Path) -> Path:

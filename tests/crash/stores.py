@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from memoryos.clock import Clock, system_clock
-from memoryos.config import load_settings
+from memoryos.config import Settings, load_settings
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
@@ -26,9 +26,22 @@ _TOPICS = (  # a reply that suits them all would make one topic of them
 )
 
 
-def open_store(path: Path, clock: Clock = system_clock, embedder: str = SETTINGS.embedder) -> MemoryOS:
+def open_store(
+    path: Path, clock: Clock = system_clock, embedder: str = SETTINGS.embedder, settings: Settings = SETTINGS
+) -> MemoryOS:
     """The store as all of them use it."""
-    return MemoryOS.open(path, user=OWNER.user, settings=SETTINGS, embedder=load_embedder(embedder), clock=clock)
+    return MemoryOS.open(path, user=OWNER.user, settings=settings, embedder=load_embedder(embedder), clock=clock)
+
+
+def cold_settings(path: Path) -> Settings:
+    """With an object store beside the store."""
+    objects_of(path).mkdir(exist_ok=True)
+    return SETTINGS.model_copy(update={"object_store": objects_of(path).as_uri()})
+
+
+def objects_of(path: Path) -> Path:
+    """The folder of a store's packs."""
+    return path.with_suffix(".objects")
 
 
 def unique_word(number: int) -> str:

@@ -20,14 +20,16 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 
 import alembic.command  # noqa: F401 - imported before the forks, not in each of them
 from sqlalchemy import Engine, event
 
-from crash.stores import OTHER, SETTINGS, add_page, open_store, unique_word
+from crash.stores import OTHER, SETTINGS, add_page, cold_settings, objects_of, open_store, unique_word
 from memoryos import stores
+from memoryos.clock import system_clock
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault import rows
 from memoryos.memory import MemoryOS
@@ -35,7 +37,14 @@ from memoryos.models.embedder import load_embedder
 from memoryos.operation import rebuild as rebuilding
 from memoryos.operation import reembed as reembedding
 
-STRIDES = {"rebuild": 17, "reembed": 5, "backup": 19, "restore": 19, "copy": 19}  # steps from one death to the next
+STRIDES = {
+    "rebuild": 17,
+    "reembed": 5,
+    "backup": 19,
+    "restore": 19,
+    "copy": 19,
+    "erase": 3,
+}  # steps from one death to the next
 
 FEW_ROWS = 10  # in a transaction of a copy
 
@@ -45,16 +54,25 @@ KEY = "ninety"
 Done = Callable[[str], None]
 
 
-def kill_at(step: int) -> None:
-    """From now on count the statements and commits of this process; die before the given one."""
+def kill_at(step: int, folder: Path | None = None) -> None:
+    """From now on count the statements and commits of this process; die before the given one.
+
+    What happens to files of the folder counts, too: opening, renaming, removing one.
+    """
     steps = count(1)
 
     def pass_or_die(_statement: str) -> None:
         if next(steps) == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
+    def look(told: str, values: tuple[object, ...]) -> None:
+        if told in ("open", "os.rename", "os.remove", "os.scandir") and str(values[0]).startswith(str(folder)):
+            pass_or_die(told)
+
     # SQLite itself tells of each statement before it runs it, whoever sent it.
     event.listen(Engine, "checkout", lambda connection, *_: connection.set_trace_callback(pass_or_die))
+    if folder:
+        sys.addaudithook(look)
 
 
 def create(path: Path, step: int, done: Done) -> None:
@@ -148,6 +166,39 @@ def restore(path: Path, step: int, done: Done) -> None:
     done("restore")
 
 
+def cool(path: Path, step: int, done: Done) -> None:
+    """Move what is archived into the object store."""
+    with open_store(path, settings=cold_settings(path)) as memory:
+        kill_at(step, objects_of(path))
+        memory.cool(after_days=0)
+        done("cool")
+
+
+def warm(path: Path, step: int, done: Done) -> None:
+    """Read a page that is in the object store, so that it is brought back."""
+    with open_store(path, settings=cold_settings(path)) as memory:
+        page = memory.pages(tier=Tier.ARCHIVE)[0].id
+        memory.cool(after_days=0)
+        kill_at(step)
+        memory.get(page)
+        memory.wait()
+        done(page)
+
+
+def erase(path: Path, step: int, done: Done) -> None:
+    """Delete a page that is in the object store, and remove the pack that it was in."""
+    now = system_clock()
+    with open_store(path, settings=cold_settings(path)) as memory:
+        page = memory.pages(tier=Tier.ARCHIVE)[0].id
+        memory.cool(after_days=0)
+    with open_store(path, lambda: now + timedelta(hours=2), settings=cold_settings(path)) as memory:
+        kill_at(step, objects_of(path))
+        memory.delete(page)
+        done(page)
+        memory._clock = memory._cooler.clock = memory._vault._clock = lambda: now + timedelta(hours=4)
+        memory.cool(after_days=10_000)
+
+
 def forever(path: Path, first: int) -> None:
     """Add pages until somebody kills this process."""
     memory = open_store(path)
@@ -196,6 +247,21 @@ if __name__ == "__main__":
     if sys.argv[1] == "forever":
         forever(Path(sys.argv[2]), int(sys.argv[3]))
     else:
-        cases = (create, add, add_with_key, visits, update, delete, rebuild, reembed, backup, copy, restore)
+        cases = (
+            create,
+            add,
+            add_with_key,
+            visits,
+            update,
+            delete,
+            rebuild,
+            reembed,
+            backup,
+            copy,
+            restore,
+            cool,
+            warm,
+            erase,
+        )
         known = {case.__name__: case for case in cases}
         main(known[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -55,6 +55,15 @@ class Corrector:
                 ask_for_recent(writer, self.promoter.settings)
             self.promoter.learn(writer, home, [], freed=freed)
 
+    def postpone(self, cube_id: str) -> None:
+        """Note that a memory is to be deleted as soon as the object store answers. Raises NotFound."""
+        for home in dict.fromkeys((self._owner, self._persona)):
+            with self._vault.write(home) as writer:
+                if writer.added([cube_id]):
+                    writer.enqueue(JobKind.ERASE, [cube_id], priority=Urgency.ASKED)
+                    return
+        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+
     def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
         """Give a memory new words; the old ones stay in its history. Raises NotFound.
 

@@ -19,6 +19,7 @@ from memoryos.errors import EmbedderMismatch, StorageError, StoreReadOnly
 from memoryos.infrastructure.vault.contract import Job
 from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
+from memoryos.operation.cold import Cooler
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.ingest import Progress
 from memoryos.operation.jobs import JobRunner
@@ -36,10 +37,13 @@ logger = logging.getLogger(__name__)
 class Housekeeping:
     """The work behind the calls of one memory."""
 
-    def __init__(self, runner: JobRunner, rebuilder: Rebuilder, residency: Residency, settings: Settings) -> None:
+    def __init__(
+        self, runner: JobRunner, rebuilder: Rebuilder, residency: Residency, cooler: Cooler, settings: Settings
+    ) -> None:
         self._runner = runner
         self._rebuilder = rebuilder
         self._vault = runner.vault
+        self._cooler = cooler
         self._settings = settings
         self._mover = Mover(runner.vault, residency, settings, runner.clock)
         self._visits = VisitLog()
@@ -179,6 +183,19 @@ class Housekeeping:
             return
         if left.jobs:
             self._worker.submit(lambda: self._if_ours(self._run_jobs, owner))
+        self._tend_cold(owner)
+
+    def _tend_cold(self, owner: Scope) -> None:
+        """Move what has grown cold into the object store, and look again when a pack there is to be removed."""
+        if self._is_closed or not self._goes_on():
+            return
+        try:
+            seconds = self._cooler.tend(owner, self._goes_on)
+        except StorageError as error:  # what is left is found again the next time
+            _log_delay(error)
+            return
+        if seconds is not None:
+            self._alarm.set(owner, max(seconds, RETRY_SECONDS))
 
     def _run_jobs(self, owner: Scope) -> None:
         """Do the jobs that are due, and come back when the next one is; or leave them to the workers."""
@@ -232,7 +249,8 @@ class Housekeeping:
         visits = self._visits.take(owner)
         with ExitStack() as undo:
             undo.callback(self._visits.give_back, owner, visits)
-            yield visits
+            away = self._cooler.bring_back(owner, visits)  # pages move, whether the object store answers or not
+            yield {cube_id: visit for cube_id, visit in visits.items() if cube_id not in away}
             undo.pop_all()  # written
 
 

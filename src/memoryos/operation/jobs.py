@@ -16,7 +16,7 @@ from threading import Event, Thread
 from typing import Protocol
 
 from memoryos.clock import Clock
-from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, StorageError
+from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, ObjectsUnreachable, StorageError
 from memoryos.infrastructure.vault.contract import Job, JobKind, Vault
 from memoryos.scope import Scope
 
@@ -154,6 +154,8 @@ def retry_at(job: Job, error: Exception, now: datetime) -> datetime | None:
     """When a failed job is tried again; None when it was tried often enough."""
     if isinstance(error, BudgetSpent):
         return error.until
+    if isinstance(error, ObjectsUnreachable):
+        return now + _delay(job.attempts)  # an erasure is never given up
     most = MOST_TRIES_OUT if isinstance(error, ModelUnavailable) else MOST_TRIES
     if job.attempts >= most:
         return None

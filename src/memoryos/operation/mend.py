@@ -41,7 +41,7 @@ def mend(vault: SqlVault, embedder: Embedder, progress: Progress | None = None) 
 
 def _of(report: Report, fault: Fault) -> list[Damage]:
     """The damages of that kind, but for those of cubes that cannot be read."""
-    unreadable = {damage.id for damage in report.damages if damage.fault is Fault.DOCUMENT}
+    unreadable = {damage.id for damage in report.damages if damage.fault in (Fault.DOCUMENT, Fault.COLD)}
     return [damage for damage in report.damages if damage.fault is fault and damage.id not in unreadable]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.infrastructure.vault.contract import COLD_TIER, StoredPassage, Vector
 from memoryos.scope import Scope
 
 
@@ -34,6 +34,14 @@ class Narrow:
     tags: frozenset[str] = frozenset()  #: all of them
     since: int | None = None
     until: int | None = None
+    cold: bool = True  #: whether pages of the archive are among them whose documents lie in the object store
+
+    @property
+    def tier_names(self) -> list[str] | None:
+        """The tiers as `StoredPassage.tier` names them; None when there is nothing to leave out."""
+        if self.cold and self.tiers == set(Tier):
+            return None
+        return [*self.tiers, *([COLD_TIER] if self.cold and Tier.ARCHIVE in self.tiers else ())]
 
 
 @dataclass(frozen=True, slots=True)

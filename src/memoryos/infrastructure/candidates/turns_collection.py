@@ -19,7 +19,6 @@ import numpy as np
 from pymilvus import CollectionSchema, DataType, MilvusClient
 from pymilvus.milvus_client import IndexParams
 
-from memoryos.cube import Tier
 from memoryos.infrastructure.candidates.contract import Narrow, Place
 from memoryos.infrastructure.candidates.milvus_server import BUILT_WITHIN, MilvusServer
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
@@ -182,7 +181,7 @@ def _condition(narrow: Narrow) -> str:
         f"said_at <= {narrow.until}": narrow.until is not None,
         f"session == {_label(narrow.session)}": narrow.session is not None,
         f"array_contains_all(tags, {sorted(map(_label, narrow.tags))})": bool(narrow.tags),
-        f"tier in {dumps(sorted(narrow.tiers))}": narrow.tiers != set(Tier),
+        f"tier in {dumps(narrow.tier_names)}": narrow.tier_names is not None,
     }
     return " and ".join(condition for condition, is_asked in held.items() if is_asked)
 

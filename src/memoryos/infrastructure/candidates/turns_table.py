@@ -14,7 +14,6 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 from sqlalchemy import Connection, CursorResult, text
 
-from memoryos.cube import Tier
 from memoryos.infrastructure.candidates.contract import Narrow, Place, Totals
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.infrastructure.vault.postgres.schema import policy
@@ -193,7 +192,7 @@ def _condition(narrow: Narrow) -> tuple[str, dict[str, Any]]:
         "until": ("said_at <= :until", narrow.until),
         "session": ("session = :session", narrow.session),
         "tags": ("tags @> CAST(:tags AS text[])", sorted(narrow.tags) or None),
-        "tiers": ("tier = ANY(CAST(:tiers AS text[]))", None if narrow.tiers == set(Tier) else list(narrow.tiers)),
+        "tiers": ("tier = ANY(CAST(:tiers AS text[]))", narrow.tier_names),
     }
     asked = {name: (condition, value) for name, (condition, value) in held.items() if value is not None}
     return " AND ".join(condition for condition, _ in asked.values()), {

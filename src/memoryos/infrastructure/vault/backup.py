@@ -27,6 +27,8 @@ from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.sqlite import SqliteSnapshot, put_in_one_file, read_only_engine
 from memoryos.infrastructure.vault.store import SqlVault, noted
 
+_OWN = ("cubes", "notes")  # the tables in which a backup of a store with packs, which it holds itself, differs
+
 _PATIENCE = 30.0  # seconds; nobody else uses the file
 
 
@@ -122,8 +124,10 @@ def _written(vault: SqlVault, draft: Path, clock: Clock, progress: copying.Progr
     with closing(target), vault.snapshot() as ours:
         made_at = clock().isoformat()
         copying.copy_snapshot(ours, target, progress)
+        copying.bring_back(target, vault.packs)
         about = copying.about(ours)
-        sums = {table.name: rows.summed(ours, table) for table in rows.CONTENT}
+        with target.vault.snapshot() as theirs:
+            sums = {table.name: rows.summed(theirs if table.name in _OWN else ours, table) for table in rows.CONTENT}
         manifest = Manifest(made_at, vault.name, migrations.HEAD, about.get(EMBEDDER), sums)
         target.finish({**about, copying.MANIFEST: json.dumps(asdict(manifest))})
     return manifest

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from memoryos.cube import Kind, MemCube, State, Subject, Tier
 from memoryos.errors import StoreCorrupt
+from memoryos.infrastructure.cold.pack import Pack
+from memoryos.infrastructure.cold.packs import Packs
 from memoryos.scope import Scope
 
 Vector = NDArray[np.float32]
@@ -50,6 +52,8 @@ class Operation(StrEnum):
     REHOME = "rehome"  # a page went to another segment
     REFRESH = "refresh"  # derived content was computed again
     DELETE = "delete"
+    COOL = "cool"  # its document went into the object store
+    WARM = "warm"  # and came back
 
 
 class JobKind(StrEnum):
@@ -58,6 +62,7 @@ class JobKind(StrEnum):
     EXTRACT = "extract"  # facts, traits and profile from a segment's new pages
     READ_RECENT = "read_recent"  # the same from the pages of STM, where the talk has ended
     REPAIR = "repair"  # pages of a segment that belong elsewhere
+    ERASE = "erase"  # a memory whose deletion has to wait for the object store
 
 
 class JobState(StrEnum):
@@ -79,6 +84,8 @@ class Mark(IntFlag):
 
 UNMARKED = Mark(0)
 
+COLD_TIER = "cold"  # in the place of `Tier.ARCHIVE` where pages are told apart by whether they can be read here
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -97,7 +104,7 @@ class StoredPassage(NamedTuple):
     page: str
     position: int  #: of the page, in order of insertion
     part: int  #: of the turn in the page, from 1; 0 when the page has no passages, and nothing follows but its tier
-    tier: str
+    tier: str  #: or COLD_TIER, of a page of the archive whose document lies in a pack
     session: str | None
     said_at: int  #: microseconds since the epoch
     speaker: str | None
@@ -132,6 +139,14 @@ class Entry:
         if self.vector is None:
             raise StoreCorrupt(f"cube {self.cube.id} has no vector; rebuild the index or restore from a backup")
         return self.vector
+
+
+class Archived(NamedTuple):
+    """A page of the archive, as stored."""
+
+    position: int  #: in order of insertion
+    id: str
+    document: str  #: the cube as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +299,18 @@ class Reader(Protocol):
         """When the next job can be leased: now, when one can; None when there is none."""
         ...
 
+    def cold(self, ids: Iterable[str]) -> dict[str, str]:
+        """The packs of those of these cubes whose documents lie in one."""
+        ...
+
+    def archived(self, *, after: int = 0, limit: int = 1000) -> list[Archived]:
+        """The archived pages above that position whose documents are here, by position."""
+        ...
+
+    def packs(self) -> dict[str, datetime | None]:
+        """The owner's packs, and when each is to be removed; None is never, as long as it is in use."""
+        ...
+
     def census(self) -> Census:
         """Counts by kind and tier."""
         ...
@@ -357,6 +384,32 @@ class Writer(Reader, Protocol):
 
     def retry(self, job_ids: Sequence[str]) -> int:
         """Put dead jobs back into the queue, as if never tried; their cause stays until they end. Returns how many."""
+        ...
+
+    def begin_pack(self, name: str, *, remove_at: datetime) -> None:
+        """Note a pack before it is written; it is to be removed then, unless it is in use."""
+        ...
+
+    def cool(self, pack: Pack) -> bool:
+        """Put references into a pack in the place of its documents; False, and nothing happens, when one changed.
+
+        Also when the time of the pack is over. Call it when the pack is stored.
+        """
+        ...
+
+    def warm(self, name: str) -> None:
+        """Put all documents of a pack back; the pack itself is removed a while later.
+
+        So does each change to a cube in it. Raises StoreCorrupt or ObjectsUnreachable when it cannot be read.
+        """
+        ...
+
+    def claim_packs(self) -> list[str]:
+        """The packs that are to be removed now; no more use is made of them."""
+        ...
+
+    def forget_packs(self, names: Iterable[str]) -> None:
+        """Strike out packs that were removed."""
         ...
 
     def write_note(self, key: str, value: str | None) -> None:
@@ -440,6 +493,8 @@ class Bell(Protocol):
 class Vault(Reembeddable, Protocol):
     """A store of cubes. A session raises EmbedderMismatch once the store has changed to another embedder."""
 
+    packs: Packs  #: the documents that are not in the store itself; sessions read them through
+
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """A snapshot of the scope's owner."""
         ...
@@ -479,6 +534,10 @@ class Vault(Reembeddable, Protocol):
 
     def unsettled(self) -> list[Scope]:
         """The owners, of every tenant, with pages that a process left in STM before it found their place."""
+        ...
+
+    def archiving(self) -> list[Scope]:
+        """The owners, of every tenant, with archived pages or with packs."""
         ...
 
     def close(self) -> None:

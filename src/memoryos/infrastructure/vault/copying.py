@@ -11,18 +11,23 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, update
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError
+from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import rows, tables
+from memoryos.infrastructure.vault.cold import is_pack
 from memoryos.infrastructure.vault.place import Place, open_vault
+from memoryos.infrastructure.vault.queries import is_cold
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.store import UNFINISHED, SqlVault, noted
 
 MANIFEST = "backup"  # in `meta`: what a backup says of itself, and of no copy of it
 RUN = "unfinished_run"  # in `meta`: which process copies; one that was taken for dead must not write any more
+
+COLD_AT_A_TIME = 256  # documents brought back in one transaction
 
 ROUNDS = 5  # a source that is written all the time is copied as it was at the begin of the last one
 
@@ -108,6 +113,7 @@ def copy(source: SqlVault, target: Target, progress: Progress | None = None) -> 
             behind = _events_after(now, newest)
         if not behind:
             break
+    bring_back(target, source.packs)
     target.finish(meta)
     return Copied(total, behind)
 
@@ -127,6 +133,24 @@ def copy_snapshot(ours: Connection, target: Target, progress: Progress | None = 
                 if progress:
                     progress(done, total)
     return total
+
+
+def bring_back(target: Target, packs: Packs) -> None:
+    """Put the documents that lie in packs of the source into the target, so that it needs none of them."""
+    cubes, notes = tables.cubes, tables.notes
+    cold = select(cubes.c.tenant, cubes.c.id, cubes.c.document).where(is_cold(cubes.c.document))
+    with target.vault.snapshot() as theirs:
+        found = theirs.execute(
+            cold.order_by(cubes.c.tenant, cubes.c.id), execution_options={"yield_per": COLD_AT_A_TIME}
+        )
+        for batch in rows.batches(found, COLD_AT_A_TIME):
+            documents = [(row.tenant, row.id, packs.document(row.id, row.document)) for row in batch]
+            with target.change() as connection:
+                for tenant, cube_id, document in documents:
+                    mine = (cubes.c.tenant == tenant, cubes.c.id == cube_id)
+                    connection.execute(update(cubes).where(*mine).values(document=document))
+    with target.change() as connection:
+        connection.execute(delete(notes).where(is_pack(notes.c.key)))
 
 
 def _prune(ours: Connection, target: Target) -> None:

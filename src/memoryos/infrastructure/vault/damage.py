@@ -15,6 +15,7 @@ class Fault(StrEnum):
 
     FILE = "file"  # the database itself finds an error in its pages or indexes
     BACKUP = "backup"  # a table is not what was backed up
+    COLD = "cold"  # a document is in a pack that is missing, damaged or cannot be reached
     DOCUMENT = "document"  # a cube cannot be read, or is not the one that its row says
     COLUMNS = "columns"  # they do not say what the document says
     VERSIONS = "versions"  # they do not lead up to the present one

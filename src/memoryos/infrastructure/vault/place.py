@@ -10,6 +10,7 @@ from sqlalchemy.exc import ArgumentError
 from memoryos.clock import Clock
 from memoryos.config import CONNECTIONS
 from memoryos.errors import InvalidInput, MissingExtra
+from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.infrastructure.vault.store import SqlVault
 
@@ -56,11 +57,21 @@ def open_vault(
     clock: Clock,
     busy_timeout_seconds: float,
     connections: int = CONNECTIONS,
+    object_store: str | None = None,
 ) -> SqlVault:
     """Open the store there, and make a new one when there is none; that takes an embedder.
 
-    Raises StorageError when it cannot be used, MissingExtra without the driver of a database.
+    Raises StorageError when it cannot be used, MissingExtra without the driver of a database or of an object store.
     """
+    packs = Packs(object_store)  # first: what is wrong with it is told before a store is made
+    vault = _opened(place, embedder, clock, busy_timeout_seconds, connections)
+    vault.packs = packs
+    return vault
+
+
+def _opened(
+    place: Place, embedder: str | None, clock: Clock, busy_timeout_seconds: float, connections: int
+) -> SqlVault:
     if isinstance(place, Path):
         return SqliteVault(place, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
     try:

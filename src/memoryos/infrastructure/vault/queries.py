@@ -9,8 +9,9 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, case, delete, func, select
 
 from memoryos.cube import Kind, State
+from memoryos.infrastructure.cold.pack import COLD
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.contract import LinkKind, Operation
+from memoryos.infrastructure.vault.contract import COLD_TIER, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
 
 NEIGHBOURHOOD = 64  # cubes, how far apart two turns of a talk are stored at most: other talks are stored meanwhile
@@ -85,12 +86,22 @@ HISTORY = (
     .order_by(_versions.c.version)
 )
 
+
+def is_cold(document: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether what stands there is a reference to a pack."""
+    return func.substr(document, 1, len(COLD)) == COLD
+
+
+REFERENCES = select(_cubes.c.id, _cubes.c.document).where(
+    _owned_by_key(), _among(_cubes.c.id), is_cold(_cubes.c.document)
+)
+
 _TURNS = (  # in the order of StoredPassage
     select(
         _cubes.c.id,
         _cubes.c.position,
         func.coalesce(_passages.c.part, 0),
-        _cubes.c.tier,
+        case((is_cold(_cubes.c.document), COLD_TIER), else_=_cubes.c.tier),
         _cubes.c.session_id,
         func.coalesce(_passages.c.said_at, _cubes.c.event_at),
         _passages.c.speaker,

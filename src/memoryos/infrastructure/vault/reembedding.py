@@ -30,6 +30,7 @@ from sqlalchemy import (
 from memoryos.clock import Clock
 from memoryos.cube import Kind, MemCube, from_json
 from memoryos.errors import StorageError
+from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import LinkKind, NewVectors, StoredPassage, Unembedded, Vector
 from memoryos.infrastructure.vault.queries import WHOLE_CUBE, same_cube
@@ -48,10 +49,11 @@ _passages, _vectors = tables.passages, tables.vectors
 class SqlReembedding:
     """`contract.Reembedding` over a connection inside a write transaction."""
 
-    def __init__(self, connection: Connection, embedder: str, clock: Clock) -> None:
+    def __init__(self, connection: Connection, embedder: str, clock: Clock, packs: Packs) -> None:
         self._connection = connection
         self._embedder = embedder
         self._clock = clock
+        self._packs = packs
 
     def begin(self) -> bool:
         """Make ours the embedder that the store changes to; False while vectors of another one are in the way."""
@@ -78,13 +80,13 @@ class SqlReembedding:
         """Cubes without their new vectors, by tenant and id."""
         key = tuple_(_cubes.c.tenant, _cubes.c.id)
         query = (
-            select(_cubes.c.document)
+            select(_cubes.c.id, _cubes.c.document)
             .outerjoin(_next, and_(_of_cube(_next), _next.c.part == WHOLE_CUBE))
             .where(key > tuple_(*after), _is_embedded(), or_(_is_stale(), _lacks_a_turn()))
             .order_by(_cubes.c.tenant, _cubes.c.id)
             .limit(limit)
         )
-        found = [from_json(document) for document in self._connection.execute(query).scalars()]
+        found = [from_json(self._packs.document(*row)) for row in self._connection.execute(query)]
         said = self._passages_of(found)
         return [Unembedded(cube, said.get((cube.scope.tenant, cube.id), [])) for cube in found]
 
@@ -123,7 +125,9 @@ class SqlReembedding:
         found: dict[tuple[str, str], list[StoredPassage]] = {}
         pages = sorted((cube for cube in cubes if cube.kind is Kind.PAGE), key=lambda cube: str(cube.scope.owner))
         for owner, own in groupby(pages, key=lambda cube: cube.scope.owner):
-            for passage in SqlReader(self._connection, owner, self._clock).passages(cube.id for cube in own):
+            for passage in SqlReader(self._connection, owner, self._clock, self._packs).passages(
+                cube.id for cube in own
+            ):
                 if passage.part:
                     found.setdefault((owner.tenant, passage.page), []).append(passage)
         return found

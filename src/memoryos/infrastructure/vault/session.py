@@ -15,8 +15,12 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, f
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
 from memoryos.errors import InvalidInput, StorageError, StoreCorrupt
+from memoryos.infrastructure.cold.pack import Pack
+from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault.cold import ColdPart, packs_of
 from memoryos.infrastructure.vault.contract import (
+    Archived,
     Census,
     Entry,
     Event,
@@ -36,6 +40,8 @@ from memoryos.infrastructure.vault.statements import ask, ask_one, insert_or, in
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
 
+GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
+
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 _A_FEW_AT_A_TIME = {"yield_per": 2_000}  # rows held at once while a scope's passages are read
@@ -44,16 +50,18 @@ _A_FEW_AT_A_TIME = {"yield_per": 2_000}  # rows held at once while a scope's pas
 class SqlReader:
     """`contract.Reader` over a connection."""
 
-    def __init__(self, connection: Connection, scope: Scope, clock: Clock) -> None:
+    def __init__(self, connection: Connection, scope: Scope, clock: Clock, packs: Packs) -> None:
         self._connection = connection
         self._clock = clock
         self._scope = scope.owner
         self._owner = owner_row(scope)
         self._ledger = Ledger(connection, self._owner)
         self._queue = Queue(connection, self._owner, clock)
+        self._packs = packs
+        self._cold = ColdPart(connection, self._owner, packs)
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
-        return {cube_id: _cube(document) for cube_id, document in self._asked(queries.DOCUMENTS, ids)}
+        return {cube_id: self._cube(cube_id, stored) for cube_id, stored in self._asked(queries.DOCUMENTS, ids)}
 
     def cubes(
         self,
@@ -66,7 +74,7 @@ class SqlReader:
         last: int | None = None,
     ) -> list[MemCube]:
         cubes = tables.cubes
-        query = select(cubes.c.document).where(self._owned(cubes), cubes.c.kind == kind.value)
+        query = select(cubes.c.id, cubes.c.document).where(self._owned(cubes), cubes.c.kind == kind.value)
         if tiers:
             query = query.where(cubes.c.tier.in_([tier.value for tier in tiers]))
         if states:
@@ -74,10 +82,10 @@ class SqlReader:
         if subject:
             query = query.where(cubes.c.subject == subject.value)
         if last is not None:
-            newest = self._connection.execute(query.order_by(cubes.c.position.desc()).limit(last)).scalars()
-            return [_cube(document) for document in newest][::-1]
-        oldest = self._connection.execute(query.order_by(cubes.c.position).limit(first)).scalars()
-        return [_cube(document) for document in oldest]
+            newest = self._connection.execute(query.order_by(cubes.c.position.desc()).limit(last))
+            return [self._cube(*row) for row in newest][::-1]
+        oldest = self._connection.execute(query.order_by(cubes.c.position).limit(first))
+        return [self._cube(*row) for row in oldest]
 
     def added(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
@@ -116,7 +124,7 @@ class SqlReader:
 
     def history(self, cube_id: str) -> list[MemCube]:
         rows = self._connection.execute(queries.HISTORY, {**self._owner, "cube_id": cube_id})
-        return [_cube(document) for document in rows.scalars()]
+        return [self._cube(cube_id, document) for document in rows.scalars()]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = self._connection.execute(queries.EVENTS, {**self._owner, "after": after, "limit": limit})
@@ -130,6 +138,15 @@ class SqlReader:
 
     def next_due(self) -> datetime | None:
         return self._queue.next_due()
+
+    def cold(self, ids: Iterable[str]) -> dict[str, str]:
+        return packs_of(self._asked(queries.REFERENCES, ids))
+
+    def archived(self, *, after: int = 0, limit: int = 1000) -> list[Archived]:
+        return self._cold.archived(after, limit)
+
+    def packs(self) -> dict[str, datetime | None]:
+        return self._cold.packs()
 
     def census(self) -> Census:
         cubes = tables.cubes
@@ -145,6 +162,14 @@ class SqlReader:
 
     def spending(self, *, since: date | None = None) -> list[Spending]:
         return self._ledger.spending(since)
+
+    def _cube(self, cube_id: str, stored: str) -> MemCube:
+        try:
+            return from_json(self._packs.document(cube_id, stored))
+        except InvalidInput as error:
+            raise StoreCorrupt(
+                f"a stored cube cannot be read ({error.field}: {error.problem}); restore from a backup"
+            ) from error
 
     def _owned(self, table: Table) -> ColumnElement[bool]:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
@@ -167,6 +192,7 @@ class SqlWriter(SqlReader):
         if not entries:
             return
         self._check_scope(entries)
+        self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
         changed = update_cubes(self._connection, [tables.cube_row(entry.cube) for entry in entries])
@@ -177,6 +203,7 @@ class SqlWriter(SqlReader):
         self._log((entry.cube for entry in entries), operation, detail)
 
     def delete(self, ids: Sequence[str]) -> None:
+        self._bring_back(ids)
         doomed = list(self.get(ids).values())
         for chunk in _chunks(cube.id for cube in doomed):
             self._connection.execute(queries.REMOVAL, {**self._owner, "ids": chunk})
@@ -225,6 +252,35 @@ class SqlWriter(SqlReader):
 
     def retry(self, job_ids: Sequence[str]) -> int:
         return self._queue.retry(job_ids)
+
+    def begin_pack(self, name: str, *, remove_at: datetime) -> None:
+        self._cold.note(name, remove_at)
+
+    def cool(self, pack: Pack) -> bool:
+        cubes = self.get(pack.documents).values()
+        if not self._cold.are_as_packed(pack) or not self._cold.put_in_use(pack.name, self._clock()):
+            self._cold.give_up(pack.name, self._clock())
+            return False
+        self._cold.swap(pack.documents, pack.name, out=True)
+        self._log(cubes, Operation.COOL)
+        return True
+
+    def warm(self, name: str) -> None:
+        documents = self._cold.read(name).documents
+        back = self._cold.swap(documents, name, out=False)
+        self._cold.give_up(name, self._clock() + GRACE)
+        self._log(self.get(back).values(), Operation.WARM)
+
+    def claim_packs(self) -> list[str]:
+        return self._cold.claim(self._clock())
+
+    def forget_packs(self, names: Iterable[str]) -> None:
+        self._cold.forget(names)
+
+    def _bring_back(self, ids: Iterable[str]) -> None:
+        """Bring the packs back that cubes lie in which are to be changed or deleted."""
+        for name in sorted(set(self.cold(ids).values())):
+            self.warm(name)
 
     def write_note(self, key: str, value: str | None) -> None:
         self._ledger.write_note(key, value)
@@ -299,15 +355,6 @@ def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
     distinct = list(dict.fromkeys(ids))
     for start in range(0, len(distinct), IDS_PER_STATEMENT):
         yield distinct[start : start + IDS_PER_STATEMENT]
-
-
-def _cube(document: str) -> MemCube:
-    try:
-        return from_json(document)
-    except InvalidInput as error:
-        raise StoreCorrupt(
-            f"a stored cube cannot be read ({error.field}: {error.problem}); restore from a backup"
-        ) from error
 
 
 def _vector_row(entry: Entry) -> dict[str, Any]:

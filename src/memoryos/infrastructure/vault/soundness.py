@@ -16,7 +16,8 @@ from sqlalchemy import Column, ColumnElement, Connection, Row, Table, and_, func
 
 from memoryos.clock import micros
 from memoryos.cube import Kind, MemCube, Page, Segment, Tier, from_json
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
+from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup, rows, tables
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.infrastructure.vault.copying import Progress
@@ -41,7 +42,7 @@ def verify(vault: SqlVault, dim: int | None = None, progress: Progress | None = 
         damages = [Damage(Fault.FILE, said) for said in vault.errors_in_file(connection)]
         if not damages:  # in a torn file the rest says nothing
             damages += _changes(connection)
-            damages += _in_cubes(connection, dim or _usual_dim(connection), progress)
+            damages += _in_cubes(connection, vault.packs, dim or _usual_dim(connection), progress)
             damages += strays(connection)
     return Report(checked, tuple(damages))
 
@@ -77,12 +78,12 @@ def _changes(connection: Connection) -> list[Damage]:
     return [Damage(Fault.BACKUP, f"{name} is not what was backed up") for name in changed]
 
 
-def _in_cubes(connection: Connection, dim: int, progress: Progress | None) -> Iterator[Damage]:
+def _in_cubes(connection: Connection, packs: Packs, dim: int, progress: Progress | None) -> Iterator[Damage]:
     done, total = 0, rows.count(connection, [tables.cubes])
     for batch in rows.batches(rows.stream(connection, tables.cubes), AT_A_TIME):
         belongings = _belongings(connection, batch)
         for row in batch:
-            yield from _in_cube(row, belongings, dim)
+            yield from _in_cube(row, packs, belongings, dim)
         done += len(batch)
         if progress:
             progress(done, total)
@@ -113,10 +114,13 @@ def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belonging
     )
 
 
-def _in_cube(row: Row[Any], belongings: _Belongings, dim: int) -> Iterator[Damage]:
+def _in_cube(row: Row[Any], packs: Packs, belongings: _Belongings, dim: int) -> Iterator[Damage]:
     key = (row.tenant, row.id)
     try:
-        cube = from_json(row.document)
+        cube = from_json(packs.document(row.id, row.document))
+    except (StoreCorrupt, ObjectsUnreachable) as error:
+        yield Damage(Fault.COLD, str(error), row.id)
+        return
     except InvalidInput as error:
         yield Damage(Fault.DOCUMENT, f"cannot be read: {error.field}", row.id)
         return

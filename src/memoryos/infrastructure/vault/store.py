@@ -13,7 +13,9 @@ from sqlalchemy.exc import DBAPIError
 from memoryos.clock import Clock
 from memoryos.cube import Kind, State, Tier
 from memoryos.errors import EmbedderMismatch, StorageError
+from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import migrations, queries, tables
+from memoryos.infrastructure.vault.cold import is_pack
 from memoryos.infrastructure.vault.contract import Bell, Job, JobKind
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
@@ -36,6 +38,7 @@ class SqlVault(ABC):
 
     def __init__(self, name: str, engine: Engine, *, embedder: str | None, clock: Clock) -> None:
         self.name = name
+        self.packs = Packs()
         self._engine = engine
         self._embedder = embedder
         self._clock = clock
@@ -50,20 +53,20 @@ class SqlVault(ABC):
         """A snapshot of the scope's owner."""
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
-            yield SqlReader(connection, scope, self._clock)
+            yield SqlReader(connection, scope, self._clock, self.packs)
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
         with self._writing(scope.owner) as connection:
             self._check_embedder(connection)
-            yield SqlWriter(connection, scope, self._clock)
+            yield SqlWriter(connection, scope, self._clock, self.packs)
 
     @contextmanager
     def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:
         """A write transaction on the whole store, towards that embedder."""
         with self._rewriting() as connection:
-            yield SqlReembedding(connection, embedder, self._clock)
+            yield SqlReembedding(connection, embedder, self._clock, self.packs)
 
     def snapshot(self) -> AbstractContextManager[Connection]:
         """One snapshot of the whole store."""
@@ -126,6 +129,17 @@ class SqlVault(ABC):
         query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
         with self._reading(EVERY_TENANT) as connection:
             rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
+            return [tables.scope_of(*row) for row in rows]
+
+    def archiving(self) -> list[Scope]:
+        """The owners, of every tenant, with archived pages or with packs."""
+        cubes, notes = tables.cubes, tables.notes
+        archived = select(*(cubes.c[name] for name in tables.OWNER)).where(
+            cubes.c.kind == Kind.PAGE.value, cubes.c.tier == Tier.ARCHIVE.value
+        )
+        packed = select(*(notes.c[name] for name in tables.OWNER)).where(is_pack(notes.c.key))
+        with self._reading(EVERY_TENANT) as connection:
+            rows = connection.execute(archived.union(packed).order_by(*tables.OWNER))
             return [tables.scope_of(*row) for row in rows]
 
     @abstractmethod

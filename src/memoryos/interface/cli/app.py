@@ -18,6 +18,7 @@ from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
 from memoryos.interface.cli.bench_processes import processes
 from memoryos.interface.cli.bench_purity import purity
+from memoryos.interface.cli.cold import cold
 from memoryos.interface.cli.demo import demo
 from memoryos.interface.cli.digest import digest
 from memoryos.interface.cli.repair import repair
@@ -40,6 +41,7 @@ app.command()(memory.stats)
 app.command()(worker.worker)
 app.command()(usage.usage)
 app.command()(repair)
+app.command()(cold)
 app.command()(upkeep.rebuild)
 app.command()(upkeep.reembed)
 app.command()(stores.backup)

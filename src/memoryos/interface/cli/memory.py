@@ -52,6 +52,7 @@ def search(
     tag: Annotated[list[str] | None, typer.Option(help="Only what has this label; all of several.")] = None,
     tier: Annotated[list[Tier] | None, typer.Option(help="Only this tier; or any of several.")] = None,
     kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind of memory; or any of several.")] = None,
+    cold: Annotated[bool, typer.Option("--cold", help="Find what lies in the object store, too.")] = False,
     session: Session = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
     user: User = "default",
@@ -74,6 +75,7 @@ def search(
             tiers=tier or (),
             kinds=kind or (),
             session=session,
+            cold=cold,
             explain=explain,
         )
     if json:

@@ -9,14 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.clock import micros
-from memoryos.cube import MemCube, State, Tier
-from memoryos.infrastructure.vault.contract import StoredPassage, tags_text
+from memoryos.cube import Tier
+from memoryos.infrastructure.vault.contract import COLD_TIER, StoredPassage
 from memoryos.operation.index.column import Column
 
 Flags = NDArray[np.bool_]
 
-_TIER_NUMBERS = {tier.value: number for number, tier in enumerate(Tier)}
+_TIER_NUMBERS = {name: number for number, name in enumerate([*(tier.value for tier in Tier), COLD_TIER])}
 _NEVER = np.iinfo(np.int64).max
 _TEXT_BYTES = 300  # a session or a set of tags, with its entries in the dictionaries, roughly
 
@@ -30,11 +29,9 @@ class Facet(NamedTuple):
     segment: str | None = None  #: the one that it lies in
 
     @classmethod
-    def of(cls, cube: MemCube, segment: str | None) -> Facet:
-        """The facet of a page as it is now, in that segment."""
-        end = cube.governance.lifespan.expires_at
-        expires_at = 0 if cube.state is State.EXPIRED else micros(end) if end else None
-        return cls(cube.tier.value, tags_text(cube.descriptive.tags), expires_at, segment)
+    def of(cls, passage: StoredPassage) -> Facet:
+        """The facet of the page that a turn is of."""
+        return cls(passage.tier, passage.tags, passage.expires_at, passage.segment)
 
 
 class Facets:
@@ -102,11 +99,14 @@ class Facets:
         """The segment that a row lies in."""
         return self._segment_names[int(self._segments.values[row])]
 
-    def in_tiers(self, tiers: Iterable[Tier]) -> Flags:
-        """Which rows lie in these tiers, shape (n,)."""
+    def in_tiers(self, tiers: Iterable[Tier], *, cold: bool = True) -> Flags:
+        """Which rows lie in these tiers, shape (n,); of the archive without the cold ones, when told."""
         rows = np.ones(len(self._tiers), np.bool_)
-        for left_out in set(Tier).difference(tiers):  # a comparison for each is many times faster than np.isin
-            rows &= self._tiers.values != _TIER_NUMBERS[left_out.value]
+        left_out = {tier.value for tier in set(Tier).difference(tiers)}
+        if not cold or Tier.ARCHIVE.value in left_out:
+            left_out.add(COLD_TIER)
+        for name in left_out:  # a comparison for each is many times faster than np.isin
+            rows &= self._tiers.values != _TIER_NUMBERS[name]
         return rows
 
     def in_session(self, name: str) -> Flags:

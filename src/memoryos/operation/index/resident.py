@@ -13,7 +13,7 @@ from threading import RLock
 from typing import TypeVar
 
 from memoryos.cube import Kind, MemCube, Subject, Tier
-from memoryos.infrastructure.vault.contract import Entry, Event, LinkKind, Operation, Reader
+from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Reader
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.index.facets import Facet
@@ -151,9 +151,8 @@ class Resident:
         changed = [page for page, operations in done.items() if page not in gone and operations & _CHANGES]
         self._index(reader, changed)
         noted = [page for page, operations in done.items() if page not in gone and operations - _CHANGES - _UNNOTED]
-        segments = {link.source: link.target for link in reader.targets(noted, LinkKind.MEMBER_OF)}
-        for cube in reader.get(noted).values():
-            self.turns.note(cube.id, Facet.of(cube, segments.get(cube.id)))
+        for passage in reader.passages(noted):  # and not their documents, which may lie in the object store
+            self.turns.note(passage.page, Facet.of(passage))
 
     def _look_back(self, reader: Reader) -> None:
         """See what STM holds now."""

@@ -27,11 +27,12 @@ class Filters:
     since: datetime | None = None  #: no turn that was said before
     until: datetime | None = None  #: nor after
     as_of: datetime | None = None  #: the memory as it was then
+    cold: bool = False  #: whether archived pages may be found that have to be read from the object store
 
     def admitted(self, index: TurnIndex) -> Admitted:
         """The turns that may be found."""
         facets = index.facets
-        rows = index.findable & facets.in_tiers(self.tiers) & facets.lasting(micros(self.now))
+        rows = index.findable & facets.in_tiers(self.tiers, cold=self.cold) & facets.lasting(micros(self.now))
         if self.since:
             rows &= index.said_at >= micros(self.since)
         for end in (self.until, self.as_of):

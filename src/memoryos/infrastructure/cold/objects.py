@@ -1,0 +1,151 @@
+"""Objects: bytes under a name, in a folder or in a bucket; one that was put is durable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from uuid_utils.compat import uuid7
+
+from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
+
+BUCKETS = ("s3", "gs", "az")
+_FIX = "Write file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix"
+# Who names an endpoint with http:// means it; all others are https.
+_CLIENT: Any = {"connect_timeout": "5s", "timeout": "30s", "allow_http": True}
+_RETRIES: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=20)}
+
+
+class Objects(Protocol):
+    """An object store. Each method raises ObjectsUnreachable when it cannot be used now."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store the bytes; all of them are there, durably, or nothing under that name."""
+        ...
+
+    def get(self, name: str) -> bytes | None:
+        """The bytes; None when there is no such object."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove an object; one that is not there is no error."""
+        ...
+
+
+def open_objects(url: str) -> Objects:
+    """The object store at `url`; nothing is sent yet. Raises InvalidInput, or MissingExtra without obstore."""
+    parts = urlsplit(url)
+    if parts.scheme == "file" and not parts.netloc and len(parts.path) > 1:
+        return Folder(Path(unquote(parts.path)))
+    if parts.scheme not in BUCKETS or not parts.netloc:
+        raise InvalidInput("object_store", "is not the URL of an object store", _FIX)
+    return Bucket(url)
+
+
+class Folder:
+    """Files of a folder that must be there: one that is not may be a disk that is not mounted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write, flush, and only then give it its name."""
+        draft = self._path / f"{name}.{uuid7()}.partial"
+        with self._usable():
+            try:
+                with draft.open("xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                draft.replace(self._path / name)
+            finally:
+                draft.unlink(missing_ok=True)
+            self._settle()
+
+    def get(self, name: str) -> bytes | None:
+        """Read a file."""
+        with self._usable():
+            file = self._path / name
+            return file.read_bytes() if file.exists() else None
+
+    def remove(self, name: str) -> None:
+        """Remove a file, and what a process left that was killed while it wrote it."""
+        with self._usable():
+            for file in [self._path / name, *self._path.glob(f"{name}.*.partial")]:
+                file.unlink(missing_ok=True)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Make names durable."""
+        descriptor = os.open(self._path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            if not self._path.is_dir():
+                raise ObjectsUnreachable(f"the folder {self._path} of the object store is not there")
+            yield
+        except OSError as error:
+            raise ObjectsUnreachable(
+                f"the object store {self._path}: {error.strerror or type(error).__name__}"
+            ) from error
+
+
+class Bucket:
+    """A bucket of S3, Google or Azure; credentials and endpoint come from the variables that their tools read."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import obstore
+            from obstore.exceptions import BaseError, NotFoundError
+            from obstore.store import from_url
+        except ModuleNotFoundError as error:
+            if error.name != "obstore":
+                raise
+            raise MissingExtra("An object store in the cloud", "cold") from None
+        self._place = url.split("?", 1)[0]
+        self._obstore: Any = obstore
+        self._failure, self._absence = BaseError, NotFoundError
+        try:
+            self._store = from_url(url, client_options=_CLIENT, retry_config=_RETRIES)
+        except BaseError as error:
+            raise InvalidInput("object_store", f"{type(error).__name__} for {self._place}", _FIX) from error
+
+    def put(self, name: str, data: bytes) -> None:
+        """One request: an object is there whole, or not at all."""
+        with self._usable():
+            self._obstore.put(self._store, name, data, use_multipart=False)
+
+    def get(self, name: str) -> bytes | None:
+        """Read an object."""
+        with self._usable():
+            try:
+                return bytes(self._obstore.get(self._store, name).bytes())
+            except (self._absence, FileNotFoundError):
+                return None
+
+    def remove(self, name: str) -> None:
+        """Remove an object."""
+        with self._usable():
+            try:
+                self._obstore.delete(self._store, name)
+            except (self._absence, FileNotFoundError):
+                return
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except (self._failure, OSError) as error:
+            raise ObjectsUnreachable(
+                f"the object store {self._place} does not answer: {type(error).__name__}"
+            ) from error

@@ -1,0 +1,129 @@
+"""Cold: the part of a session that knows packs: which documents lie in one, and which packs an owner has.
+
+A pack is cold as a whole: when one of its documents is wanted back, all come back, and the pack is removed later. So
+what is deleted can be in no pack but those that wait for their removal. Each pack is noted before it is written, with
+the moment when it is to be removed unless it is in use by then: a process that dies leaves nothing that nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, select, update
+
+from memoryos.clock import from_micros, micros
+from memoryos.cube import Kind, Tier
+from memoryos.infrastructure.cold.pack import Pack, pack_of, reference
+from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault.contract import Archived
+from memoryos.infrastructure.vault.tables import OWNER
+
+PACK = "pack:"  # before the names of packs, in the keys of notes
+_IN_USE = "in use"  # the value of the note; otherwise a moment in microseconds, or 0 once it is being removed
+_BEING_REMOVED = "0"
+
+_cubes, _notes = tables.cubes, tables.notes
+
+_SWAP = (
+    update(_cubes)
+    .where(*(_cubes.c[name] == bindparam(f"of_{name}") for name in ("tenant", "id")))
+    .where(_cubes.c.document == bindparam("before"))
+    .values(document=bindparam("after"))
+)
+
+
+class ColdPart:
+    """The packs of one owner, within one transaction."""
+
+    def __init__(self, connection: Connection, owner: dict[str, str], packs: Packs) -> None:
+        self._connection = connection
+        self._owner = owner
+        self._packs = packs
+
+    def archived(self, after: int, limit: int) -> list[Archived]:
+        """Archived pages whose documents are here, by position."""
+        query = (
+            select(_cubes.c.position, _cubes.c.id, _cubes.c.document)
+            .where(self._mine(_cubes), _cubes.c.kind == Kind.PAGE.value, _cubes.c.tier == Tier.ARCHIVE.value)
+            .where(_cubes.c.position > after, ~queries.is_cold(_cubes.c.document))
+            .order_by(_cubes.c.position)
+            .limit(limit)
+        )
+        return [Archived(*row) for row in self._connection.execute(query)]
+
+    def packs(self) -> dict[str, datetime | None]:
+        """The owner's packs, and when each is to be removed."""
+        query = select(_notes.c.key, _notes.c.value).where(self._mine(_notes), is_pack(_notes.c.key))
+        found = self._connection.execute(query.order_by(_notes.c.key))
+        return {key.removeprefix(PACK): None if value == _IN_USE else from_micros(int(value)) for key, value in found}
+
+    def note(self, name: str, remove_at: datetime) -> None:
+        """Note a pack that is going to be written."""
+        self._connection.execute(_notes.insert(), {**self._owner, "key": PACK + name, "value": str(micros(remove_at))})
+
+    def are_as_packed(self, pack: Pack) -> bool:
+        """Whether the store has just the documents that are in the pack."""
+        query = select(_cubes.c.id, _cubes.c.document).where(self._mine(_cubes), _cubes.c.id.in_(list(pack.documents)))
+        return {row.id: row.document for row in self._connection.execute(query)} == pack.documents
+
+    def put_in_use(self, name: str, now: datetime) -> bool:
+        """Keep a pack; False when its time is over, so that it may be gone."""
+        at = self.packs().get(name)
+        return at is not None and at > now and self._set(name, _IN_USE)
+
+    def swap(self, documents: Mapping[str, str], name: str, *, out: bool) -> list[str]:
+        """Put references in the place of these documents, or the other way round; returns the cubes that had them."""
+        done = []
+        for cube_id, document in documents.items():
+            told = reference(name, document)
+            before, after = (document, told) if out else (told, document)
+            key = {"of_tenant": self._owner["tenant"], "of_id": cube_id}
+            if self._connection.execute(_SWAP, {**key, "before": before, "after": after}).rowcount:
+                done.append(cube_id)
+        return done
+
+    def read(self, name: str) -> Pack:
+        """A pack."""
+        return self._packs.read(name)
+
+    def give_up(self, name: str, remove_at: datetime) -> bool:
+        """Let a pack be removed at that moment, or before if that was decided earlier."""
+        known = self.packs()
+        return name in known and (known[name] or remove_at) >= remove_at and self._set(name, str(micros(remove_at)))
+
+    def claim(self, now: datetime) -> list[str]:
+        """The packs whose time is over; nobody can put them in use any more."""
+        over = [name for name, at in self.packs().items() if at is not None and at <= now]
+        return [name for name in over if not self._is_needed(name) and self._set(name, _BEING_REMOVED)]
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Strike out packs that are gone."""
+        keys = [PACK + name for name in names]
+        self._connection.execute(delete(_notes).where(self._mine(_notes), _notes.c.key.in_(keys)))
+
+    def _is_needed(self, name: str) -> bool:
+        """Whether a document is in it, which none is whose time is over; but to be wrong here would be to lose one."""
+        begin = reference(name, "").split(",", 1)[0]
+        told = func.substr(_cubes.c.document, 1, len(begin)) == begin
+        query = select(_cubes.c.id).where(self._mine(_cubes), told).limit(1)
+        return self._connection.execute(query).first() is not None
+
+    def _set(self, name: str, value: str) -> bool:
+        known = and_(self._mine(_notes), _notes.c.key == PACK + name)
+        return bool(self._connection.execute(update(_notes).where(known).values(value=value)).rowcount)
+
+    def _mine(self, table: Any) -> ColumnElement[bool]:
+        return and_(*(table.c[name] == self._owner[name] for name in OWNER))
+
+
+def packs_of(rows: Iterable[Sequence[str]]) -> dict[str, str]:
+    """The packs of cubes, from rows of (id, reference)."""
+    return {cube_id: pack_of(document) for cube_id, document in rows}
+
+
+def is_pack(key: ColumnElement[str]) -> ColumnElement[bool]:
+    """Whether a note is of a pack."""
+    return func.substr(key, 1, len(PACK)) == PACK

@@ -1,0 +1,143 @@
+"""Cold: archived pages that nobody visits move into an object store, and come back when somebody does.
+
+Out: the pack is noted, written under its final name, read back and checked; then one transaction puts references in
+the place of its documents. Back: the pack is read and checked, and one transaction puts the documents back. A pack
+that is no longer, or never became, in use is removed by a sweep that can be run again and again. So at each moment a
+document is in the store, or in a pack that was checked.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from memoryos.clock import Clock
+from memoryos.config import Settings
+from memoryos.cube import from_json
+from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
+from memoryos.infrastructure.cold.pack import Pack
+from memoryos.infrastructure.vault.contract import Archived, Vault
+from memoryos.scope import Scope
+
+PACK_PAGES = 64
+DRAFT = timedelta(hours=1)  # that a pack may take from its note until it is in use
+LOOK_EVERY = timedelta(hours=1)  # for pages that have grown cold
+
+GoesOn = Callable[[], bool]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Cooled:
+    """What was moved."""
+
+    pages: int = 0  #: into the object store
+    packs: int = 0  #: they are in
+    removed: int = 0  #: packs that were no longer in use
+
+    def __add__(self, other: Cooled) -> Cooled:
+        return Cooled(self.pages + other.pages, self.packs + other.packs, self.removed + other.removed)
+
+
+@dataclass
+class Cooler:
+    """Moves the archived pages of one store."""
+
+    vault: Vault
+    settings: Settings
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        self._looked: dict[Scope, datetime] = {}
+
+    def cool(self, owner: Scope, after_days: float, goes_on: GoesOn = lambda: True) -> Cooled:
+        """Move out what nobody has visited for so long. Raises ObjectsUnreachable; what was moved before stays out."""
+        done = Cooled()
+        for documents in self._due(owner, self.clock() - timedelta(days=after_days)):
+            if not goes_on():
+                break
+            done += self._moved_out(owner, documents)
+        return done
+
+    def bring_back(self, owner: Scope, ids: Iterable[str]) -> set[str]:
+        """Put back those of these pages that are cold, with those beside them; returns those that cannot be read."""
+        wanted = list(ids)
+        if not wanted:
+            return set()
+        with self.vault.read(owner) as reader:
+            cold = reader.cold(wanted)
+        return {page for name in sorted(set(cold.values())) for page in self._left_out(owner, name, cold)}
+
+    def sweep(self, owner: Scope) -> int:
+        """Remove the owner's packs that are no longer in use; returns how many. Raises ObjectsUnreachable."""
+        now = self.clock()
+        with self.vault.read(owner) as reader:
+            if not any(at is not None and at <= now for at in reader.packs().values()):
+                return 0
+        with self.vault.write(owner) as writer:
+            names = writer.claim_packs()
+        for name in names:
+            self.vault.packs.remove(name)
+        with self.vault.write(owner) as writer:
+            writer.forget_packs(names)
+        return len(names)
+
+    def tend(self, owner: Scope, goes_on: GoesOn) -> float | None:
+        """Do what is due for an owner by itself; returns in how many seconds a pack is to be removed, if one is."""
+        if not self.vault.packs.are_kept:
+            return None
+        after, now = self.settings.cold_after_days, self.clock()
+        if after is not None and now - self._looked.get(owner, now - LOOK_EVERY) >= LOOK_EVERY:
+            self._looked[owner] = now
+            self.cool(owner, after, goes_on)
+        self.sweep(owner)
+        with self.vault.read(owner) as reader:
+            moments = [at for at in reader.packs().values() if at is not None]
+        return (min(moments) - self.clock()).total_seconds() if moments else None
+
+    def _due(self, owner: Scope, before: datetime) -> Iterator[dict[str, str]]:
+        """The documents of pages that nobody visited since, so many at a time."""
+        due = (page for page in self._archived(owner) if _last_use(page.document) <= before)
+        while batch := {page.id: page.document for page in islice(due, PACK_PAGES)}:
+            yield batch
+
+    def _archived(self, owner: Scope) -> Iterator[Archived]:
+        after = 0
+        while True:
+            with self.vault.read(owner) as reader:
+                pages = reader.archived(after=after, limit=PACK_PAGES)
+            yield from pages
+            if len(pages) < PACK_PAGES:
+                return
+            after = pages[-1].position
+
+    def _moved_out(self, owner: Scope, documents: dict[str, str]) -> Cooled:
+        pack = Pack.of(documents)
+        with self.vault.write(owner) as writer:
+            writer.begin_pack(pack.name, remove_at=self.clock() + DRAFT)
+        self.vault.packs.put(pack)
+        with self.vault.write(owner) as writer:
+            is_in_use = writer.cool(pack)  # not when a page was visited or deleted meanwhile: next time, then
+        return Cooled(pages=len(documents), packs=1) if is_in_use else Cooled()
+
+    def _left_out(self, owner: Scope, name: str, cold: dict[str, str]) -> list[str]:
+        try:
+            self.vault.packs.read(name)  # before anybody has to wait for us
+            with self.vault.write(owner) as writer:
+                writer.warm(name)
+        except (ObjectsUnreachable, StoreCorrupt) as error:
+            logger.warning("pack not brought back", extra={"action": "cold", "error": type(error).__name__})
+            return [page for page, pack in cold.items() if pack == name]
+        return []
+
+
+def _last_use(document: str) -> datetime:
+    try:
+        cube = from_json(document)
+    except InvalidInput as error:
+        raise StoreCorrupt(f"a stored cube cannot be read ({error.field}); restore from a backup") from error
+    return max(cube.behaviour.last_access, cube.descriptive.updated_at)

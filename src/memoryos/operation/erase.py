@@ -1,0 +1,27 @@
+"""Erasure that had to wait: a memory that could not be deleted while the object store was away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryos.infrastructure.vault.contract import Job
+from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.correct import Corrector
+from memoryos.operation.jobs import GoesOn
+from memoryos.scope import Scope
+
+
+@dataclass(frozen=True)
+class Eraser:
+    """Does jobs of the kind `ERASE`: each goes with its memory, in the transaction that deletes it."""
+
+    promoter: Promoter
+    at_once: int = 1
+    takes_early: bool = False
+
+    def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn, /) -> Sequence[Job]:
+        """Delete the memories. Raises ObjectsUnreachable, as long as that lasts."""
+        for job in jobs:
+            Corrector(self.promoter, scope).delete(job.cube_id)
+        return []

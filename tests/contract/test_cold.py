@@ -1,0 +1,432 @@
+"""Cold pages: into the object store and back, with both kinds of store and of object store."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import timedelta
+
+import pytest
+
+from contract.objects import LocalFolder, S3Bucket
+from contract.s3 import S3
+from memoryos import MemoryOS, stores
+from memoryos.config import load_settings
+from memoryos.cube import Kind, Tier, to_json
+from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StoreCorrupt
+from memoryos.infrastructure.vault.contract import JobKind, JobState, Operation
+from memoryos.models.hashing import Hashing
+from memoryos.scope import Scope
+
+TOM = Scope(user="tom")
+QUIET = {"extract_within_seconds": None, "recent_within_seconds": None}  # no job but those that are asked for
+TALK = (
+    ("My telescope shows the rings of Saturn, it is called zqsaturn.", "Saturn's rings need a good telescope."),
+    ("土星的光环在望远镜里很漂亮，我的望远镜叫小明。", "望远镜要放稳。"),
+    ("I like spicy noodle soup with garlic and ginger.", "Garlic and ginger go well with noodle soup."),
+    ("I play football and we won the final match.", "Football teams love a final match."),
+    ("I hate my tax return and the accountant.", "Accountants like a tax return."),
+    ("The garden needs water and the roses bloom.", "Roses drink a lot of water."),
+    ("My sister plays the violin in an orchestra.", "An orchestra has many violins."),
+    ("The train to Vienna was late again.", "Trains to Vienna are often late."),
+)
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory):
+    server = S3(tmp_path_factory.mktemp("s3"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["folder", "s3"])
+def objects(request, tmp_path, monkeypatch):
+    if request.param == "folder":
+        return LocalFolder(tmp_path)
+    server = request.getfixturevalue("s3_server")
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    return S3Bucket(server, tmp_path.name)
+
+
+@pytest.fixture
+def memory(open_memory, objects) -> MemoryOS:
+    """A memory whose first pages are archived, and nothing is cold yet."""
+    memory = open_memory(object_store=objects.url, mid_term_capacity=1, **QUIET)
+    for said, answer in TALK:
+        memory.add(said, answer)
+        memory.wait()
+    assert len(memory.pages(tier=Tier.ARCHIVE)) >= 3
+    return memory
+
+
+def names(objects) -> list[str]:
+    return sorted(path.name for path in objects.folder.glob("*")) if objects.folder.exists() else []
+
+
+def cold(memory: MemoryOS) -> dict[str, str]:
+    """The packs of the cold pages, as the store has them."""
+    with memory._vault.read(TOM) as reader:
+        pages = [passage.page for passage in reader.passages()]
+        return reader.cold(pages)
+
+
+def documents(memory: MemoryOS) -> dict[str, str]:
+    return {page.id: to_json(page) for page in memory.pages()}
+
+
+def sweep(memory: MemoryOS, clock) -> None:
+    clock.advance(hours=2)
+    memory.cool(after_days=10_000)
+
+
+def test_pages_go_out_and_are_read_byte_for_byte(memory, objects):
+    before, archived = documents(memory), {page.id for page in memory.pages(tier=Tier.ARCHIVE)}
+    moved = memory.cool(after_days=0)
+    assert (moved.pages, moved.packs) == (len(archived), 1)
+    assert set(cold(memory)) == archived
+    assert names(objects) == sorted(set(cold(memory).values()))
+    assert documents(memory) == before
+    lines = gzip.decompress((objects.folder / names(objects)[0]).read_bytes()).decode()
+    assert "小明" in lines  # readable with zcat, in whatever language
+    assert memory.cool(after_days=0).pages == 0
+
+
+def test_only_what_nobody_visited_for_so_long_goes(memory, clock):
+    clock.advance(days=10)
+    seen = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.search("zqsaturn", pages=1)
+    memory.close()
+    assert memory.settings.cold_after_days is None
+    with MemoryOS.open(
+        memory_place(memory), user="tom", settings=memory.settings, embedder=Hashing(), clock=clock
+    ) as m:
+        m.cool(after_days=5)
+        assert "zqsaturn" in seen.text
+        assert seen.id not in cold(m)
+        assert cold(m)
+
+
+def memory_place(memory: MemoryOS):
+    engine = memory._vault._engine
+    return engine.url.database if engine.dialect.name == "sqlite" else engine.url.render_as_string(hide_password=False)
+
+
+def test_a_search_finds_them_on_request_and_they_come_back(memory, objects, clock):
+    memory.cool(after_days=0)
+    assert all("zqsaturn" not in hit.text for hit in memory.search("zqsaturn", strategy="bm25").hits)
+    assert memory.search("zqsaturn", strategy="bm25", archive=True).hits == ()
+    found = memory.search("zqsaturn", strategy="bm25", cold=True).hits
+    assert ["zqsaturn" in hit.text for hit in found] == [True]
+    memory.wait()
+    assert found[0].id not in cold(memory)
+    assert memory.get(found[0].id).behaviour.visits == 1
+    assert "zqsaturn" in memory.search("zqsaturn", strategy="bm25").hits[0].text
+    sweep(memory, clock)
+    assert names(objects) == []
+    memory.cool(after_days=0)
+    assert found[0].id in cold(memory)
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "dense", "two_stage"])
+def test_every_strategy_finds_chinese_words_on_request(memory, strategy):
+    memory.cool(after_days=0)
+    found = memory.search("望远镜叫什么名字？", strategy=strategy, pages=20, cold=True, archive=True)
+    assert any("小明" in hit.text for hit in found.hits)
+    left_out = memory.search("望远镜叫什么名字？", strategy=strategy, pages=20, archive=True)
+    assert cold(memory).keys().isdisjoint(hit.id for hit in left_out.hits) or not cold(memory)
+
+
+def test_they_are_left_out_and_found_through_a_candidate_index_too(memory, back_end):
+    assert memory.index() == (back_end == "postgres")
+    memory.search("zqsaturn")
+    memory.cool(after_days=0)
+    assert cold(memory).keys().isdisjoint(hit.id for hit in memory.search("zqsaturn telescope", pages=20).hits)
+    found = memory.search("zqsaturn telescope", pages=20, cold=True).hits
+    assert set(cold(memory)) <= {hit.id for hit in found}
+    memory.wait()
+    assert cold(memory) == {}
+    assert "zqsaturn" in memory.search("zqsaturn telescope").hits[0].text
+
+
+def test_one_that_is_asked_for_by_its_id_comes_back(memory):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.cool(after_days=0)
+    assert memory.get(page.id) == page
+    memory.wait()
+    assert page.id not in cold(memory)
+
+
+def test_the_log_tells_of_both(memory):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.cool(after_days=0)
+    memory.get(page.id)
+    memory.wait()
+    told = [event.operation for event in memory.events() if event.cube_id == page.id]
+    assert told[-3:] == [Operation.COOL, Operation.WARM, Operation.VISIT]
+
+
+def test_as_of_and_history_read_a_cold_page(memory, clock):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.update(page.id, "My telescope is called zqjupiter.")
+    memory.cool(after_days=0)
+    assert page.id in cold(memory)
+    words = [version.text.split("\n")[0] for version in memory.history(page.id)]
+    assert ["zqsaturn" in words[0], "zqjupiter" in words[1]] == [True, True]
+    found = memory.search("zqjupiter", strategy="bm25", cold=True, as_of=clock.now).hits
+    assert [hit.id for hit in found] == [page.id]
+
+
+def test_an_update_brings_it_back(memory):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.cool(after_days=0)
+    memory.update(page.id, "It is called zqjupiter now.")
+    assert cold(memory) == {}
+    assert "zqjupiter" in memory.get(page.id).text
+
+
+def test_what_is_deleted_is_nowhere(memory, objects, clock):
+    page, *others = memory.pages(tier=Tier.ARCHIVE)
+    before = {one.id: one for one in others}
+    memory.cool(after_days=0)
+    memory.delete(page.id)
+    with pytest.raises(NotFound):
+        memory.get(page.id)
+    assert {one: memory.get(one).text for one in before} == {one: kept.text for one, kept in before.items()}
+    sweep(memory, clock)
+    assert names(objects) == []
+    memory.cool(after_days=0)
+    assert names(objects)
+    packed = b"".join(gzip.decompress((objects.folder / name).read_bytes()) for name in names(objects))
+    assert b"zqsaturn" not in packed
+
+
+def test_what_came_back_and_is_deleted_is_nowhere(memory, objects, clock):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.cool(after_days=0)
+    memory.get(page.id)
+    memory.wait()
+    memory.delete(page.id)
+    sweep(memory, clock)
+    assert names(objects) == []
+
+
+def test_a_deletion_waits_for_the_object_store(memory, objects, clock, open_memory):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.cool(after_days=0)
+    forget_held(memory)
+    objects.go_away()
+    with pytest.raises(ObjectsUnreachable, match="noted"):
+        memory.delete(page.id)
+    memory.wait()
+    assert [job.kind for job in memory.jobs(JobState.QUEUED)] == [JobKind.ERASE]
+    for _ in range(20):  # it is never given up
+        clock.advance(hours=1)
+        memory.run_jobs()
+    assert [job.kind for job in memory.jobs(JobState.QUEUED)] == [JobKind.ERASE]
+    objects.come_back()
+    clock.advance(hours=1)
+    memory.run_jobs()
+    with pytest.raises(NotFound):
+        memory.get(page.id)
+    assert memory.jobs() == []
+    sweep(memory, clock)
+    assert names(objects) == []
+
+
+def forget_held(memory: MemoryOS) -> None:
+    """As another process sees it, which has read no pack yet."""
+    memory._vault.packs._held.clear()
+
+
+def test_while_the_object_store_is_away_the_rest_goes_on(memory, objects):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.cool(after_days=0)
+    forget_held(memory)
+    objects.go_away()
+    with pytest.raises(ObjectsUnreachable):
+        memory.search("zqsaturn", cold=True)
+    with pytest.raises(ObjectsUnreachable):
+        memory.get(page.id)
+    assert memory.search("train to Vienna").hits
+    added = memory.add("The train to Graz was on time.")
+    memory._housekeeping.visited(TOM, [page.id, added], memory._clock())
+    memory._housekeeping.queued(TOM)
+    memory.wait()
+    assert memory.get(added).behaviour.visits == 1
+    objects.come_back()
+    memory._housekeeping.queued(TOM)
+    memory.wait()
+    assert "zqsaturn" in memory.get(page.id).text
+
+
+def test_nothing_goes_out_while_it_is_away(memory, objects, clock):
+    before = documents(memory)
+    objects.go_away()
+    with pytest.raises(ObjectsUnreachable):
+        memory.cool(after_days=0)
+    assert cold(memory) == {}
+    assert documents(memory) == before
+    objects.come_back()
+    sweep(memory, clock)
+    with memory._vault.read(TOM) as reader:
+        assert reader.packs() == {}
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "flipped", "empty"])
+def test_damage_is_an_error_that_names_the_pack_and_spares_the_rest(memory, objects, damage):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    rest = [one.id for one in memory.pages() if one.tier is not Tier.ARCHIVE]
+    memory.cool(after_days=0)
+    forget_held(memory)
+    (name,) = names(objects)
+    pack = objects.folder / name
+    whole = pack.read_bytes()
+    middle = len(whole) // 2
+    harm = {
+        "cut": whole[:-5],
+        "empty": b"",
+        "flipped": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+    }
+    if damage == "missing":
+        pack.unlink()
+    else:
+        pack.write_bytes(harm[damage])
+    for read in (lambda: memory.get(page.id), lambda: memory.search("zqsaturn", cold=True), memory.pages):
+        with pytest.raises(StoreCorrupt, match=name):
+            read()
+    assert [memory.get(one).id for one in rest] == rest
+    assert memory.search("train to Vienna").hits
+    memory.wait()
+    pack.write_bytes(whole)
+    assert "zqsaturn" in memory.get(page.id).text
+
+
+def test_a_pack_whose_page_changes_meanwhile_is_not_used(memory, objects, clock):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    put = memory._vault.packs._objects.put
+
+    def put_late(name, data):
+        put(name, data)
+        memory.update(page.id, "It is called zqjupiter now.")
+
+    memory._vault.packs._objects.put = put_late
+    assert memory.cool(after_days=0).pages == 0
+    memory._vault.packs._objects.put = put
+    assert cold(memory) == {}
+    assert "zqjupiter" in memory.get(page.id).text
+    sweep(memory, clock)
+    assert names(objects) == []
+
+
+def test_a_pack_that_took_too_long_is_not_used(memory, objects, clock):
+    put = memory._vault.packs._objects.put
+
+    def put_late(name, data):
+        put(name, data)
+        clock.advance(hours=2)
+
+    memory._vault.packs._objects.put = put_late
+    assert memory.cool(after_days=0).pages == 0
+    assert cold(memory) == {}
+    assert len(documents(memory)) == len(TALK)
+
+
+def test_a_session_that_began_before_reads_on(memory):
+    archived = memory.pages(tier=Tier.ARCHIVE)
+    with memory._vault.read(TOM) as before:
+        before.sequence()
+        memory.cool(after_days=0)
+        assert list(before.get(page.id for page in archived).values()) == archived
+    with memory._vault.read(TOM) as between:
+        between.sequence()
+        memory.get(archived[0].id)
+        memory.wait()
+        forget_held(memory)
+        assert list(between.get(page.id for page in archived).values()) == archived
+
+
+def test_it_happens_by_itself(open_memory, objects, clock):
+    memory = open_memory(object_store=objects.url, cold_after_days=1, mid_term_capacity=1, **QUIET)
+    for said, answer in TALK:
+        memory.add(said, answer)
+        memory.wait()
+    assert cold(memory) == {}
+    clock.advance(days=2)
+    memory.add("One more page.")
+    memory.wait()
+    assert cold(memory)
+
+
+def test_it_has_to_be_told_where_and_when(open_memory, objects):
+    with pytest.raises(InvalidInput, match="object_store"):
+        open_memory().cool(after_days=0)
+    with pytest.raises(InvalidInput, match="after_days"):
+        open_memory(object_store=objects.url).cool()
+
+
+def test_a_backup_and_a_copy_hold_the_documents_themselves(memory, objects, tmp_path, clock):
+    before = documents(memory)
+    memory.cool(after_days=0)
+    settings = load_settings(object_store=objects.url)
+    stores.backup(memory_place(memory), tmp_path / "backup.db", settings=settings)
+    objects.go_away()
+    try:
+        assert stores.verify(tmp_path / "backup.db").is_sound
+        stores.restore(tmp_path / "backup.db", tmp_path / "restored.db")
+        with MemoryOS.open(tmp_path / "restored.db", user="tom", embedder=Hashing(), clock=clock) as restored:
+            assert documents(restored) == before
+            assert cold(restored) == {}
+        forget_held(memory)
+        with pytest.raises(ObjectsUnreachable):
+            stores.copy(memory_place(memory), tmp_path / "copy.db", settings=settings)
+    finally:
+        objects.come_back()
+    stores.copy(memory_place(memory), tmp_path / "copy.db", settings=settings)
+    assert stores.verify(tmp_path / "copy.db").is_sound
+
+
+def test_verify_reads_the_packs(memory, objects):
+    memory.cool(after_days=0)
+    settings = load_settings(object_store=objects.url)
+    assert stores.verify(memory_place(memory), settings=settings).is_sound
+    (name,) = names(objects)
+    (objects.folder / name).write_bytes(b"something else")
+    found = stores.verify(memory_place(memory), settings=settings).damages
+    assert {(one.fault, one.id) for one in found} == {("cold", page) for page in cold(memory)}
+    assert all(name in one.detail for one in found)
+    assert not stores.verify(memory_place(memory)).is_sound  # what cannot be read cannot be called sound
+
+
+def test_other_vectors_and_a_rebuild_read_cold_pages(memory, objects, clock):
+    before = {page.id: page.text for page in memory.pages()}
+    memory.cool(after_days=0)
+    memory.rebuild()
+    assert {page.id: page.text for page in memory.pages()} == before
+    assert memory.segments(archive=True)
+
+
+def test_two_that_bring_back_and_sweep_at_once_lose_nothing(memory, open_memory, objects, clock):
+    archived = memory.pages(tier=Tier.ARCHIVE)
+    memory.cool(after_days=0)
+    other = open_memory(object_store=objects.url, mid_term_capacity=1)
+    other.get(archived[0].id)
+    memory.get(archived[1].id)
+    memory.wait(), other.wait()
+    sweep(memory, clock)
+    sweep(other, clock)
+    assert names(objects) == []
+    with memory._vault.read(TOM) as reader:
+        assert {page.id for page in reader.cubes(Kind.PAGE, tiers=[Tier.ARCHIVE])} >= {page.id for page in archived}
+        assert reader.packs() == {}
+
+
+def test_a_pack_stays_for_a_while_after_its_pages_came_back(memory, objects, clock):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.cool(after_days=0)
+    memory.get(page.id)
+    memory.wait()
+    with memory._vault.read(TOM) as reader:
+        assert list(reader.packs().values()) == [clock.now + timedelta(minutes=5)]
+    assert memory.cool(after_days=10_000).removed == 0
+    assert names(objects)

@@ -1,0 +1,36 @@
+"""Reads every page of a store again and again, while another process moves them, until a line comes in.
+
+    python -m crash.cold_reader STORE PAGES
+
+Ends with an error when one page is missing or cannot be read; tells in how many of how many looks some were cold.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from threading import Thread
+
+from crash.stores import OWNER, cold_settings, open_store, unique_word
+
+
+def main(path: Path, pages: int) -> None:
+    told = Thread(target=sys.stdin.readline, daemon=True)
+    told.start()
+    looks = seen_cold = 0
+    with open_store(path, settings=cold_settings(path)) as memory:
+        print("reading", flush=True)  # noqa: T201 - to the test
+        while told.is_alive():
+            with memory._vault.read(OWNER) as reader:
+                ids = [passage.page for passage in reader.passages()]
+                seen_cold += bool(reader.cold(ids))
+                memory._vault.packs._held.clear()
+                assert len(reader.get(ids)) == pages
+            found = memory.search(unique_word(0), strategy="bm25", cold=True).hits
+            assert len(found) == 1
+            looks += 1
+    print(seen_cold, looks)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,125 @@
+"""SIGKILL at every step of a page's way into the object store and back: it is always in one of the two, whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from crash.checks import assert_consistent
+from crash.stores import OWNER, add_page, cold_settings, objects_of, open_store
+from crash.test_kill_points import PAGES, TESTS, Victim, victims
+from memoryos import stores
+from memoryos.clock import system_clock
+from memoryos.cube import Tier
+from memoryos.memory import MemoryOS
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "memory.db"
+    with open_store(path) as memory:
+        for number in range(PAGES):
+            add_page(memory, number)
+            memory.wait()
+    return path
+
+
+@pytest.fixture(scope="module")
+def texts(template) -> dict[str, str]:
+    with open_store(template) as memory:
+        assert len(memory.pages(tier=Tier.ARCHIVE)) >= 2
+        return {page.id: page.text for page in memory.pages()}
+
+
+def reopened(victim: Victim, **later: float) -> MemoryOS:
+    now = system_clock() + timedelta(**later)
+    return open_store(victim.path, lambda: now, settings=cold_settings(victim.path))
+
+
+def cold(memory: MemoryOS) -> dict[str, str]:
+    with memory._vault.read(OWNER) as reader:
+        return reader.cold(page.page for page in reader.passages())
+
+
+def read(memory: MemoryOS) -> dict[str, str]:
+    return {page.id: page.text for page in memory.pages()}
+
+
+def assert_swept(victim: Victim, memory: MemoryOS) -> None:
+    """What is in use is there, and nothing else."""
+    memory.cool(after_days=10_000)
+    packs = {path.name for path in objects_of(victim.path).iterdir()}
+    assert packs == set(cold(memory).values())
+    with memory._vault.read(OWNER) as reader:
+        assert set(reader.packs()) == packs
+
+
+@pytest.mark.parametrize("scenario", ["cool", "warm"])
+def test_each_page_is_always_in_one_of_the_two(template, texts, tmp_path, scenario):
+    found = victims(scenario, template, tmp_path)
+    assert len(found) >= 15
+    outcomes = []
+    for victim in found:
+        assert stores.verify(victim.path, settings=cold_settings(victim.path)).is_sound
+        with reopened(victim) as memory:
+            assert read(memory) == texts
+            outcomes.append(bool(cold(memory)))
+        with reopened(victim, hours=3) as memory:
+            assert_swept(victim, memory)
+            assert read(memory) == texts
+            memory.cool(after_days=0)
+            assert cold(memory)
+            assert read(memory) == texts
+            assert_consistent_when_warm(memory, texts)
+    assert set(outcomes) == {False, True}, "some died before the swap, and some after"
+
+
+def assert_consistent_when_warm(memory: MemoryOS, texts: dict[str, str]) -> None:
+    for page in texts:
+        memory.get(page)
+    memory.wait()
+    assert cold(memory) == {}
+    assert_consistent(memory)
+
+
+def test_what_was_deleted_is_in_no_pack_in_the_end(template, texts, tmp_path):
+    found = victims("erase", template, tmp_path)
+    assert len(found) >= 15
+    outcomes = []
+    for victim in found:
+        with reopened(victim, hours=8) as memory:
+            left = read(memory)
+            gone = set(texts) - set(left)
+            assert len(gone) <= 1
+            assert victim.done is None or gone == {victim.done}
+            outcomes.append(bool(gone))
+            assert {page: texts[page] for page in left} == left
+            assert_swept(victim, memory)
+            if gone:
+                assert list(objects_of(victim.path).iterdir()) == []
+        assert stores.verify(victim.path, settings=cold_settings(victim.path)).is_sound
+    assert set(outcomes) == {False, True}
+
+
+def test_another_process_that_reads_meanwhile_always_sees_every_page(template, texts, tmp_path):
+    path = tmp_path / "memory.db"
+    path.write_bytes(template.read_bytes())
+    command = [sys.executable, "-m", "crash.cold_reader", str(path), str(len(texts))]
+    with open_store(path, settings=cold_settings(path)) as memory:
+        archived = [page.id for page in memory.pages(tier=Tier.ARCHIVE)]
+        reader = subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert reader.stdout.readline() == "reading\n"
+        for _ in range(25):
+            assert memory.cool(after_days=0).pages == len(archived)
+            memory.get(archived[0])
+            memory.wait()
+        told, _ = reader.communicate("stop\n", timeout=120)
+        assert reader.returncode == 0
+        seen_cold, looks = map(int, told.split())
+        assert looks >= 5
+        assert seen_cold > 0
+        assert read(memory) == texts
