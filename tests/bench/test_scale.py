@@ -33,4 +33,4 @@ def test_each_step_is_measured_and_a_store_with_memories_is_left_alone(bench, pl
     assert [step["moved_out_s"] is not None for step in steps] == [False, False, "://" in place]
     again = bench("scale", "--db", place, *ARGUMENTS)
     assert again.returncode != 0
-    assert "--db: holds memories" in again.stderr
+    assert "--db: holds memories" in again.stdout

@@ -26,7 +26,7 @@ from sqlalchemy import (
     text,
 )
 
-from memoryos.errors import StorageError
+from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
 from memoryos.infrastructure.candidates.turns_table import SCHEMA, TurnsTable
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
@@ -74,24 +74,24 @@ class PostgresCandidates:
 
     def reached(self, owner: Scope) -> int | None:
         """The event up to which the owner was followed."""
-        with self._vault.transaction(owner.tenant) as connection:
+        with self._transaction(owner.tenant) as connection:
             known = self._current(connection, owner)
             return known.reached if known else None
 
     @contextmanager
     def asking(self, owner: Scope) -> Iterator[PostgresTurns]:
         """The owner's turns."""
-        with self._vault.transaction(owner.tenant, **_SEARCHING) as connection:
+        with self._transaction(owner.tenant, **_SEARCHING) as connection:
             known = self._current(connection, owner)
             if known is None:
-                raise StorageError("there is no candidate index of this scope by our embedder; build it")
+                raise IndexFailed("there is no candidate index of this scope by our embedder; build it")
             table = TurnsTable(connection, owner.tenant, known.number)
             yield PostgresTurns(table, Totals(known.turns, known.words))
 
     def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
         """Make the owner's index anew, in one transaction; of two that do so at once, one waits."""
         self._prepare()
-        with self._vault.transaction(owner.tenant, alone=_lock(owner), **_BUILDING) as connection:
+        with self._transaction(owner.tenant, alone=_lock(owner), **_BUILDING) as connection:
             new = {**owner_row(owner), "made_by": self._made_by}
             number = connection.execute(_owners.insert().values(new).returning(_owners.c.number)).scalar_one()
             table = TurnsTable(connection, owner.tenant, number)
@@ -103,7 +103,7 @@ class PostgresCandidates:
 
     def apply(self, owner: Scope, change: Change) -> None:
         """Take in a change, unless another process did."""
-        with self._vault.transaction(owner.tenant) as connection:
+        with self._transaction(owner.tenant) as connection:
             known = self._current(connection, owner, lock=True)
             if known is None or known.reached != change.after:
                 return
@@ -116,12 +116,21 @@ class PostgresCandidates:
 
     def forget(self, owner: Scope) -> None:
         """Drop the owner's tables."""
-        with self._vault.transaction(owner.tenant, alone=_lock(owner)) as connection:
+        with self._transaction(owner.tenant, alone=_lock(owner)) as connection:
             if self._has_schema(connection):
                 _drop(connection, owner)
 
     def close(self) -> None:
         """Nothing: the connections are the vault's."""
+
+    @contextmanager
+    def _transaction(self, tenant: str, *, alone: str | None = None, **settings: str) -> Iterator[Connection]:
+        """A transaction on the index. Its failure is the index's: a search does without."""
+        try:
+            with self._vault.transaction(tenant, alone=alone, **settings) as connection:
+                yield connection
+        except StorageError as error:
+            raise IndexFailed(str(error)) from error
 
     def _current(self, connection: Connection, owner: Scope, *, lock: bool = False) -> Row[Any] | None:
         """The row of the owner's index, if there is one."""
@@ -137,7 +146,7 @@ class PostgresCandidates:
 
     def _prepare(self) -> None:
         """Make the schema and the table of owners."""
-        with self._vault.transaction("", alone="candidates") as connection:
+        with self._transaction("", alone="candidates") as connection:
             if self._has_schema(connection):
                 return
             if connection.execute(text("SELECT 1 FROM pg_extension WHERE extname = 'vector'")).scalar() is None:

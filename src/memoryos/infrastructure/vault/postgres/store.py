@@ -8,6 +8,8 @@ schema, another embedder) waits for every writer, and they for it.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -177,4 +179,6 @@ def _unstated(driver: psycopg.Error) -> str:
     """The SQLSTATE of an error that came without one, as those of a connection do."""
     if is_full(driver):
         return "53300"
+    if os.strerror(errno.ENOSPC) in str(driver):  # a server whose disk is full takes no connection
+        return "53100"
     return "08" if isinstance(driver, psycopg.OperationalError) else ""
