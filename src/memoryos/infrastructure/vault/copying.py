@@ -8,7 +8,7 @@ overlooked. Until the end the target has no embedder's name: every other session
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, func, select, update
@@ -94,12 +94,11 @@ def begin(place: Place, command: str, *, clock: Clock, busy_timeout_seconds: flo
         with closing(opened(None)) as found:
             _claim(found)
         vault = opened(UNFINISHED)
-    target = Target(vault)
-    try:
+    with ExitStack() as undo:
+        undo.callback(vault.close)
+        target = Target(vault)
         target.take_over(command)
-    except BaseException:
-        target.close()
-        raise
+        undo.pop_all()
     return target
 
 
