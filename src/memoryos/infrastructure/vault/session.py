@@ -278,7 +278,12 @@ class SqlWriter(SqlReader):
         self._cold.forget(names)
 
     def _bring_back(self, ids: Iterable[str]) -> None:
-        """Bring the packs back that cubes lie in which are to be changed or deleted."""
+        """Bring the packs back that cubes lie in which are to be changed or deleted.
+
+        Without an object store nobody could have read a cold one, to change it.
+        """
+        if not self._packs.are_kept:
+            return
         for name in sorted(set(self.cold(ids).values())):
             self.warm(name)
 
