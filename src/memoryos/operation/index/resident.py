@@ -151,8 +151,10 @@ class Resident:
         changed = [page for page, operations in done.items() if page not in gone and operations & _CHANGES]
         self._index(reader, changed)
         noted = [page for page, operations in done.items() if page not in gone and operations - _CHANGES - _UNNOTED]
-        for passage in reader.passages(noted):  # and not their documents, which may lie in the object store
-            self.turns.note(passage.page, Facet.of(passage))
+        # Their passages and not their documents, which may lie in the object store.
+        facets = {passage.page: Facet.of(passage) for passage in reader.passages(noted)}
+        for page, facet in facets.items():
+            self.turns.note(page, facet)
 
     def _look_back(self, reader: Reader) -> None:
         """See what STM holds now."""
