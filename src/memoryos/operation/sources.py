@@ -62,13 +62,14 @@ class Sources:
 
         When the candidate index fails, even in the middle of it, all turns in memory serve as well.
         """
-        if self.follower is not None and search.strategy is not Strategy.TWO_STAGE:
+        follower = self.follower
+        if follower is not None and search.strategy is not Strategy.TWO_STAGE and follower.has(owner):
             try:
-                with self._excerpt(self.follower, owner, asked, search, pages) as source:
+                with self._excerpt(follower, owner, asked, search, pages) as source:
                     if source is not None:
                         return find(source)
             except IndexFailed as error:
-                self.follower.put_off(error)
+                follower.put_off(error)
         with self.of(owner) as source:
             return find(source)
 
