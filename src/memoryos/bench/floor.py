@@ -6,8 +6,8 @@ The SQL here measures SQLite itself, below the vault and without it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ class Floor:
     embed_texts_per_s: float  #: turns, all at once
     matvec_ms: float  #: the vectors of all turns by one vector, float32
     txn_ms: float  #: one row, durably
+    exchange_ms: float  #: the two texts of one add and one row, in turn: after a wait for the disk all is slower
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ def measure_floor(embedder: Embedder, texts: Texts, turns: int, folder: Path) ->
         embed_texts_per_s=len(texts.turns) / batch_ms * 1000,
         matvec_ms=_product_ms(turns, embedder.dim),
         txn_ms=_transaction_ms(folder / "floor.db"),
+        exchange_ms=_exchange_ms(embedder, texts.exchanges[QUERIES:], folder / "exchanges.db"),
     )
 
 
@@ -64,13 +66,26 @@ def _product_ms(rows: int, dim: int) -> float:
 
 
 def _transaction_ms(path: Path) -> float:
+    with _rows(path) as insert:
+        return median_ms([insert] * TRANSACTIONS)
+
+
+def _exchange_ms(embedder: Embedder, exchanges: Sequence[tuple[str, str]], path: Path) -> float:
+    with _rows(path) as insert:
+
+        def add(exchange: tuple[str, str]) -> None:
+            embedder.embed(exchange)
+            insert()
+
+        return median_ms(partial(add, exchange) for exchange in exchanges)
+
+
+@contextmanager
+def _rows(path: Path) -> Iterator[Callable[[], object]]:
+    """A table in a file of its own; the function commits one more row."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # as the vault has it
         connection.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, text TEXT)")
-        return median_ms([_insertion(connection)] * TRANSACTIONS)
-
-
-def _insertion(connection: sqlite3.Connection) -> Callable[[], object]:
-    # Outside BEGIN each statement is a transaction of its own, committed when it returns.
-    return partial(connection.execute, "INSERT INTO rows (text) VALUES (?)", (_ROW,))
+        # Outside BEGIN each statement is a transaction of its own, committed when it returns.
+        yield partial(connection.execute, "INSERT INTO rows (text) VALUES (?)", (_ROW,))

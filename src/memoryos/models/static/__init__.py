@@ -79,7 +79,9 @@ class _Table:
         return _unit(total / length - known * self.centre)
 
     def _sum(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        total: NDArray[np.float32] = (self.values[rows] * self.scales[rows, None]).sum(axis=0)
+        # `take` gathers whole rows in half the time of an index; the sum is over them in their order.
+        scaled = self.values.take(rows, axis=0) * self.scales.take(rows)[:, None]
+        total: NDArray[np.float32] = np.add.reduce(scaled, axis=0)
         return total
 
 
