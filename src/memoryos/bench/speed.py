@@ -72,6 +72,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
         written = _write(memory, pages, progress)
     weight = sum(file.stat().st_size for file in folder.iterdir())
     beside = _busy(pages, store, settings, embedder, progress)
+    floor = _floor(pages, embedder, folder, progress)  # now: a shared machine is slower at one time than at another
     progress(f"{pages:,} pages: searching", 0, 1)
     probed = probe(store, settings.embedder)
     progress(f"{pages:,} pages: searching", 1, 1)
@@ -84,7 +85,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
         settled_pages_per_s=written.settled_pages_per_s,
         disk_bytes_per_page=weight / (pages + WARM_UP + ADDS),
         probed=probed,
-        floor=_floor(pages, embedder, folder, progress),
+        floor=floor,
     )
 
 
