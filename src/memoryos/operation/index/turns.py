@@ -155,6 +155,13 @@ class TurnIndex:
         found = self.corpus.frequencies(stems) if stems else {}
         return np.array([found.get(term, 0) for term in stems], np.int64)
 
+    def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
+        """In how many of the owner's turns each of the stems occurs."""
+        if self.corpus:
+            return self.corpus.frequencies(stems)
+        terms = {form: self.postings.number_of_stem(form) for form in stems}
+        return {form: 0 if term is None else len(self.having(term)[0]) for form, term in terms.items()}
+
     def place(self, row: int) -> tuple[str, int]:
         """The page of a row, and the turn's index in it."""
         return self._page_ids[row], int(self._order.values[row]) % _PARTS - 1
