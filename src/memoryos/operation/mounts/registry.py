@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from memoryos.errors import InvalidInput
@@ -23,11 +23,20 @@ def adapter_for(place: str | Path | None) -> OpenAdapter | None:
     scheme = found[1].lower()
     known = {entry.name.lower(): entry for entry in entry_points(group=GROUP)}
     if scheme in known:
-        opener: OpenAdapter = known[scheme].load()
-        return opener
+        return _loaded(known[scheme])
     if found.string[found.end() :].startswith("//"):
         names = ", ".join(sorted(known)) or "none"
         raise InvalidInput(
             "mount.place", f"no adapter is installed for {scheme}://", f"Install one ({names} here), or name a store"
         )
     return None
+
+
+def _loaded(entry: EntryPoint) -> OpenAdapter:
+    try:
+        opener: OpenAdapter = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise InvalidInput(
+            "mount.place", f"the adapter {entry.value} cannot be loaded: {error}", "Install it anew"
+        ) from error
+    return opener
