@@ -481,7 +481,7 @@ class MemoryOS:
         mounts: Sequence[str] | None = None,
         scope: Scope | None = None,
     ) -> list[Hit]:
-        """What carries all of these tags, here and in mounted memories, the latest first; of each, `limit` at most.
+        """What carries all of these tags, here and in mounted memories, the latest first, so many at most.
 
         Pages, and what was derived from them. `kinds` and `mounts` are as in `search`. Raises InvalidInput when no tag
         is named.

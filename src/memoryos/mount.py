@@ -30,6 +30,15 @@ class Mount:
         if self.place is None and self.scope is None:
             raise InvalidInput("mount.scope", "is missing", "Name whose memory it is: scope=Scope(user=...)")
 
+    @property
+    def shown(self) -> str:
+        """The place as it may be shown: a URL without who logs in, and without its options."""
+        text = "" if self.place is None else str(self.place)
+        if "://" not in text:
+            return text
+        scheme, rest = text.split("://", 1)
+        return f"{scheme}://{rest.split('?')[0].rsplit('@', 1)[-1]}"
+
     def serves(self, caller: Scope) -> bool:
         """Whether searches of that scope may look into it.
 

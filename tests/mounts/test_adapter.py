@@ -48,6 +48,9 @@ def test_notes_are_ranked_beside_the_own_memory(own, folder):
     }
     assert [hit.mount for hit in found.hits].count("kitchen") == 1  # the tea is farther than both
     assert own.search("酸面包怎么做？").turns[0].turn.text == "酸面包要先养一周的酵头。"
+    assert own.tagged("bread") == []  # they have no tags
+    assert {turn.mount for turn in own.search(QUESTION, tags=["bread"]).turns} == set()
+    assert {turn.mount for turn in own.search(QUESTION, until="2026-06-01T12:00Z").turns} == {None}
 
 
 @pytest.mark.usefixtures("installed")

@@ -44,10 +44,10 @@ class Beside:
         offers, _ = self._offers(self.searcher.latest(owner, wanted), wanted)
         hits: dict[str, Hit] = {}
         for name, here in offers.items():
-            pages = [Hit(cube, 0.0) for cube in here.pages.values()]
+            pages = [Hit(cube, 0.0) for cube in here.pages.values() if wanted.filters.admits(cube)]
             for hit in (*pages, *here.facts):
                 hits.setdefault(hit.id, replace(hit, mount=name))
-        return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)
+        return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)[: wanted.pages]
 
     def _offers(self, own: Found, wanted: Wanted) -> tuple[Offers, list[str]]:
         """What all of them have, and the names of mounts that could not tell.
