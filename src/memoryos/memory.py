@@ -26,7 +26,7 @@ from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
-from memoryos.models.questions import Questions
+from memoryos.models.questions import WORDS, Questions
 from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
 from memoryos.mount import Mount
@@ -106,7 +106,7 @@ class MemoryOS:
         self._reranker = reranker
         self._clock = clock
         lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
-        self._lexicon = lexicon
+        self._lexicon = Questions(lexicon, WORDS)
         follower = Follower(candidates) if candidates else None
         residency = Residency(
             self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent), follower

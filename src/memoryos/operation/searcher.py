@@ -66,8 +66,9 @@ class Searcher:
 
 def _told(recalled: Recall, source: Source, asked: Asked) -> Found:
     pages = {hit.id: hit.cube for hit in recalled.hits}
-    around = source.reader.beside(pages) if pages else set()
-    passages = [passage for passage in source.reader.passages({*pages, *around}) if passage.part]
+    with source.resident.lock:
+        told = source.resident.turns.pages_around(pages)
+    passages = [passage for passage in source.reader.passages(told) if passage.part]
     facts = [*recalled.user_facts, *recalled.agent_facts]
     return Found(pages, passages, facts, _totals(source.resident, passages, asked))
 

@@ -170,6 +170,13 @@ class TurnIndex:
         """The rows of a page."""
         return self._rows_of.get(page, ())
 
+    def pages_around(self, pages: Iterable[str]) -> set[str]:
+        """These pages, as far as they are here, and those of the turns next to theirs in the same sitting."""
+        rows = np.array([row for page in pages for row in self.rows_of(page)], np.int64)
+        near = np.concatenate([rows, self.around.before[rows], self.around.after[rows]])
+        further = np.concatenate([near, self.around.before[near], self.around.after[near]])
+        return {self._page_ids[row] for row in np.unique(further).tolist() if row < len(self)}
+
     def heads(self, tiers: Iterable[Tier]) -> Ints:
         """The first row of each page in these tiers, in the order of the pages, shape (k,)."""
         rows = np.flatnonzero(self.alive & self.facets.in_tiers(tiers) & (self.order % _PARTS == 1))
