@@ -54,12 +54,23 @@ class SqliteVault(SqlVault):
 
     driver_error = sqlite3.Error
 
-    def __init__(self, path: Path, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        embedder: str | None,
+        clock: Clock,
+        busy_timeout_seconds: float,
+        is_only_read: bool = False,
+    ) -> None:
         self.path = path
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._still = StillFile.at(path)
-        super().__init__(str(path), self._connected(path, busy_timeout_seconds), embedder=embedder, clock=clock)
+        engine = self._connected(path, busy_timeout_seconds)
+        if is_only_read:
+            event.listen(engine, "connect", _only_read)
+        super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
 
     def nbytes(self) -> int:
         """What the file and its log take on disk."""
@@ -123,9 +134,10 @@ class SqliteVault(SqlVault):
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 
     def _prepare(self) -> None:
-        _create_private(self.path)
+        if not self.is_only_read:
+            _create_private(self.path)
         is_ready = self._is_ready()
-        if not self._still:
+        if not self._still and not self.is_only_read:
             self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
         if not is_ready:
             self._make_ready()
@@ -214,6 +226,10 @@ def _configure(connection: sqlite3.Connection, _record: Any) -> None:
     connection.execute("PRAGMA fullfsync = ON")  # on macOS only this empties the drive's own cache
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked
+
+
+def _only_read(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.execute("PRAGMA query_only = ON")
 
 
 def _begin(connection: Connection, *, patience: float) -> None:
