@@ -18,12 +18,12 @@ from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import InvalidInput, ModelError, NotFound, ObjectsUnreachable
+from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable
 from memoryos.infrastructure.candidates.contract import CandidateIndex
 from memoryos.infrastructure.candidates.place import open_candidates
 from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Reader, Spending, Vault
 from memoryos.infrastructure.vault.place import open_vault
-from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
+from memoryos.models.chat import Answer, ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.questions import WORDS, Questions
@@ -32,7 +32,6 @@ from memoryos.models.tokenizer import count_tokens
 from memoryos.mount import Mount
 from memoryos.operation import ingest, overview
 from memoryos.operation.arrival import Arrival
-from memoryos.operation.background import Background
 from memoryos.operation.cold import Cooled, Cooler
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import PersonaSchema
@@ -55,7 +54,7 @@ from memoryos.operation.mounts.store import StoreAdapter
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.rebuild import Rebuilder
-from memoryos.operation.recall.context import Context, pack, persona_text
+from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
@@ -64,10 +63,11 @@ from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search
 from memoryos.operation.reembed import reembed
 from memoryos.operation.repairer import Repairer, RepairReport
-from memoryos.operation.respond import DEFAULT_ROLE, prompt
+from memoryos.operation.respond import DEFAULT_ROLE
+from memoryos.operation.responder import Responder
 from memoryos.operation.searcher import Searcher
 from memoryos.operation.sources import Sources
-from memoryos.operation.spending import Purpose, Purse
+from memoryos.operation.spending import Purse
 from memoryos.operation.stated import stated_fact, stated_field
 from memoryos.operation.worker import Worker
 from memoryos.scope import PRIVATE, Scope
@@ -114,10 +114,11 @@ class MemoryOS:
         self._sources = Sources(vault, embedder, residency, follower)
         self._searcher = Searcher(self._sources, self.settings)
         self._mounted = Mounted()
-        self._turns = Background("turns")
         schema = PersonaSchema.named(self.settings.persona_schema)
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self._purse = Purse(vault, self.settings, clock, limits)
+        tokens = self.settings.context_tokens
+        self._responder = Responder(self._model, self._purse, self._filling, self._remember, tokens)
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, residency, self.settings, clock)
@@ -373,7 +374,7 @@ class MemoryOS:
 
     def consolidate(self, *, scope: Scope | None = None) -> None:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.promote_all(self._scope_of(scope))
 
     def repair(self, *, scope: Scope | None = None) -> RepairReport:
@@ -404,7 +405,7 @@ class MemoryOS:
         told pages of all pages; extraction comes after the last.
         """
         owner = self._scope_of(scope)
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.rebuild(owner, progress)
 
     # Reading
@@ -466,7 +467,7 @@ class MemoryOS:
         )
         if chosen is Strategy.TWO_STAGE and search.filters.as_of:
             raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")
-        self._turns.wait()  # what was answered a moment ago is part of the memory
+        self._responder.wait()  # what was answered a moment ago is part of the memory
         if search.filters.tiers != set(Tier) or chosen is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         return self._found(owner, text, search, self._beside(owner, mounts))
@@ -494,7 +495,7 @@ class MemoryOS:
         filters = Filters(
             self._clock(), kinds=arguments.kinds(kinds), tags=frozenset(labels), since=period[0], until=period[1]
         )
-        self._turns.wait()
+        self._responder.wait()
         with self._housekeeping.call():
             wanted = Wanted(None, Search(Strategy.HYBRID, most, filters), most, most)
             return self._beside(owner, mounts).latest(owner, wanted)
@@ -539,7 +540,7 @@ class MemoryOS:
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         text = None if query is None else checked_text("query", query, limit=QUERY_CHARS)
         start, end = arguments.period(since, until)
-        self._turns.wait()
+        self._responder.wait()
         with self._housekeeping.call():
             now = self._clock()
             asked = None if text is None else Asked(text, self._questions.vector(text), now)
@@ -553,15 +554,12 @@ class MemoryOS:
         Raises ModelNotConfigured without a model, ModelError when it fails; then nothing is stored.
         """
         owner = self._scope_of(scope)
-        answer = self._purse.answer(self._model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
-        self._remember_later(query, answer.text, owner)
-        return answer
+        return self._responder.answer(query, role, owner)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Iterator[str]:
         """Like `respond`, in pieces; the turn is stored when the last piece has been taken."""
         owner = self._scope_of(scope)
-        pieces = self._purse.stream(self._model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
-        return self._streamed(pieces, query, owner)
+        return self._responder.stream(query, role, owner)
 
     def get(self, cube_id: str, *, scope: Scope | None = None) -> MemCube:
         """A memory by its id; one in the object store is brought back. Raises NotFound."""
@@ -703,7 +701,7 @@ class MemoryOS:
 
     def wait(self) -> None:
         """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.wait()
         self._mounted.sync()
 
@@ -716,7 +714,7 @@ class MemoryOS:
             steps.callback(self._mounted.close)
             for connection in self._connections:
                 steps.callback(connection.close)
-            steps.callback(self._turns.close)
+            steps.callback(self._responder.close)
 
     def __enter__(self) -> Self:
         return self
@@ -747,14 +745,14 @@ class MemoryOS:
 
     def _corrector(self, scope: Scope | None) -> Corrector:
         owner = self._scope_of(scope)
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.catch_up(owner)
         return Corrector(self._promoter, owner)
 
     def _caught_up(self, scope: Scope | None) -> Scope:
         """The owner, each page of whom is where it belongs."""
         owner = self._scope_of(scope).owner
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.catch_up(owner)
         return owner
 
@@ -822,23 +820,8 @@ class MemoryOS:
         self._connections.append(chat)
         return chat
 
-    def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
-        recalled = self.search(query, pages=self._pages(self.settings.context_tokens), scope=owner)
-        notes = pack(recalled, self.settings.context_tokens, count_tokens, recent=False, persona=False)
-        return prompt(recalled, persona_text(recalled), notes.text, query, role=role)
-
-    def _streamed(self, pieces: Iterator[str], query: str, owner: Scope) -> Iterator[str]:
-        said = []
-        for piece in pieces:
-            said.append(piece)
-            yield piece
-        answer = "".join(said).strip()
-        if not answer:
-            raise ModelError("the chat model sent an empty answer; nothing was stored")
-        self._remember_later(query, answer, owner)
-
-    def _remember_later(self, query: str, answer: str, owner: Scope) -> None:
-        self._turns.submit(lambda: self._remember(query, answer, owner))
+    def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
+        return self.search(query, pages=self._pages(tokens), scope=owner)
 
     def _remember(self, query: str, answer: str, owner: Scope) -> None:
         self.add(query, answer, scope=owner)
