@@ -51,7 +51,7 @@ def test_it_is_not_brought_up_to_date(place):
     with vault.change() as connection:
         present = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0005'")
-    with pytest.raises(StoreReadOnly, match="older MemoryOS"):
+    with pytest.raises(StoreReadOnly, match="has an older schema"):
         opened(place, is_only_read=True)
     with vault.change() as connection:
         connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{present}'")

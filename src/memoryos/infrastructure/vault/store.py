@@ -195,7 +195,7 @@ class SqlVault(ABC):
 
     def _make_ready(self) -> None:
         if self.is_only_read:
-            raise StoreReadOnly(f"{self.name} was made by an older MemoryOS: open it once to be written")
+            raise StoreReadOnly(f"{self.name} has an older schema, or is empty; to open it to be written upgrades it")
         with self._rewriting() as connection:
             self._upgrade(connection)
             if self._embedder and noted(connection, EMBEDDER) is None:

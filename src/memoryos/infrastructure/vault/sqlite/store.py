@@ -8,6 +8,7 @@ seconds, and sooner or later none within its timeout.
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import sqlite3
@@ -67,9 +68,7 @@ class SqliteVault(SqlVault):
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._still = StillFile.at(path)
-        engine = self._connected(path, busy_timeout_seconds)
-        if is_only_read:
-            event.listen(engine, "connect", _only_read)
+        engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
 
     def nbytes(self) -> int:
@@ -89,8 +88,12 @@ class SqliteVault(SqlVault):
         """What SQLite finds wrong with its pages and indexes."""
         return [said for (said,) in connection.exec_driver_sql("PRAGMA integrity_check") if said != "ok"]
 
-    def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
-        return _engine(_url(path, immutable="1") if self._still else _url(path), busy_timeout_seconds)
+    def _connected(self, path: Path, busy_timeout_seconds: float, *, is_only_read: bool) -> Engine:
+        if self._still:
+            return _engine(_url(path, immutable="1"), busy_timeout_seconds)
+        return (
+            read_only_engine(path, busy_timeout_seconds) if is_only_read else _engine(_url(path), busy_timeout_seconds)
+        )
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
@@ -150,23 +153,6 @@ class SqliteVault(SqlVault):
             connection.cursor().execute("PRAGMA journal_mode = WAL")
 
 
-class SqliteSnapshot(SqliteVault):
-    """A vault in a file that is only read, and left as it is; its schema must be ours."""
-
-    def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
-        return (
-            super()._connected(path, busy_timeout_seconds)
-            if self._still
-            else read_only_engine(path, busy_timeout_seconds)
-        )
-
-    def _prepare(self) -> None:
-        if not self._is_ready():
-            raise StorageError(f"{self.name} has an older schema, or is empty; to open it as a memory upgrades it")
-        with self._reading(EVERY_TENANT) as connection:
-            self._check_embedder(connection)
-
-
 def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0) -> Engine:
     """Connections that cannot change the file."""
     return _engine(_url(path, mode="ro"), busy_timeout_seconds)
@@ -198,7 +184,7 @@ def _create_private(path: Path) -> None:
 
 
 def _from_os(path: Path, error: OSError) -> StorageError:
-    kind = StoreFull if error.errno == 28 else StoreReadOnly  # 28: ENOSPC
+    kind = StoreFull if error.errno == errno.ENOSPC else StoreReadOnly
     return kind(f"{path}: {error.strerror}. {kind.__doc__}")
 
 
@@ -226,10 +212,6 @@ def _configure(connection: sqlite3.Connection, _record: Any) -> None:
     connection.execute("PRAGMA fullfsync = ON")  # on macOS only this empties the drive's own cache
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked
-
-
-def _only_read(connection: sqlite3.Connection, _record: Any) -> None:
-    connection.execute("PRAGMA query_only = ON")
 
 
 def _begin(connection: Connection, *, patience: float) -> None:
