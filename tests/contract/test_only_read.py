@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contract import server
-from memoryos import Scope
+from memoryos import MemoryOS, Scope, load_settings
 from memoryos.clock import system_clock
 from memoryos.errors import StoreReadOnly
 from memoryos.infrastructure.vault.contract import Operation
@@ -71,3 +71,15 @@ def test_it_is_not_made(tmp_path):
             busy_timeout_seconds=5,
             is_only_read=True,
         )
+
+
+def test_a_scope_with_a_candidate_index_is_searched_though_that_cannot_be_followed(tmp_path):
+    url = server.store_of(tmp_path).render_as_string(hide_password=False)
+    settings = load_settings(embedder="hashing")
+    with MemoryOS.open(url, user="ann", settings=settings) as memory:
+        memory.add("The bees swarmed in May.")
+        assert memory.index()
+        with MemoryOS.open(url, user="ann", settings=settings, read_only=True) as reader:
+            assert "swarmed" in reader.search("bees").hits[0].text
+            memory.add("The honey is ripe.")
+            assert "honey" in reader.search("Is the honey ripe?").hits[0].text
