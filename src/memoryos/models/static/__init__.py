@@ -117,8 +117,8 @@ class _Words(dict[str, tuple[int, ...]]):
         """What the tokenizer would find in a word of known parts, in a tenth of the time; nothing for any other."""
         if not word.isascii() or "[" in word:  # such as [MASK], which it would not cut
             return ()
-        rows = tuple(map(self._whole.get, _ASCII_PARTS.findall(word.lower())))
-        return () if None in rows else rows
+        parts = _ASCII_PARTS.findall(word.lower())
+        return tuple(map(self._whole.__getitem__, parts)) if self._whole.keys() >= set(parts) else ()
 
     def _cut(self, word: str) -> tuple[int, ...]:
         encoding = self._tokenizer.encode(word, add_special_tokens=False)
