@@ -42,6 +42,6 @@ def mentions_time(text: str) -> bool:
     """Whether the text says when something was or will be."""
     if not _TIME_WORDS.isdisjoint(_WORD.findall(text.lower())):
         return True
-    if _DIGIT.search(text) and _YEAR.search(text):  # many times slower than the search for a digit
+    if _DIGIT.search(text) and _YEAR.search(text):  # slow beside the search for a digit
         return True
     return not text.isascii() and _CHINESE_TIME.search(text) is not None
