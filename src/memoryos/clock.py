@@ -48,11 +48,12 @@ def parse_time(field: str, value: datetime | str) -> datetime:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(moment: datetime) -> int:
     """Microseconds since the epoch."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 def from_micros(value: int) -> datetime:

@@ -388,7 +388,7 @@ class MemCube:
     @property
     def kind(self) -> Kind:
         """What this cube is."""
-        return Kind(self.payload.type)
+        return self.payload.type
 
     @property
     def memory_type(self) -> MemoryType:

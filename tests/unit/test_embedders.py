@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -21,6 +22,7 @@ from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.hashing import Hashing
 from memoryos.models.minilm import MiniLM
 from memoryos.models.static import Static
+from memoryos.models.tokenizer import word_pieces
 
 NAMES = ["hashing", "minilm", "static"]
 TEXTS = [
@@ -215,6 +217,28 @@ def test_static_vectors_are_the_same_to_the_last_bit_in_any_batch() -> None:
     embedder = Static()
     alone = np.concatenate([embedder.embed([text]) for text in TEXTS])
     np.testing.assert_array_equal(embedder.embed(TEXTS * 3), np.concatenate([alone] * 3))
+
+
+@cache
+def loaded_words() -> static._Words:
+    return static._load(Static.dim).words
+
+
+PARTS = st.sampled_from(
+    [*(piece for piece in sorted(word_pieces().get_vocab()) if piece.isascii()), *map(chr, range(128))]
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(word=st.lists(PARTS, min_size=1, max_size=4).map("".join), is_shouted=st.booleans())
+def test_static_cuts_a_word_as_the_tokenizer_does(word: str, is_shouted: bool) -> None:
+    word = word.upper() if is_shouted else word
+    words = loaded_words()
+    assert words._of_parts(word) in ((), words._cut(word))
+
+
+def test_static_need_not_ask_the_tokenizer_about_common_words() -> None:
+    assert all(loaded_words()._of_parts(word) for word in ["Weekend,", "(yes)", "don't", "1999."])
 
 
 def test_static_sees_the_whole_text() -> None:

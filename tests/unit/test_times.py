@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from time import perf_counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memoryos.language.english_times import ENGLISH
 from memoryos.language.period import Grain, Period, day_of, month_of, termed, week_of, weekend_of, year_of
+from memoryos.language.rule import Rule
 from memoryos.language.times import asked_periods, chinese_times, english_times, named_periods
 from memoryos.language.words import index_words
 
@@ -214,3 +217,24 @@ def test_a_long_text_takes_no_longer_than_its_length(text: str) -> None:
     asked_periods(text * (10_000 // len(text)), WEDNESDAY)
     index_words(text * (200_000 // len(text)))
     assert perf_counter() - started < 10
+
+
+@pytest.mark.parametrize("rule", ENGLISH[:-1], ids=range(len(ENGLISH) - 1))  # the last stands behind a word only
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_whatever_a_rule_matches_has_one_of_its_marks(rule: Rule, data: st.DataObject) -> None:
+    found = data.draw(st.from_regex(rule.pattern, alphabet=st.characters(codec="ascii")))
+    assert rule.may_match(found.lower())
+
+
+TIME_WORDS = (
+    "the last this next past over in during between from to until and before after of a day days week weekend month "
+    "year years ago yesterday today tonight tomorrow night morning MAY March friday two 3 8th 2023 2023-05-08 2023/5/8"
+)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(text=st.lists(st.sampled_from(TIME_WORDS.split()), max_size=9).map(" ".join))
+def test_a_rule_is_left_out_only_where_it_matches_nothing(text: str) -> None:
+    unread = [rule.pattern.pattern for rule in ENGLISH if not rule.may_match(text.lower())]
+    assert not [pattern for pattern in unread if re.search(pattern, text, re.IGNORECASE)]

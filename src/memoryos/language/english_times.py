@@ -165,31 +165,40 @@ _UNIT = "(?P<unit>day|week|month|year)"
 _SIDE = "(?P<side>before|after)"
 _PART = rf"(?:{DAY_NUMBER} (?:of )?)?(?:{MONTH})\b(?:\.? {DAY_NUMBER})?|{DAY_NUMBER}"  # of a date that a later one ends
 
+# Words of which one is in every match (`Rule.marks`).
+_FIGURES = "1 2 - /"  # of a date: its year, or what is between the figures of 2023-05-08
+_STEP = "last_ this_ next_"
+
 ENGLISH = (
-    absolute(rf"\b(?:between|from) (?P<since>{_PART}) (?:and|to|until|till|through) (?P<until>{_DATE})", _between),
-    absolute(rf"\b(?P<since>{DAY_NUMBER})\s?[-–]\s?(?P<until>{_DAY})", _between),
+    absolute(
+        rf"\b(?:between|from) (?P<since>{_PART}) (?:and|to|until|till|through) (?P<until>{_DATE})", _between, _FIGURES
+    ),
+    absolute(rf"\b(?P<since>{DAY_NUMBER})\s?[-–]\s?(?P<until>{_DAY})", _between, "-"),
     absolute(
         rf"\b(?:the |last |the last )(?P<unit>day|week|weekend|month|year|{_WEEKDAY}) {_SIDE} (?P<date>{_DATE})",
         _beside_date,
+        "before after",
     ),
-    absolute(rf"\b{_NUMBER} {_UNIT}s? {_SIDE} (?P<date>{_DATE})", _away_from_date),
+    absolute(rf"\b{_NUMBER} {_UNIT}s? {_SIDE} (?P<date>{_DATE})", _away_from_date, "before after"),
     absolute(
-        rf"\b(?P<place>first|second|third|fourth) (?P<unit>week|weekend) (?:of|in) (?P<date>{_MONTH})\b", _in_month
+        rf"\b(?P<place>first|second|third|fourth) (?P<unit>week|weekend) (?:of|in) (?P<date>{_MONTH})\b",
+        _in_month,
+        "week",
     ),
-    absolute(rf"(?P<date>\b(?:{_DAY}|{_MONTH}|{_ISO})\b)", _named),
-    relative(r"\bthe day before yesterday\b", fixed("day", -2)),
-    relative(r"\bthe day after tomorrow\b", fixed("day", 2)),
-    relative(r"\b(?:yesterday|last night)\b", fixed("day", -1)),
-    relative(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", fixed("day", 0)),
-    relative(r"\btomorrow\b", fixed("day", 1)),
-    relative(rf"\b{_NUMBER} {_UNIT}s? ago\b", _ago),
-    relative(r"\b(?:the )?(?P<unit>week|weekend|month|year) before last\b", _before_last),
-    relative(rf"\b(?:the|over|in|during) (?:last|past) (?:{_NUMBER} )?{_UNIT}s?\b(?! of\b|-)", _span),
-    relative(rf"\b{_NO_SPAN}{_WHICH} (?P<weekday>{_WEEKDAY})\b", _named_day),
-    relative(rf"\b{_NO_SPAN}{_WHICH} weekend\b", _weekend),
-    relative(rf"\b(?P<month>{MONTH}) (?:of )?{_WHICH} year\b", _month_of_year),
-    relative(rf"\b{_NO_SPAN}{_WHICH} year in (?P<month>{MONTH})\b", _month_of_year),
-    relative(rf"\b{_NO_SPAN}{_WHICH} (?P<month>{MONTH})\b", _named_month),
-    relative(rf"\b{_NO_SPAN}{_WHICH} (?P<unit>week|month|year)\b(?! of\b|-)", _beside),
-    absolute(rf"(?:{_OF})(?P<date>{_YEAR})\b(?![-/]\d|[.,]\d|%)", _named),
+    absolute(rf"(?P<date>\b(?:{_DAY}|{_MONTH}|{_ISO})\b)", _named, _FIGURES),
+    relative(r"\bthe day before yesterday\b", fixed("day", -2), "yesterday"),
+    relative(r"\bthe day after tomorrow\b", fixed("day", 2), "tomorrow"),
+    relative(r"\b(?:yesterday|last night)\b", fixed("day", -1), "yesterday night"),
+    relative(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", fixed("day", 0), "today tonight this_"),
+    relative(r"\btomorrow\b", fixed("day", 1), "tomorrow"),
+    relative(rf"\b{_NUMBER} {_UNIT}s? ago\b", _ago, "_ago"),
+    relative(r"\b(?:the )?(?P<unit>week|weekend|month|year) before last\b", _before_last, "before_last"),
+    relative(rf"\b(?:the|over|in|during) (?:last|past) (?:{_NUMBER} )?{_UNIT}s?\b(?! of\b|-)", _span, "last_ past_"),
+    relative(rf"\b{_NO_SPAN}{_WHICH} (?P<weekday>{_WEEKDAY})\b", _named_day, _STEP),
+    relative(rf"\b{_NO_SPAN}{_WHICH} weekend\b", _weekend, "weekend"),
+    relative(rf"\b(?P<month>{MONTH}) (?:of )?{_WHICH} year\b", _month_of_year, _STEP),
+    relative(rf"\b{_NO_SPAN}{_WHICH} year in (?P<month>{MONTH})\b", _month_of_year, "year_in"),
+    relative(rf"\b{_NO_SPAN}{_WHICH} (?P<month>{MONTH})\b", _named_month, _STEP),
+    relative(rf"\b{_NO_SPAN}{_WHICH} (?P<unit>week|month|year)\b(?! of\b|-)", _beside, _STEP),
+    absolute(rf"(?:{_OF})(?P<date>{_YEAR})\b(?![-/]\d|[.,]\d|%)", _named, "1 2"),
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
+from memoryos.language.marked import marks
 from memoryos.language.period import Period, shifted
 
 Resolve = Callable[[re.Match[str], date], Period | None]  # from what was found and the day it was said
@@ -19,6 +20,14 @@ class Rule:
     pattern: re.Pattern[str]
     resolve: Resolve
     is_relative: bool = True  #: whether the meaning depends on the day
+    marks: tuple[str, ...] = ()  #: in lower case: one is in every match in an ASCII text; none, when that is not known
+
+    def may_match(self, folded: str) -> bool:
+        """Whether the pattern need be tried on an ASCII text in lower case; to look for marks is far cheaper."""
+        for mark in self.marks:
+            if mark in folded:
+                return True
+        return not self.marks
 
     def period(self, match: re.Match[str], said_on: date) -> Period | None:
         """What the match means when it is said on that day; None when that is unclear or outside the calendar."""
@@ -28,14 +37,14 @@ class Rule:
             return None
 
 
-def relative(pattern: str, resolve: Resolve) -> Rule:
-    """A rule for what means another period every day."""
-    return Rule(re.compile(pattern, re.IGNORECASE), resolve)
+def relative(pattern: str, resolve: Resolve, within: str = "") -> Rule:
+    """A rule for what means another period every day; one of the words in `within` is in every match."""
+    return Rule(re.compile(pattern, re.IGNORECASE), resolve, marks=marks(within))
 
 
-def absolute(pattern: str, resolve: Resolve) -> Rule:
-    """A rule for what always means the same period."""
-    return Rule(re.compile(pattern, re.IGNORECASE), resolve, is_relative=False)
+def absolute(pattern: str, resolve: Resolve, within: str = "") -> Rule:
+    """A rule for what always means the same period; one of the words in `within` is in every match."""
+    return Rule(re.compile(pattern, re.IGNORECASE), resolve, is_relative=False, marks=marks(within))
 
 
 def fixed(unit: str, count: int) -> Resolve:

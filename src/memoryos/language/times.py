@@ -13,12 +13,16 @@ from datetime import date, datetime, timedelta
 
 from memoryos.language.chinese_times import CHINESE
 from memoryos.language.english_times import ENGLISH
+from memoryos.language.marked import Marked, marks
 from memoryos.language.period import Period, after, before
 from memoryos.language.rule import Rule
 
 # One of these is in every English expression, so that most texts are read once and not once for every rule.
 _HINTS = ("day", "night", "tomorrow", "morning", "afternoon", "evening", "week", "month", "year")
-_HINT = re.compile(r"(?:1[5-9]|20|21)\d\d|(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
+_YEAR_HINT = re.compile(r"(?:1[5-9]|20|21)\d\d")
+_MONTH_HINT = Marked(
+    re.compile(r"(?:last|this|next) (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"), marks("last_ this_ next_")
+)
 
 _NEAR = 16  # characters around an expression that can open it to one side
 _FROM = re.compile(r"(?:\b(?:between|from)\s+(?:the )?|从|自)$", re.IGNORECASE)
@@ -47,8 +51,11 @@ class Mention:
 def english_times(text: str, said_on: date) -> list[Mention]:
     """The English expressions of time in the text that have one reading, in order."""
     lower = text.lower()
-    is_hinted = any(hint in lower for hint in _HINTS) or _HINT.search(lower)
-    return _mentions(ENGLISH, text, said_on) if is_hinted else []
+    if not _is_hinted(lower):
+        return []
+    # Without case, some letters beside those of ASCII match these, too, and have another small form.
+    rules = [rule for rule in ENGLISH if rule.may_match(lower)] if text.isascii() else ENGLISH
+    return _mentions(rules, text, said_on)
 
 
 def chinese_times(text: str, said_on: date) -> list[Mention]:
@@ -101,8 +108,16 @@ def untimed(text: str, asked_at: datetime) -> str:
     return text
 
 
+def _is_hinted(lower: str) -> bool:
+    for hint in _HINTS:
+        if hint in lower:
+            return True
+    return bool(_YEAR_HINT.search(lower) or _MONTH_HINT.search(lower, lower))
+
+
 def _times(text: str, today: date) -> list[Mention]:
-    return sorted([*english_times(text, today), *chinese_times(text, today)], key=lambda mention: mention.start)
+    found = english_times(text, today)
+    return found if text.isascii() else sorted([*found, *chinese_times(text, today)], key=lambda mention: mention.start)
 
 
 def _opens(text: str, mention: Mention) -> bool:

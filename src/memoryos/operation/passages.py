@@ -24,9 +24,9 @@ from memoryos.models.embedder import Embedder
 
 def page_entries(pages: Sequence[MemCube], embedder: Embedder) -> list[Entry]:
     """The pages with their passages; every turn is embedded once, in one batch."""
-    turns = [turn for cube in pages for turn in turns_of(cube)]
-    vectors = iter(embedder.embed([turn.words for turn in turns]))
-    return [_entry(cube, [next(vectors) for _ in turns_of(cube)]) for cube in pages]
+    said = [turn.words for cube in pages for turn in turns_of(cube)]
+    read = iter(zip(said, embedder.embed(said), strict=True))
+    return [Entry(cube, passages=[_passage(cube, turn, *next(read)) for turn in turns_of(cube)]) for cube in pages]
 
 
 def page_vectors(reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
@@ -79,25 +79,19 @@ def topic_words(page: Page) -> tuple[str, ...]:
     return tuple(word for word in said if stem(word) not in people)[:KEYWORD_LIMIT]
 
 
-def _entry(cube: MemCube, vectors: Sequence[Vector]) -> Entry:
-    return Entry(
-        cube, passages=[_passage(cube, turn, vector) for turn, vector in zip(turns_of(cube), vectors, strict=True)]
-    )
-
-
-def _passage(cube: MemCube, turn: Turn, vector: Vector) -> Passage:
+def _passage(cube: MemCube, turn: Turn, said: str, vector: Vector) -> Passage:
     said_at = turn.at or cube.descriptive.event_at
-    return Passage(vector, _words(turn, said_at), said_at, turn.speaker, _marks(turn))
+    return Passage(vector, _words(turn.speaker, said, said_at), said_at, turn.speaker, _marks(turn, said))
 
 
-def _words(turn: Turn, said_at: datetime) -> list[str]:
+def _words(speaker: str | None, said: str, said_at: datetime) -> list[str]:
     """What the turn is found by: who said what and when, and the times it names, resolved against that day.
 
     The date is text, so that "May 2023" finds what was said then. "Last May" gets the words may and 2022, as far as
     they are not there yet, and the period as a term that only its search by time knows (`recall/timely.py`).
     """
-    found = [*_found_by(turn.speaker or ""), *index_words(turn.words), *_found_by(spoken(said_at))]
-    for period in named_periods(turn.words, said_at):
+    found = [*_found_by(speaker or ""), *index_words(said), *_found_by(spoken(said_at))]
+    for period in named_periods(said, said_at):
         found += [word for word in period.words if word not in found]
         found.append(period.term)
     return found
@@ -112,12 +106,12 @@ def _weight(passage: StoredPassage) -> int:
 _found_by = lru_cache(1024)(index_words)  # of names and dates, which come again and again
 
 
-def _marks(turn: Turn) -> Mark:
+def _marks(turn: Turn, said: str) -> Mark:
     found = Mark(0)
-    if asks(turn.words):
+    if asks(said):
         found |= Mark.ASKS
     if ends_asking(turn.text):
         found |= Mark.ENDS_ASKING
-    if mentions_time(turn.words):
+    if mentions_time(said):
         found |= Mark.TIMED
     return found

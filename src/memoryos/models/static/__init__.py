@@ -8,10 +8,10 @@ English mostly: what has no vector, such as a Chinese character or an emoji, is 
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 _VECTORS = Path(__file__).parent / "vectors.npz"
 _STRANGERS = 4096  # rows for pieces without a vector; two of them share a row once in so many times
-_CACHED_WORDS = 32_768  # some 8 MB; looking a word up is many times faster than cutting it
-_LONGEST_CACHED = 40  # characters; longer words are hardly met twice
+_KEPT_WORDS = 32_768  # some 6 MB; looking a word up is many times faster than cutting it
+_LONGEST_KEPT = 40  # characters; longer words are hardly met twice
+_ASCII_PARTS = re.compile("[a-z0-9]+|[^a-z0-9]")  # the tokenizer, too, takes each sign by itself
 _ROWS_AT_ONCE = 4096  # 4 MB; only a longer text is added up in parts
 
 
@@ -60,33 +61,75 @@ class Static:
 @dataclass(frozen=True, slots=True)
 class _Table:
     values: NDArray[np.int8]  # (pieces, then strangers; dim)
-    scales: NDArray[np.float32]  # one a row
+    scales: NDArray[np.float32]  # one a row, (rows, 1)
     centre: NDArray[np.float32]  # what texts share whose pieces have vectors, (dim,)
-    rows: Callable[[Sequence[str]], Iterable[Sequence[int]]]  # those of each word
+    words: _Words
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """The direction of the sum of the text's rows, without what all texts share, shape (dim,)."""
-        rows = np.array(list(chain.from_iterable(self.rows(text.split()))), dtype=np.intp)
+        rows = list(chain.from_iterable(map(self.words.__getitem__, text.split())))
         # One text at a time and in a fixed order, so that the sum is the same to the last bit whatever it is beside.
         total = self._sum(rows[:_ROWS_AT_ONCE])
         for start in range(_ROWS_AT_ONCE, len(rows), _ROWS_AT_ONCE):
             total += self._sum(rows[start : start + _ROWS_AT_ONCE])
-        length = np.sqrt(total @ total)
+        length = np.sqrt(total.dot(total))
         if not length > 0:
             return _fixed_vector(len(total))
-        strangers = np.count_nonzero(rows >= len(self.values) - _STRANGERS)  # they have nothing in common
-        known = np.float32(1 - strangers / len(rows))
-        return _unit(total / length - known * self.centre)
+        return _unit(total / length - self._shared(rows))
 
-    def _sum(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    def _shared(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """The part of the centre that is in these rows; strangers have nothing in common."""
+        first = len(self.values) - _STRANGERS
+        if max(rows) < first:
+            return self.centre
+        known = np.float32(1 - sum(row >= first for row in rows) / len(rows))
+        return known * self.centre
+
+    def _sum(self, rows: Sequence[int]) -> NDArray[np.float32]:
         # `take` gathers whole rows in half the time of an index; the sum is over them in their order.
-        scaled = self.values.take(rows, axis=0) * self.scales.take(rows)[:, None]
+        places = np.array(rows, dtype=np.intp)
+        scaled = self.values.take(places, axis=0) * self.scales.take(places, axis=0)
         total: NDArray[np.float32] = np.add.reduce(scaled, axis=0)
         return total
 
 
+class _Words(dict[str, tuple[int, ...]]):
+    """The rows of each word, a part of a text between spaces; those that were met lately are kept."""
+
+    def __init__(self, tokenizer: Tokenizer, known: NDArray[np.bool_]) -> None:
+        self._tokenizer = tokenizer
+        self._known = known
+        self._whole = {
+            part: piece
+            for part, piece in tokenizer.get_vocab().items()
+            if known[piece] and part.isascii() and _ASCII_PARTS.fullmatch(part)
+        }
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        rows = self._of_parts(word) or self._cut(word)
+        if len(word) <= _LONGEST_KEPT:
+            if len(self) >= _KEPT_WORDS:
+                self.clear()
+            self[word] = rows
+        return rows
+
+    def _of_parts(self, word: str) -> tuple[int, ...]:
+        """What the tokenizer would find in a word of known parts, in a tenth of the time; nothing for any other."""
+        if not word.isascii() or "[" in word:  # such as [MASK], which it would not cut
+            return ()
+        parts = _ASCII_PARTS.findall(word.lower())
+        return tuple(map(self._whole.__getitem__, parts)) if self._whole.keys() >= set(parts) else ()
+
+    def _cut(self, word: str) -> tuple[int, ...]:
+        encoding = self._tokenizer.encode(word, add_special_tokens=False)
+        return tuple(
+            piece if self._known[piece] else len(self._known) + _stranger(word[start:end])
+            for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
+        )
+
+
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    unit: NDArray[np.float32] = vector / np.sqrt(vector @ vector)
+    unit: NDArray[np.float32] = vector / np.sqrt(vector.dot(vector))
     return unit
 
 
@@ -105,9 +148,9 @@ def _load(dim: int) -> _Table:
     strangers = _strangers(dim)
     return _Table(
         values=np.concatenate([values, strangers]),
-        scales=np.concatenate([scales, 1 / np.linalg.norm(strangers.astype(np.float32), axis=1)]),
+        scales=np.concatenate([scales, 1 / np.linalg.norm(strangers.astype(np.float32), axis=1)])[:, None],
         centre=centre,
-        rows=_cutter(word_pieces(), scales > 0),
+        words=_Words(word_pieces(), scales > 0),
     )
 
 
@@ -115,23 +158,6 @@ def _strangers(dim: int) -> NDArray[np.int8]:
     """Directions that have nothing to do with one another, the same on every machine, shape (_STRANGERS, dim)."""
     noise = hashlib.shake_256(b"memoryos").digest(_STRANGERS * dim)
     return np.frombuffer(noise, dtype=np.int8).reshape(_STRANGERS, dim)
-
-
-def _cutter(tokenizer: Tokenizer, known: NDArray[np.bool_]) -> Callable[[Sequence[str]], Iterable[Sequence[int]]]:
-    """Return the function that gives the rows of each word, a part of a text between spaces."""
-    whole = {word: (piece,) for word, piece in tokenizer.get_vocab().items() if known[piece] and word.isalpha()}
-
-    def cut(word: str) -> tuple[int, ...]:
-        if word.isascii() and (rows := whole.get(word.lower())):
-            return rows  # what the tokenizer would find, in a tenth of the time
-        encoding = tokenizer.encode(word, add_special_tokens=False)
-        return tuple(
-            piece if known[piece] else len(known) + _stranger(word[start:end])
-            for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
-        )
-
-    cached = lru_cache(_CACHED_WORDS)(cut)
-    return lambda words: map(cached if max(map(len, words), default=0) <= _LONGEST_CACHED else cut, words)
 
 
 def _stranger(piece: str) -> int:

@@ -15,14 +15,12 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
-from sqlalchemy.engine.interfaces import DBAPICursor
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
@@ -32,6 +30,7 @@ from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.scope import Scope
 
 _WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
+_PATIENCE = "memoryos_patience"  # execution option: seconds to wait for it
 
 _PAUSE = (0.0005, 0.002)  # seconds between two tries to take it; by chance, so that nobody is always late
 
@@ -110,8 +109,17 @@ class SqliteVault(SqlVault):
 
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:  # noqa: ARG002 - one writer at a time, whose ever
-        with self._rewriting() as connection:
-            yield connection
+        # The driver begins and commits: with SQLAlchemy's events around, that takes three times as long.
+        with self._lock, self._usable():
+            writer = self._kept_writer()
+            driver = writer.connection
+            _take_write_lock(writer)
+            try:
+                yield writer
+                driver.commit()
+            finally:
+                driver.rollback()  # of what was not committed
+                writer.rollback()  # SQLAlchemy's own, which a statement that it ran may have begun
 
     def _trying(self, owner: Scope) -> AbstractContextManager[Connection]:
         return self._writing(owner)
@@ -123,11 +131,14 @@ class SqliteVault(SqlVault):
 
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:
-        with self._lock, self._usable():
-            if self._writer is None:
-                self._writer = self._engine.connect().execution_options(**{_WRITES: True})
-            with self._writer.begin():
-                yield self._writer
+        with self._lock, self._usable(), self._kept_writer().begin() as transaction:
+            yield transaction.connection
+
+    def _kept_writer(self) -> Connection:
+        if self._writer is None:
+            self._writer = self._engine.connect().execution_options(**{_WRITES: True})
+            self._writer.connection.cursor().execute("PRAGMA busy_timeout = 0")  # the waiting is ours
+        return self._writer
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
         code = getattr(driver, "sqlite_errorcode", 0)
@@ -200,9 +211,10 @@ def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
         connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
         hide_parameters=True,  # an error must not quote what a user said
         max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection
+        execution_options={_PATIENCE: busy_timeout_seconds},
     )
     event.listen(engine, "connect", _configure)
-    event.listen(engine, "begin", partial(_begin, patience=busy_timeout_seconds))
+    event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -214,18 +226,17 @@ def _configure(connection: sqlite3.Connection, _record: Any) -> None:
     connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked
 
 
-def _begin(connection: Connection, *, patience: float) -> None:
+def _begin(connection: Connection) -> None:
+    if not connection.get_execution_options().get(_WRITES, False):
+        connection.connection.cursor().execute("BEGIN")
+    elif not connection.connection.in_transaction:  # as in `_writing`, where SQLAlchemy begins with its first statement
+        _take_write_lock(connection)
+
+
+def _take_write_lock(connection: Connection) -> None:
+    """Begin a transaction that writes, within the time that its engine allows."""
     cursor = connection.connection.cursor()
-    if connection.get_execution_options().get(_WRITES, False):
-        _take_write_lock(cursor, patience)
-    else:
-        cursor.execute("BEGIN")
-
-
-def _take_write_lock(cursor: DBAPICursor, patience: float) -> None:
-    """Begin a transaction that writes, within so many seconds."""
-    cursor.execute("PRAGMA busy_timeout = 0")  # of the connection that writes: the waiting is ours
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + connection.get_execution_options()[_PATIENCE]
     while True:
         try:
             cursor.execute("BEGIN IMMEDIATE")
