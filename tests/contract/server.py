@@ -66,6 +66,11 @@ def store_for(path: Path, embedder: str | None) -> URL:
     return url_of(_in_place_of_files[path])
 
 
+def stands_for(path: Path) -> bool:
+    """Whether there is a database in the place of that file."""
+    return path in _in_place_of_files
+
+
 def copy_store(source: Path, target: Path) -> None:
     """Copy the database in the place of a file, which nobody uses now."""
     name = f"copy_{os.getpid()}_{next(_numbers)}"
