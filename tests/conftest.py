@@ -9,6 +9,7 @@ from itertools import count
 
 import pytest
 
+from contract import server
 from contract.back_ends import BACK_ENDS
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Payload, Role, SemanticType, Tier, Turn
 from memoryos.infrastructure.vault.contract import Entry
@@ -51,6 +52,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _names_its_own(test: pytest.Item) -> bool:
     return any("back_end" in mark.args[0] for mark in test.iter_markers("parametrize"))
+
+
+def pytest_sessionfinish() -> None:
+    """Stop the server now: a worker of xdist that takes its time to exit is killed, and would leave it behind."""
+    server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -124,6 +124,12 @@ def restart() -> None:
     server.ensure_postgres_running()
 
 
+def stop() -> None:
+    """Stop the server that this process started, if any, for good."""
+    while _running:
+        _running.pop().cleanup()
+
+
 def _new_store() -> str:
     url = new_database()
     PostgresVault("a new store", url, embedder=Hashing.name, clock=system_clock, busy_timeout_seconds=30).close()
