@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-_IMPORTED = ("memoryos.interface.cli.app", "alembic.command", "onnxruntime", "tokenizers")  # before the forks
+_IMPORTED = ("memoryos.interface.cli.app", "alembic.command", "tokenizers")  # before the forks
 
 _started: list[subprocess.Popen[str]] = []
 
