@@ -242,6 +242,7 @@ def test_segments_are_found_on_demand_and_counted_as_visited(known: MemoryOS) ->
     (segment, *_) = known.search("tea", kinds=["segment"], explain=True).segments
     assert segment.score == pytest.approx(sum(segment.parts.values()))
     known.add("and now?")
+    known.wait()
     assert known.get(segment.id).behaviour.visits == 2, "for a page of it, and for itself"
 
 
