@@ -36,13 +36,13 @@ AXES = "🍵🚲🌙🍞🚂🎲🌧🎵🐈📐"
 
 
 _REFUSE = {
-    "sqlite": ["CREATE TRIGGER full BEFORE {change} ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END"],
+    "sqlite": ["CREATE TRIGGER refused BEFORE {change} ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END"],
     "postgresql": [
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'full'; END $$",
-        "CREATE TRIGGER full BEFORE {change} ON cubes FOR EACH ROW EXECUTE FUNCTION refuse()",
+        "CREATE TRIGGER refused BEFORE {change} ON cubes FOR EACH ROW EXECUTE FUNCTION refuse()",
     ],
 }
-_ALLOW = {"sqlite": ["DROP TRIGGER full"], "postgresql": ["DROP FUNCTION refuse CASCADE"]}
+_ALLOW = {"sqlite": ["DROP TRIGGER refused"], "postgresql": ["DROP FUNCTION refuse CASCADE"]}
 
 
 class Clock:

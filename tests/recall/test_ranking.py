@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+import sqlalchemy
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from sqlalchemy import text
 
 from memoryos import Role, Scope, Strategy, Tier, Turn
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
@@ -309,5 +309,5 @@ def test_pages_without_passages_are_indexed_by_the_first_search(path, open_memor
         expected = answers(memory)
         some = "SELECT id FROM cubes WHERE position % 3 <> 0"
         with memory._vault.change() as connection:
-            connection.execute(text(f"DELETE FROM passages WHERE cube_id IN ({some})"))
+            connection.execute(sqlalchemy.text(f"DELETE FROM passages WHERE cube_id IN ({some})"))
     assert_same(answers(open_memory(path)), expected)
