@@ -8,8 +8,9 @@ from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Role, Subject, Tier, Turn
 from memoryos.errors import MemoryOSError
 from memoryos.memory import MemoryOS
+from memoryos.mount import Mount
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
-from memoryos.scope import Scope
+from memoryos.scope import Namespace, Scope
 
 __all__ = [
     "AsyncMemoryOS",
@@ -20,6 +21,8 @@ __all__ = [
     "MemoryOS",
     "MemoryOSError",
     "Memoryos",
+    "Mount",
+    "Namespace",
     "Recall",
     "Role",
     "Scope",

@@ -31,6 +31,7 @@ class Only(TypedDict, total=False):
     kinds: Sequence[Kind | str]
     session: str | None
     cold: bool
+    mounts: Sequence[str] | None
 
 
 def store_place(value: str | Path) -> Place:

@@ -57,6 +57,7 @@ class AsyncMemoryOS:
     consolidate = _awaited(MemoryOS.consolidate)
     rebuild = _awaited(MemoryOS.rebuild)
     search = _awaited(MemoryOS.search)
+    tagged = _awaited(MemoryOS.tagged)
     context = _awaited(MemoryOS.context)
     digest = _awaited(MemoryOS.digest)
     respond = _awaited(MemoryOS.respond)
@@ -69,6 +70,8 @@ class AsyncMemoryOS:
     jobs = _awaited(MemoryOS.jobs)
     stats = _awaited(MemoryOS.stats)
     scopes = _awaited(MemoryOS.scopes)
+    mount = _awaited(MemoryOS.mount)
+    unmount = _awaited(MemoryOS.unmount)
     wait = _awaited(MemoryOS.wait)
     close = _awaited(MemoryOS.close)
 

@@ -13,6 +13,7 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from memoryos.errors import InvalidInput
+from memoryos.mount import Mount
 
 LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
 
@@ -80,6 +81,9 @@ class Settings(BaseSettings):
         description="where the turns of scopes too large for memory are found: milvus:URI; None is what the store has",
     )
     candidates_token: SecretStr | None = Field(None, description="the token of that Milvus, or user:password")
+    mounts: tuple[Mount, ...] = Field(
+        (), description='other memories that searches look into, as JSON: [{"name": ..., "place": ..., "scope": {...}}]'
+    )
     context_tokens: int = Field(2048, ge=64, description="budget of context(), tokens")
 
     # Persona.

@@ -18,20 +18,20 @@ from memoryos import arguments
 from memoryos.clock import Clock, parse_moment, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import InvalidInput, ModelError, NotFound, ObjectsUnreachable
+from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable
 from memoryos.infrastructure.candidates.contract import CandidateIndex
 from memoryos.infrastructure.candidates.place import open_candidates
 from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Reader, Spending, Vault
 from memoryos.infrastructure.vault.place import open_vault
-from memoryos.models.chat import Answer, ChatModel, Message, OpenAIChat
+from memoryos.models.chat import Answer, ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
-from memoryos.models.questions import Questions
+from memoryos.models.questions import WORDS, Questions
 from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
+from memoryos.mount import Mount
 from memoryos.operation import ingest, overview
 from memoryos.operation.arrival import Arrival
-from memoryos.operation.background import Background
 from memoryos.operation.cold import Cooled, Cooler
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import PersonaSchema
@@ -46,21 +46,28 @@ from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.jobs import Handler, JobRunner
+from memoryos.operation.mounts.adapter import MemoryAdapter, Wanted
+from memoryos.operation.mounts.beside import Beside
+from memoryos.operation.mounts.mounted import Mounted
+from memoryos.operation.mounts.registry import adapter_for
+from memoryos.operation.mounts.store import StoreAdapter
 from memoryos.operation.overview import Profile, SegmentView, Stats
 from memoryos.operation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.rebuild import Rebuilder
-from memoryos.operation.recall.context import Context, pack, persona_text
+from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
-from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
-from memoryos.operation.recall.search import Search, Source, recall
+from memoryos.operation.recall.search import Search
 from memoryos.operation.reembed import reembed
 from memoryos.operation.repairer import Repairer, RepairReport
-from memoryos.operation.respond import DEFAULT_ROLE, prompt
+from memoryos.operation.respond import DEFAULT_ROLE
+from memoryos.operation.responder import Responder
+from memoryos.operation.searcher import Searcher
 from memoryos.operation.sources import Sources
-from memoryos.operation.spending import Purpose, Purse
+from memoryos.operation.spending import Purse
 from memoryos.operation.stated import stated_fact, stated_field
 from memoryos.operation.worker import Worker
 from memoryos.scope import PRIVATE, Scope
@@ -88,7 +95,7 @@ class MemoryOS:
         clock: Clock = system_clock,
         candidates: CandidateIndex | None = None,
     ) -> None:
-        """Put a memory together from its parts; `open` does it for a file."""
+        """Put a memory together from its parts; `open` does it for a file, and mounts what the settings name."""
         self.settings = settings or load_settings()
         self._vault = vault
         self._embedder = embedder
@@ -99,15 +106,19 @@ class MemoryOS:
         self._reranker = reranker
         self._clock = clock
         lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
+        self._lexicon = Questions(lexicon, WORDS)
         follower = Follower(candidates) if candidates else None
         residency = Residency(
             self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent), follower
         )
         self._sources = Sources(vault, embedder, residency, follower)
-        self._turns = Background("turns")
+        self._searcher = Searcher(self._sources, self.settings)
+        self._mounted = Mounted()
         schema = PersonaSchema.named(self.settings.persona_schema)
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self._purse = Purse(vault, self.settings, clock, limits)
+        tokens = self.settings.context_tokens
+        self._responder = Responder(self._model, self._purse, self._filling, self._remember, tokens)
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, residency, self.settings, clock)
@@ -132,13 +143,15 @@ class MemoryOS:
         chat: ChatModel | None = None,
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
+        read_only: bool = False,
     ) -> Self:
         """Open the store in the file at `path`, creating it when it does not exist.
 
         `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database.
-        `user` and the ids beside it make the scope of calls that name none. Raises StorageError when
-        the store cannot be used, InvalidInput for a bad id, ModelError when an embedder behind an
-        endpoint does not answer, MissingExtra for a URL without the extra `postgres`.
+        `user` and the ids beside it make the scope of calls that name none. A store that is opened `read_only` must
+        be there, and stays as it is: writes raise StoreReadOnly. Raises StorageError when the store cannot be used,
+        InvalidInput for a bad id, ModelError when an embedder behind an endpoint does not answer, MissingExtra for
+        a URL without the extra `postgres`.
         """
         settings = settings or load_settings()
         scope = None
@@ -153,12 +166,13 @@ class MemoryOS:
             busy_timeout_seconds=settings.busy_timeout_seconds,
             connections=settings.connections,
             object_store=settings.object_store,
+            is_only_read=read_only,
         )
         with ExitStack() as undo:
             undo.callback(vault.close)
             candidates = open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim)
             undo.pop_all()
-        return cls(
+        memory = cls(
             vault,
             embedder,
             scope=scope,
@@ -168,6 +182,12 @@ class MemoryOS:
             clock=clock,
             candidates=candidates,
         )
+        with ExitStack() as undo:
+            undo.callback(memory.close)
+            for one in settings.mounts:
+                memory.mount(one)
+            undo.pop_all()
+        return memory
 
     @staticmethod
     def reembed(
@@ -206,17 +226,18 @@ class MemoryOS:
         attachments: Sequence[Attachment] = (),
         tags: Sequence[str] = (),
         idempotency_key: str | None = None,
+        mount: str | None = None,
         scope: Scope | None = None,
     ) -> str:
         """Remember one exchange, or half of one; returns the id of its page.
 
         `at` is when it was said (now, when left out); attachments belong to the query, or to the
-        response when there is no query. Durable when it returns. `idempotency_key` is as in `add_many`.
+        response when there is no query. Durable when it returns. `idempotency_key` and `mount` are as in `add_many`.
         """
         items = arguments.sequence("attachments", attachments, Attachment)
         limit = self.settings.max_text_chars
         turns = ingest.turns_of(query, response, at=at, attachments=items, now=self._clock(), limit=limit)
-        return self.add_many(turns, tags=tags, idempotency_key=idempotency_key, scope=scope)[0]
+        return self.add_many(turns, tags=tags, idempotency_key=idempotency_key, mount=mount, scope=scope)[0]
 
     def add_many(
         self,
@@ -226,6 +247,7 @@ class MemoryOS:
         origin: Origin = Origin.USER_INPUT,
         progress: ingest.Progress | None = None,
         idempotency_key: str | None = None,
+        mount: str | None = None,
         scope: Scope | None = None,
     ) -> list[str]:
         """Remember a dialogue in the order given, all of it or nothing; returns the ids of its pages.
@@ -233,7 +255,8 @@ class MemoryOS:
         What follows (chains, segments, facts) is done beside the caller; `wait` returns when it is. With the
         `idempotency_key` of an earlier call of this owner nothing is added, and that call's ids return, also of pages
         that were corrected or deleted since; InvalidInput when it had said something else. Raises OutcomeUnknown when
-        the server went away in the commit and nobody can tell: a call with the same key is safe.
+        the server went away in the commit and nobody can tell: a call with the same key is safe. With a `mount` it is
+        remembered there and not here; StoreReadOnly when that is mounted to be read.
         """
         owner = self._scope_of(scope)
         now = self._clock()
@@ -242,11 +265,14 @@ class MemoryOS:
             ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]")
             for index, turn in enumerate(arguments.sequence("turns", turns, Turn))
         ]
-        labels = arguments.tags(tags)
+        labels, key = arguments.tags(tags), arguments.idempotency_key(idempotency_key)
+        if mount is not None:
+            there = self._mounted.for_writing(owner, mount)
+            return there.write(checked, tags=labels, origin=origin, idempotency_key=key)
         cubes = [
             ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(checked)
         ]
-        arrival = Arrival(self._vault, owner, cubes, arguments.idempotency_key(idempotency_key))
+        arrival = Arrival(self._vault, owner, cubes, key)
         with self._housekeeping.call():
             if (known := arrival.known()) is not None:
                 return known
@@ -348,7 +374,7 @@ class MemoryOS:
 
     def consolidate(self, *, scope: Scope | None = None) -> None:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.promote_all(self._scope_of(scope))
 
     def repair(self, *, scope: Scope | None = None) -> RepairReport:
@@ -379,7 +405,7 @@ class MemoryOS:
         told pages of all pages; extraction comes after the last.
         """
         owner = self._scope_of(scope)
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.rebuild(owner, progress)
 
     # Reading
@@ -399,6 +425,7 @@ class MemoryOS:
         kinds: Sequence[Kind | str] = (),
         session: str | None = None,
         cold: bool = False,
+        mounts: Sequence[str] | None = None,
         weights: Weights | None = None,
         explain: bool = False,
         scope: Scope | None = None,
@@ -415,7 +442,8 @@ class MemoryOS:
         it was at that moment, without what was said or held later; "last week" in the question is the week
         before it (before now, when left out). `explain` fills the `parts` of each hit. `weights` says what
         each part of a hybrid score counts, to see what it is worth. `cold` finds pages in the object store, too, and
-        raises ObjectsUnreachable or StoreCorrupt when it cannot read them.
+        raises ObjectsUnreachable or StoreCorrupt when it cannot read them. `mounts` names the mounted memories to look
+        into, too: all that serve this scope when left out, and then one that does not answer is named in `missing`.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -439,10 +467,38 @@ class MemoryOS:
         )
         if chosen is Strategy.TWO_STAGE and search.filters.as_of:
             raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")
-        self._turns.wait()  # what was answered a moment ago is part of the memory
+        self._responder.wait()  # what was answered a moment ago is part of the memory
         if search.filters.tiers != set(Tier) or chosen is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
-        return self._found(owner, text, search)
+        return self._found(owner, text, search, self._beside(owner, mounts))
+
+    def tagged(
+        self,
+        *tags: str,
+        limit: int = 100,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        kinds: Sequence[Kind | str] = (),
+        mounts: Sequence[str] | None = None,
+        scope: Scope | None = None,
+    ) -> list[Hit]:
+        """What carries all of these tags, here and in mounted memories, the latest first, so many at most.
+
+        Pages, and what was derived from them. `kinds` and `mounts` are as in `search`. Raises InvalidInput when no tag
+        is named.
+        """
+        owner, labels = self._scope_of(scope), arguments.tags(tags)
+        if not labels:
+            raise InvalidInput("tags", "is empty", "Name at least one tag")
+        most = arguments.positive("limit", limit, limit)
+        period = arguments.period(since, until)
+        filters = Filters(
+            self._clock(), kinds=arguments.kinds(kinds), tags=frozenset(labels), since=period[0], until=period[1]
+        )
+        self._responder.wait()
+        with self._housekeeping.call():
+            wanted = Wanted(None, Search(Strategy.HYBRID, most, filters), most, most)
+            return self._beside(owner, mounts).latest(owner, wanted)
 
     def context(
         self,
@@ -484,7 +540,7 @@ class MemoryOS:
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         text = None if query is None else checked_text("query", query, limit=QUERY_CHARS)
         start, end = arguments.period(since, until)
-        self._turns.wait()
+        self._responder.wait()
         with self._housekeeping.call():
             now = self._clock()
             asked = None if text is None else Asked(text, self._questions.vector(text), now)
@@ -498,15 +554,12 @@ class MemoryOS:
         Raises ModelNotConfigured without a model, ModelError when it fails; then nothing is stored.
         """
         owner = self._scope_of(scope)
-        answer = self._purse.answer(self._model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
-        self._remember_later(query, answer.text, owner)
-        return answer
+        return self._responder.answer(query, role, owner)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Iterator[str]:
         """Like `respond`, in pieces; the turn is stored when the last piece has been taken."""
         owner = self._scope_of(scope)
-        pieces = self._purse.stream(self._model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
-        return self._streamed(pieces, query, owner)
+        return self._responder.stream(query, role, owner)
 
     def get(self, cube_id: str, *, scope: Scope | None = None) -> MemCube:
         """A memory by its id; one in the object store is brought back. Raises NotFound."""
@@ -620,12 +673,37 @@ class MemoryOS:
         """Every scope of a tenant that holds a memory."""
         return self._vault.owners(checked_text("tenant", tenant, limit=256))
 
+    # Mounts
+
+    @property
+    def mounts(self) -> list[Mount]:
+        """What is mounted, in the order it was."""
+        return self._mounted.mounts
+
+    def mount(self, mount: Mount) -> None:
+        """Let searches look into another memory, too, as far as it serves who searches (`Mount.serves`).
+
+        Its store must have our embedder. It is never written, not even its visits, unless it is mounted writable.
+        Raises InvalidInput for a name that is taken or a place that is none, StorageError when it cannot be used.
+        """
+        self._mounted.check(mount)
+        adapter = self._adapter(mount)
+        with ExitStack() as undo:
+            undo.callback(adapter.close)
+            self._mounted.add(mount, adapter)
+            undo.pop_all()
+
+    def unmount(self, name: str) -> None:
+        """Look no more into a mounted memory, and release it. Raises InvalidInput when nothing has that name."""
+        self._mounted.remove(name)
+
     # Life
 
     def wait(self) -> None:
         """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.wait()
+        self._mounted.sync()
 
     def close(self) -> None:
         """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
@@ -633,9 +711,10 @@ class MemoryOS:
             steps.callback(self._vault.close)
             steps.callback(self._housekeeping.close)
             steps.callback(self._sources.close)
+            steps.callback(self._mounted.close)
             for connection in self._connections:
                 steps.callback(connection.close)
-            steps.callback(self._turns.close)
+            steps.callback(self._responder.close)
 
     def __enter__(self) -> Self:
         return self
@@ -666,14 +745,14 @@ class MemoryOS:
 
     def _corrector(self, scope: Scope | None) -> Corrector:
         owner = self._scope_of(scope)
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.catch_up(owner)
         return Corrector(self._promoter, owner)
 
     def _caught_up(self, scope: Scope | None) -> Scope:
         """The owner, each page of whom is where it belongs."""
         owner = self._scope_of(scope).owner
-        self._turns.wait()
+        self._responder.wait()
         self._housekeeping.catch_up(owner)
         return owner
 
@@ -683,22 +762,33 @@ class MemoryOS:
         with self._vault.read(self._caught_up(scope)) as reader:
             yield reader
 
-    def _recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:
-        home = persona_scope(owner, self.settings)
+    def _beside(self, owner: Scope, names: Sequence[str] | None) -> Beside:
+        """The own memory with the mounts that the caller looks into."""
+        named = None if names is None else arguments.sequence("mounts", names, str)
+        adapters = self._mounted.for_search(owner, named)
+        return Beside(self._searcher, adapters, self._lexicon, is_named=named is not None)
 
-        def found(source: Source) -> Recall:
-            if home == owner.owner:
-                return recall(source, source, asked, search, self.settings)
-            with self._sources.of(home) as persona:
-                return recall(source, persona, asked, search, self.settings)
+    def _adapter(self, mount: Mount) -> MemoryAdapter:
+        opener = adapter_for(mount.place)
+        if opener is not None:
+            return opener(mount, self._embedder, self.settings)
+        if mount.scope is None:
+            raise InvalidInput("mount.scope", "is missing", "Name whose memory it is: scope=Scope(user=...)")
+        if mount.place is None:
+            return StoreAdapter(self._searcher, mount.scope, self.add_many)
+        other = type(self).open(
+            mount.place,
+            settings=self.settings.model_copy(update={"mounts": ()}),
+            embedder=self._embedder,
+            clock=self._clock,
+            read_only=not mount.writable,
+        )
+        return StoreAdapter(other._searcher, mount.scope, other.add_many, other.wait, other.close)
 
-        pages = search.pages or self.settings.recall_pages
-        return self._sources.answer(owner, asked, search, pages, found)
-
-    def _found(self, owner: Scope, text: str, search: Search) -> Recall:
+    def _found(self, owner: Scope, text: str, search: Search, beside: Beside) -> Recall:
         with self._housekeeping.call():
             asked = Asked(text, self._questions.vector(text), search.filters.as_of or self._clock())
-            recalled = self._recall(owner, asked, search)
+            recalled = beside.recall(owner, asked, search)
             self._visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
         return recalled
 
@@ -730,23 +820,8 @@ class MemoryOS:
         self._connections.append(chat)
         return chat
 
-    def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
-        recalled = self.search(query, pages=self._pages(self.settings.context_tokens), scope=owner)
-        notes = pack(recalled, self.settings.context_tokens, count_tokens, recent=False, persona=False)
-        return prompt(recalled, persona_text(recalled), notes.text, query, role=role)
-
-    def _streamed(self, pieces: Iterator[str], query: str, owner: Scope) -> Iterator[str]:
-        said = []
-        for piece in pieces:
-            said.append(piece)
-            yield piece
-        answer = "".join(said).strip()
-        if not answer:
-            raise ModelError("the chat model sent an empty answer; nothing was stored")
-        self._remember_later(query, answer, owner)
-
-    def _remember_later(self, query: str, answer: str, owner: Scope) -> None:
-        self._turns.submit(lambda: self._remember(query, answer, owner))
+    def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
+        return self.search(query, pages=self._pages(tokens), scope=owner)
 
     def _remember(self, query: str, answer: str, owner: Scope) -> None:
         self.add(query, answer, scope=owner)

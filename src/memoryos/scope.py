@@ -7,6 +7,7 @@ into paths or formatted into statements, so "../../x" and "'; DROP TABLE" are or
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from urllib.parse import quote, unquote
 
 from memoryos.errors import InvalidInput
@@ -14,7 +15,18 @@ from memoryos.text import checked_text
 
 ID_LIMIT = 256  # characters in one id or namespace label
 
-PRIVATE = ("private",)  # the namespace of a user's own memory
+
+class Namespace(StrEnum):
+    """What a memory is for: the first label of a namespace (MemOS paper, section 5.5.2). Others may be used, too."""
+
+    PRIVATE = "private"  # a user's own
+    EXPERT = "expert"  # what is known of a field
+    INDUSTRY = "industry"  # what organisations share
+    CONTEXT = "context"  # what agents of a tenant work on together
+    PIPELINE = "pipeline"  # what steps of a tenant's pipelines hand on
+
+
+PRIVATE = (Namespace.PRIVATE.value,)  # the namespace of a user's own memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,12 @@ from memoryos import arguments
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup as backups
 from memoryos.infrastructure.vault import copying, soundness
 from memoryos.infrastructure.vault.backup import Manifest
 from memoryos.infrastructure.vault.copying import Copied, Progress
 from memoryos.infrastructure.vault.damage import Report
 from memoryos.infrastructure.vault.place import Place, open_vault, shown
-from memoryos.infrastructure.vault.sqlite import SqliteSnapshot
 from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.operation.mend import mend
@@ -127,11 +125,14 @@ def _opened(
     patience, objects = settings.busy_timeout_seconds, settings.object_store
     if isinstance(place, Path) and not place.exists():
         raise InvalidInput(field, f"{place} does not exist", "Name the file of a store")
-    if isinstance(place, Path) and read_only:
-        snapshot = SqliteSnapshot(place, embedder=None, clock=clock, busy_timeout_seconds=patience)
-        snapshot.packs = Packs(objects)
-        return snapshot
-    return open_vault(place, embedder=embedder, clock=clock, busy_timeout_seconds=patience, object_store=objects)
+    return open_vault(
+        place,
+        embedder=embedder,
+        clock=clock,
+        busy_timeout_seconds=patience,
+        object_store=objects,
+        is_only_read=read_only,
+    )
 
 
 def _file(field: str, name: str | Path) -> Path:

@@ -424,8 +424,8 @@ def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
 @pytest.mark.parametrize(
     "command",
     (
-        "demo|add|search|ask|show|stats|digest|repair|rebuild|reembed|worker|usage|import locomo|import gvd|backup|cold"
-        "|jobs list|jobs retry|jobs wait|proposals list|bench processes|bench scale"
+        "demo|add|search|tagged|mounts|ask|show|stats|digest|repair|rebuild|reembed|worker|usage|import locomo"
+        "|import gvd|backup|cold|jobs list|jobs retry|jobs wait|proposals list|bench processes|bench scale"
     ).split("|"),
 )
 def test_every_command_explains_itself_and_speaks_json(run, command):

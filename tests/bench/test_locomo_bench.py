@@ -203,3 +203,10 @@ def test_a_file_has_no_candidate_index_to_measure(bench, locomo):
     result = bench("locomo", "--data", locomo(), "--indexed", "--embedder", "hashing")
     assert result.returncode != 0
     assert "--indexed: this store has no candidate index" in result.stderr
+
+
+def test_with_half_of_the_sessions_mounted_beside_the_same_turns_are_ranked(bench, locomo):
+    arguments = ["--data", locomo(), "--strategy", "hybrid"]
+    apart = measured(bench, *arguments, "--mounted")["results"]["hybrid"]["overall"]["tokens"]
+    whole = measured(bench, *arguments)["results"]["hybrid"]["overall"]["tokens"]
+    assert apart["4096"] == whole["4096"]

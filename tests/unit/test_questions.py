@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memoryos.models.hashing import Hashing
-from memoryos.models.questions import KEPT, Questions
+from memoryos.models.questions import QUESTIONS, Questions
 
 
 class Counting(Hashing):
@@ -36,12 +36,12 @@ def test_the_same_question_costs_one_call(embedder):
 
 def test_the_one_asked_longest_ago_is_forgotten(embedder):
     questions = Questions(embedder)
-    for number in range(KEPT + 1):
+    for number in range(QUESTIONS + 1):
         questions.vector(str(number))
-    questions.vector(str(KEPT))
-    assert len(embedder.texts) == KEPT + 1
+    questions.vector(str(QUESTIONS))
+    assert len(embedder.texts) == QUESTIONS + 1
     questions.vector("0")
-    assert len(embedder.texts) == KEPT + 2
+    assert len(embedder.texts) == QUESTIONS + 2
 
 
 def test_nobody_can_change_what_is_remembered(embedder):

@@ -8,8 +8,8 @@ timing are two passes: to fill 4,096 tokens takes far more pages than a search r
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -30,12 +30,14 @@ from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import load_embedder
+from memoryos.mount import Mount
 from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import Scope
 
 RANKED_PAGES = 300  # more than 4,096 tokens hold
 TIMED = 200  # questions that are timed with each variant, spread over all
 WARM_UP = 10  # searches before the clock runs
+ELSEWHERE = "elsewhere"  # the agent whose memory is mounted
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,13 @@ def run(
     ablation: bool = False,
     place: str | None = None,
     indexed: bool = False,
+    mounted: bool = False,
 ) -> RecallReport:
     """Measure the strategies, then hybrid without each of its parts, in a store that is gone afterwards.
 
-    With a `place`, in that store, which stays; `indexed`: with all turns in its candidate index instead of memory.
-    Raises InvalidInput when the store knows one of the conversations.
+    With a `place`, in that store, which stays; `indexed`: with all turns in its candidate index instead of memory;
+    `mounted`: with every other session in another memory, which is mounted beside. Raises InvalidInput when the store
+    knows one of the conversations.
     """
     embedder = load_embedder(settings.embedder, settings)
     embedder.embed(["warm up"])  # loading the model is not ingesting
@@ -115,7 +119,8 @@ def run(
     ):
         _check_new(memory, corpus)
         start = time.perf_counter()
-        pages = _ingest(memory, corpus, progress)
+        halves = [half for one in corpus.conversations for half in _halves(memory, one)] if mounted else None
+        pages = _ingest(memory, halves or corpus.conversations, sum(map(len, corpus.turns.values())), progress)
         ingest_s = time.perf_counter() - start
         if indexed:
             _index(memory, corpus)
@@ -141,8 +146,14 @@ def _index(memory: MemoryOS, corpus: Corpus) -> None:
             raise InvalidInput("--indexed", "this store has no candidate index", "Name a PostgreSQL database with --db")
 
 
-def _ingest(memory: MemoryOS, corpus: Corpus, progress: Progress) -> int:
-    total = sum(map(len, corpus.turns.values()))
+def _halves(memory: MemoryOS, conversation: Conversation) -> Iterator[Conversation]:
+    """Every other session for the memory that is asked, and the others for one that is mounted beside it."""
+    memory.mount(Mount(conversation.user, scope=Scope(user=conversation.user, agent=ELSEWHERE)))
+    yield replace(conversation, sessions=conversation.sessions[::2])
+    yield replace(conversation, sessions=conversation.sessions[1::2], agent=ELSEWHERE)
+
+
+def _ingest(memory: MemoryOS, conversations: Sequence[Conversation], total: int, progress: Progress) -> int:
     pages = done = 0
 
     def advance(turns: int) -> None:
@@ -150,7 +161,7 @@ def _ingest(memory: MemoryOS, corpus: Corpus, progress: Progress) -> int:
         done += turns
         progress("importing", done, total)
 
-    for conversation in corpus.conversations:
+    for conversation in conversations:
         pages += load_conversation(memory, conversation, advance).pages
     memory.wait()
     return pages

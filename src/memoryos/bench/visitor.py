@@ -18,7 +18,7 @@ from functools import partial
 from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.machine import rss_mb
 from memoryos.bench.timing import milliseconds, percentiles
-from memoryos.config import load_settings
+from memoryos.config import Settings, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.memory import MemoryOS
 from memoryos.scope import Scope
@@ -61,9 +61,9 @@ def visited(place: str, embedder: str, tenants: Sequence[str], *, is_large: bool
     first = Scope(tenant=tenants[0], user=USER)
     chance = random.Random(_SEED)  # noqa: S311 - nobody is to be surprised
     asked = iter(Dialogue(_SEED).questions(2 * (WARM_UP + SEARCHES)))
-    with MemoryOS.open(place, settings=load_settings(embedder=embedder)) as memory:
-        memory._housekeeping.abandon()  # the pages wait for workers, and shall go on waiting
-        moved_out_s = _moved_out(memory, first) if is_large else None
+    settings = load_settings(embedder=embedder)
+    moved_out_s = _moved_out(place, settings, first) if is_large else None
+    with MemoryOS.open(place, settings=settings, read_only=True) as memory:  # pages wait for workers, and go on waiting
         memory.search("warm up", scope=Scope(tenant=tenants[0], user="nobody"))
         first_ms = _search_ms(memory, next(asked), first)
         within = [_search_ms(memory, next(asked), first) for _ in range(WARM_UP + SEARCHES)][WARM_UP:]
@@ -72,9 +72,10 @@ def visited(place: str, embedder: str, tenants: Sequence[str], *, is_large: bool
         return Visited(first_ms, moved_out_s, percentiles(within, 50, 95), percentiles(roaming, 50, 95), rss_mb())
 
 
-def _moved_out(memory: MemoryOS, scope: Scope) -> float | None:
-    start = time.perf_counter()
-    return time.perf_counter() - start if memory.index(scope=scope) else None
+def _moved_out(place: str, settings: Settings, scope: Scope) -> float | None:
+    with MemoryOS.open(place, settings=settings) as memory:
+        start = time.perf_counter()
+        return time.perf_counter() - start if memory.index(scope=scope) else None
 
 
 def _search_ms(memory: MemoryOS, question: str, scope: Scope) -> float:

@@ -1,7 +1,11 @@
-"""Questions as vectors, remembered: the same one is often asked twice, and a model is slow to answer."""
+"""Texts whose vectors are remembered: a question is often asked twice, and a model is slow to answer.
+
+The same holds for single words, where what is ranked for one question alone has mostly words that were met before.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -9,20 +13,28 @@ from numpy.typing import NDArray
 
 from memoryos.models.embedder import Embedder
 
-KEPT = 256  # questions; some 3 MB with the longest vectors in use
+QUESTIONS = 256  # some 3 MB with the longest vectors in use
+WORDS = 8_192  # some 9 MB
 
 
 class Questions:
-    """Embeds questions, one of the latest 256 without the model. Threads may share one."""
+    """Embeds one text at a time, one of the latest without the model. Threads may share one."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, kept: int = QUESTIONS) -> None:
+        self.name = embedder.name
+        self.dim = embedder.dim
+
         def embed(text: str) -> NDArray[np.float32]:
             vector = np.array(embedder.embed([text])[0], dtype=np.float32)
             vector.setflags(write=False)  # it will be handed out again
             return vector
 
-        self._embed = lru_cache(KEPT)(embed)
+        self._embed = lru_cache(kept)(embed)
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """The unit vector of a question, read-only, shape (dim,)."""
+        """The unit vector of a text, read-only, shape (dim,)."""
         return self._embed(text)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One unit row for each text, shape (n, dim): what an embedder does."""
+        return np.stack([self.vector(text) for text in texts]) if texts else np.empty((0, self.dim), np.float32)

@@ -142,6 +142,7 @@ def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally, settings:
 
 
 def visited(recalled: Recall) -> list[str]:
-    """The cubes a search returned: its pages, the segments they are in, and those that it was asked for."""
-    homes = (hit.segment for hit in recalled.hits if hit.segment)
-    return list(dict.fromkeys([*(hit.id for hit in (*recalled.hits, *recalled.segments)), *homes]))
+    """The own cubes a search returned: its pages, the segments they are in, and those that it was asked for."""
+    own = [hit for hit in (*recalled.hits, *recalled.segments) if hit.mount is None]
+    homes = (hit.segment for hit in own if hit.segment)
+    return list(dict.fromkeys([*(hit.id for hit in own), *homes]))

@@ -24,7 +24,7 @@ from memoryos.errors import InvalidInput, StoreCorrupt
 from memoryos.infrastructure.vault import copying, migrations, rows
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
-from memoryos.infrastructure.vault.sqlite import SqliteSnapshot, put_in_one_file, read_only_engine
+from memoryos.infrastructure.vault.sqlite import put_in_one_file, read_only_engine
 from memoryos.infrastructure.vault.store import SqlVault, noted
 
 _OWN = ("cubes", "notes")  # the tables in which a backup of a store with packs, which it holds itself, differs
@@ -109,7 +109,8 @@ def is_backup(file: Path) -> bool:
 def opened(file: Path, manifest: Manifest, *, clock: Clock) -> Iterator[SqlVault]:
     """A backup as a store of our schema, its file left as it is: an older one is upgraded in a copy."""
     if manifest.schema == migrations.HEAD:
-        with closing(SqliteSnapshot(file, embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE)) as vault:
+        reading = open_vault(file, embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE, is_only_read=True)
+        with closing(reading) as vault:
             yield vault
         return
     with TemporaryDirectory(prefix="memoryos-restore-") as folder:

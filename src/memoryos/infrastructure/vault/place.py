@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypedDict
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -58,33 +59,38 @@ def open_vault(
     busy_timeout_seconds: float,
     connections: int = CONNECTIONS,
     object_store: str | None = None,
+    is_only_read: bool = False,
 ) -> SqlVault:
     """Open the store there, and make a new one when there is none; that takes an embedder.
 
-    Raises StorageError when it cannot be used, MissingExtra without the driver of a database or of an object store.
+    One that is only read must be there, and is never written. Raises StorageError when it cannot be used, InvalidInput
+    when it is missing, MissingExtra without the driver of a database or of an object store.
     """
+    if is_only_read and isinstance(place, Path) and not place.exists():
+        raise InvalidInput("path", f"{place} does not exist", "Name the file of a store")
     packs = Packs(object_store)  # first: what is wrong with it is told before a store is made
-    vault = _opened(place, embedder, clock, busy_timeout_seconds, connections)
+    use = _Use(embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds, is_only_read=is_only_read)
+    vault = _opened(place, use, connections)
     vault.packs = packs
     return vault
 
 
-def _opened(
-    place: Place, embedder: str | None, clock: Clock, busy_timeout_seconds: float, connections: int
-) -> SqlVault:
+class _Use(TypedDict):
+    """What every back end is told."""
+
+    embedder: str | None
+    clock: Clock
+    busy_timeout_seconds: float
+    is_only_read: bool
+
+
+def _opened(place: Place, use: _Use, connections: int) -> SqlVault:
     if isinstance(place, Path):
-        return SqliteVault(place, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+        return SqliteVault(place, **use)
     try:
         from memoryos.infrastructure.vault.postgres import PostgresVault
     except ModuleNotFoundError as error:
         if error.name != "psycopg":
             raise
         raise MissingExtra("A store on PostgreSQL", "postgres") from None
-    return PostgresVault(
-        shown(place),
-        place,
-        embedder=embedder,
-        clock=clock,
-        busy_timeout_seconds=busy_timeout_seconds,
-        connections=connections,
-    )
+    return PostgresVault(shown(place), place, connections=connections, **use)

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
 from memoryos.cube import Kind, State, Tier
-from memoryos.errors import EmbedderMismatch, StorageError
+from memoryos.errors import EmbedderMismatch, StorageError, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold import is_pack
@@ -31,13 +31,17 @@ UNFINISHED = "unfinished"  # in the place of the embedder, while a store is bein
 class SqlVault(ABC):
     """A vault behind an engine; `name` is what errors call it, `embedder` names what makes its vectors.
 
-    No embedder, for a store that is there already, is whatever made them: to change to another one.
+    No embedder, for a store that is there already, is whatever made them: to change to another one. One that is only
+    read refuses writes with StoreReadOnly, and is not brought up to date.
     """
 
     driver_error: type[Exception]  #: what the driver raises where SQLAlchemy is not between
 
-    def __init__(self, name: str, engine: Engine, *, embedder: str | None, clock: Clock) -> None:
+    def __init__(
+        self, name: str, engine: Engine, *, embedder: str | None, clock: Clock, is_only_read: bool = False
+    ) -> None:
         self.name = name
+        self.is_only_read = is_only_read
         self.packs = Packs()
         self._engine = engine
         self._embedder = embedder
@@ -190,6 +194,8 @@ class SqlVault(ABC):
             return migrations.is_current(connection) and noted(connection, EMBEDDER) is not None
 
     def _make_ready(self) -> None:
+        if self.is_only_read:
+            raise StoreReadOnly(f"{self.name} has an older schema, or is empty; to open it to be written upgrades it")
         with self._rewriting() as connection:
             self._upgrade(connection)
             if self._embedder and noted(connection, EMBEDDER) is None:

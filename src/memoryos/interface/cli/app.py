@@ -13,7 +13,19 @@ import typer
 from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
-from memoryos.interface.cli import bench, importing, jobs, memory, proposals, render, stores, upkeep, usage, worker
+from memoryos.interface.cli import (
+    bench,
+    importing,
+    jobs,
+    memory,
+    mounts,
+    proposals,
+    render,
+    stores,
+    upkeep,
+    usage,
+    worker,
+)
 from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
 from memoryos.interface.cli.bench_processes import processes
@@ -34,6 +46,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.command()(demo)
 app.command()(memory.add)
 app.command()(memory.search)
+app.command()(mounts.mounts)
+app.command()(mounts.tagged)
 app.command()(digest)
 app.command()(memory.ask)
 app.command()(memory.show)

@@ -58,6 +58,9 @@ def locomo(
         typer.Option(help="An empty PostgreSQL database, left as it becomes (default: a file).", show_default=False),
     ] = None,
     indexed: Annotated[bool, typer.Option("--indexed", help="Search by the candidate index of --db.")] = False,
+    mounted: Annotated[
+        bool, typer.Option("--mounted", help="Put every other session into a memory that is mounted beside.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Ask the questions of LoCoMo; report how much of the evidence comes back."""
@@ -65,7 +68,7 @@ def locomo(
     if plot:
         check_plot(plot)
     corpus = load_corpus(data, _names(conversations))
-    report = _asked(corpus, strategy, settings, ablation=ablation, place=db, indexed=indexed)
+    report = _asked(corpus, strategy, settings, ablation=ablation, place=db, indexed=indexed, mounted=mounted)
     if plot:
         plot_recall(plot, {name: result.groups for name, result in report.results.items()})
     _show(corpus, report, json=json)

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from memoryos.cube import Kind, Tier
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Archive, Db, Json, Session, Tenant, User, open_memory
+from memoryos.interface.cli.options import Agent, Archive, Db, Json, Mounts, Session, Tenant, User, open_memory
 from memoryos.operation.recall.hit import Recall, Strategy
 
 
@@ -53,6 +53,7 @@ def search(
     tier: Annotated[list[Tier] | None, typer.Option(help="Only this tier; or any of several.")] = None,
     kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind of memory; or any of several.")] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Find what lies in the object store, too.")] = False,
+    mount: Mounts = None,
     session: Session = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
     user: User = "default",
@@ -76,6 +77,7 @@ def search(
             kinds=kind or (),
             session=session,
             cold=cold,
+            mounts=mount,
             explain=explain,
         )
     if json:
@@ -169,13 +171,15 @@ def _recall_json(found: Recall, limit: int) -> dict[str, object]:
         "profile": [render.cube_json(cube) for cube in found.profile],
         "traits": [render.cube_json(cube) for cube in found.traits],
         "segments": [render.hit_json(hit) for hit in found.segments],
+        "knowledge": [render.hit_json(hit) for hit in found.knowledge],
+        "missing": list(found.missing),
     }
 
 
 def _print_recall(found: Recall, limit: int, *, persona: bool) -> None:
     """What was found as tables; profile and traits, which are there whatever the question is, only on demand."""
     console = render.console()
-    facts = sorted((*found.user_facts, *found.agent_facts), key=lambda hit: -hit.score)
+    facts = sorted((*found.user_facts, *found.agent_facts, *found.knowledge), key=lambda hit: -hit.score)
     tables = {"Pages": found.hits, "Topics": found.segments, "Facts": facts}
     for title, hits in tables.items():
         if hits:
@@ -183,5 +187,7 @@ def _print_recall(found: Recall, limit: int, *, persona: bool) -> None:
     known = (*found.profile, *found.traits) if persona else ()
     if known:
         console.print(render.persona_table(known))
+    if found.missing:
+        console.print(f"Not searched, for it did not answer: {', '.join(found.missing)}.", markup=False)
     if not any((*tables.values(), known)):
         console.print("Nothing is found; `memoryos stats` lists who has memories, and filters may hide them.")

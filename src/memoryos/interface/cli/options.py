@@ -25,6 +25,10 @@ User = Annotated[str, typer.Option("--user", help="Whose memory.")]
 Agent = Annotated[str, typer.Option("--agent", help="Which agent's memory of the user.")]
 Tenant = Annotated[str, typer.Option("--tenant", help="Which tenant.")]
 Session = Annotated[str | None, typer.Option("--session", help="Label of the conversation.", show_default=False)]
+Mounts = Annotated[
+    list[str] | None,
+    typer.Option("--mount", help="Look into this mounted memory; several, or all when left out.", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Archive = Annotated[bool, typer.Option("--archive", help="Include what was evicted to the archive.")]
 

@@ -63,6 +63,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "kind": hit.cube.kind.value,
         "tier": hit.cube.tier.value,
         "topic": hit.topic,
+        "mount": hit.mount,
         "source_ids": list(hit.source_ids),
         "provenance": list(hit.cube.descriptive.provenance),
     }
@@ -123,7 +124,8 @@ def hits_table(title: str, hits: Sequence[Hit]) -> Table:
 def _why(hit: Hit) -> str:
     parts = " · ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in hit.parts.items())
     topic = f"topic: {hit.topic}" if hit.topic else ""
-    return escape(" | ".join(part for part in (topic, parts, " ".join(hit.source_ids)) if part))
+    mount = f"from {hit.mount}" if hit.mount else ""
+    return escape(" | ".join(part for part in (mount, topic, parts, " ".join(hit.source_ids)) if part))
 
 
 def segments_table(title: str, views: Iterable[SegmentView]) -> Table:

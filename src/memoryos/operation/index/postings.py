@@ -84,6 +84,10 @@ class Postings:
         """The number of the word's term, if it occurs."""
         return self._terms.get(stem(word))
 
+    def number_of_stem(self, form: str) -> int | None:
+        """The number of the term with that stem, if it occurs."""
+        return self._terms.get(form)
+
     def of(self, term: int) -> tuple[Rows, Counts]:
         """The rows that contain the term and how often they do, shapes (k,)."""
         if term < len(self._starts) - 1:

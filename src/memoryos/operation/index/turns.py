@@ -155,6 +155,13 @@ class TurnIndex:
         found = self.corpus.frequencies(stems) if stems else {}
         return np.array([found.get(term, 0) for term in stems], np.int64)
 
+    def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
+        """In how many of the owner's turns each of the stems occurs."""
+        if self.corpus:
+            return self.corpus.frequencies(stems)
+        terms = {form: self.postings.number_of_stem(form) for form in stems}
+        return {form: 0 if term is None else len(self.having(term)[0]) for form, term in terms.items()}
+
     def place(self, row: int) -> tuple[str, int]:
         """The page of a row, and the turn's index in it."""
         return self._page_ids[row], int(self._order.values[row]) % _PARTS - 1
@@ -162,6 +169,13 @@ class TurnIndex:
     def rows_of(self, page: str) -> Sequence[int]:
         """The rows of a page."""
         return self._rows_of.get(page, ())
+
+    def pages_around(self, pages: Iterable[str]) -> set[str]:
+        """These pages, as far as they are here, and those of the turns next to theirs in the same sitting."""
+        rows = np.array([row for page in pages for row in self.rows_of(page)], np.int64)
+        near = np.concatenate([rows, self.around.before[rows], self.around.after[rows]])
+        further = np.concatenate([near, self.around.before[near], self.around.after[near]])
+        return {self._page_ids[row] for row in np.unique(further).tolist() if row < len(self)}
 
     def heads(self, tiers: Iterable[Tier]) -> Ints:
         """The first row of each page in these tiers, in the order of the pages, shape (k,)."""

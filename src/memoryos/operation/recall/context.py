@@ -57,14 +57,15 @@ class _Line:
         return (source,) if source else ()
 
 
-PROFILE, FACTS, AGENT, EARLIER, RECENT = (
+PROFILE, FACTS, AGENT, KNOWLEDGE, EARLIER, RECENT = (
     "User profile",
     "User facts",
     "Agent",
+    "Shared knowledge",
     "Earlier conversation",
     "Recent conversation",
 )
-_SECTIONS = (PROFILE, FACTS, AGENT, EARLIER, RECENT)
+_SECTIONS = (PROFILE, FACTS, AGENT, KNOWLEDGE, EARLIER, RECENT)
 
 
 def persona_text(recalled: Recall) -> str:
@@ -83,8 +84,9 @@ def pack(
     `recent=False` leaves STM out, and `persona=False` profile and traits, for prompts that carry them elsewhere.
     """
     chosen: dict[tuple[str, int], _Line] = {}
-    room = budget_tokens - sum(count_tokens(f"## {section}") + LINE_TOKENS for section in _SECTIONS)
-    for line in _by_worth(recalled, recent=recent, persona=persona):
+    lines = list(_by_worth(recalled, recent=recent, persona=persona))
+    room = budget_tokens - sum(count_tokens(f"## {section}") + LINE_TOKENS for section in _titles(lines))
+    for line in lines:
         cost = count_tokens(line.text) + LINE_TOKENS
         if line.key not in chosen and cost <= room:
             chosen[line.key] = line
@@ -98,6 +100,12 @@ def pack(
     )
 
 
+def _titles(lines: Iterable[_Line]) -> list[str]:
+    """The titles for which room is kept: that of what others know only when there is something."""
+    has_mounts = any(line.section == KNOWLEDGE for line in lines)
+    return [section for section in _SECTIONS if section != KNOWLEDGE or has_mounts]
+
+
 def _by_worth(recalled: Recall, *, recent: bool, persona: bool) -> Iterator[_Line]:
     """Every line that could go in, the most useful first."""
     stm = {hit.id for hit in recalled.recent}
@@ -106,10 +114,15 @@ def _by_worth(recalled: Recall, *, recent: bool, persona: bool) -> Iterator[_Lin
     if recent:
         for hit in reversed(recalled.recent):
             yield from (_turn_line(RECENT, hit.cube, index) for index in range(len(turns_of(hit.cube))))
-    pages = [_turn_line(EARLIER, hit.cube, hit.index) for hit in recalled.turns if hit.cube.id not in stm]
+    pages = [
+        _turn_line(KNOWLEDGE if hit.mount else EARLIER, hit.cube, hit.index)
+        for hit in recalled.turns
+        if hit.cube.id not in stm
+    ]
     facts = [_Line(FACTS, dated(hit.cube), hit.cube) for hit in recalled.user_facts]
     agent = [_Line(AGENT, dated(hit.cube), hit.cube) for hit in recalled.agent_facts]
-    yield from _in_turns(pages, facts, agent, list(_traits(recalled)) if persona else [])
+    known = [_Line(KNOWLEDGE, dated(hit.cube), hit.cube) for hit in recalled.knowledge]
+    yield from _in_turns(pages, facts, known, agent, list(_traits(recalled)) if persona else [])
 
 
 def _profile(recalled: Recall) -> Iterator[_Line]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoryos.clock import micros
-from memoryos.cube import Kind, MemCube, Tier
+from memoryos.cube import Kind, MemCube, Tier, Turn
 from memoryos.infrastructure.vault.contract import Entry
 from memoryos.operation.index.turns import Flags, TurnIndex
+from memoryos.operation.passages import turns_of
 
 SEARCHABLE = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE, Kind.SEGMENT)
 UNASKED = frozenset(SEARCHABLE) - {Kind.SEGMENT}  # the kinds that are found when none is named
@@ -39,6 +40,10 @@ class Filters:
             if end:
                 rows &= index.said_at <= micros(end)
         return Admitted(index, rows & self._labelled(index) if self._has_labels else rows)
+
+    def admits(self, page: MemCube) -> bool:
+        """Whether a page by itself may be found, with one of its turns at least."""
+        return self._allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
 
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
         """Those that may be found; what was derived has the tags and the sessions of the pages it rests on, too."""
@@ -72,6 +77,10 @@ class Filters:
             and not cube.has_expired(self.now)
             and not self._is_over(cube)
         )
+
+    def _is_within(self, turn: Turn) -> bool:
+        ends = [end for end in (self.until, self.as_of) if end]
+        return turn.at is None or ((not self.since or turn.at >= self.since) and all(turn.at <= end for end in ends))
 
     def _is_over(self, cube: MemCube) -> bool:
         return cube.kind is Kind.FACT and cube.is_over(self.as_of or self.now)

@@ -36,6 +36,7 @@ class Hit:
     )  #: what the score is made of, when it was asked
     segment: str | None = None  #: id of the page's segment, when it was found through one
     topic: str = ""  #: keywords of that segment
+    mount: str | None = None  #: the mounted memory that it comes from; None is the own
 
     @property
     def id(self) -> str:
@@ -68,6 +69,7 @@ class TurnHit:
     parts: Mapping[str, float] = field(
         default_factory=lambda: NO_PARTS, hash=False
     )  #: what the score is made of, when it was asked
+    mount: str | None = None  #: the mounted memory that it comes from; None is the own
 
     @property
     def turn(self) -> Turn:
@@ -95,3 +97,5 @@ class Recall:
     profile: tuple[MemCube, ...]  #: the static fields of both personas
     traits: tuple[MemCube, ...]
     segments: tuple[Hit, ...] = ()  #: the topics that fit best; only when `kinds` asks for them
+    knowledge: tuple[Hit, ...] = ()  #: facts from mounted memories
+    missing: tuple[str, ...] = ()  #: the mounted memories that could not be searched

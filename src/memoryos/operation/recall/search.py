@@ -53,7 +53,7 @@ class Source:
 def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:
     """Everything the three tiers hold for the question; `persona` is where the user's persona lives."""
     turns, found = _turns(owner, asked, search, settings)
-    turns = _reranked(turns, asked, search)
+    turns = reranked(turns, asked, search)
 
     def held(source: Source, entries: Sequence[Entry]) -> list[Entry]:
         with owner.resident.lock:
@@ -70,7 +70,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
 
     return Recall(
         query=asked.text,
-        hits=tuple(_pages(turns, found)),
+        hits=tuple(pages_of(turns, found)),
         turns=tuple(turns),
         recent=tuple(_by_cosine(entry, asked, search, "recent") for entry in held(owner, owner.resident.recent)),
         user_facts=_nearest(about(Kind.FACT, Subject.USER), asked, search, settings.recall_facts),
@@ -91,21 +91,22 @@ def _turns(owner: Source, asked: Asked, search: Search, settings: Settings) -> t
         return two_stage(owner.reader, owner.resident, asked, pages, search.filters, knobs, explain=search.explain)
     read = partial(cubes_at, owner.reader, moment=search.filters.as_of)
     pages = search.pages or settings.recall_pages
-    turns = best_turns(_ranking(owner, asked, search), read, pages, explain=search.explain)
+    turns = best_turns(ranking(owner.resident, asked, search), read, pages, explain=search.explain)
     return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns])
 
 
-def _ranking(owner: Source, asked: Asked, search: Search) -> Ranking:
-    with owner.resident.lock:
-        index = owner.resident.turns
-        scores = scored(owner.resident, asked, search.strategy, search.weights)
+def ranking(resident: Resident, asked: Asked, search: Search) -> Ranking:
+    """The resident's turns in the order in which they answer the question, under the filters."""
+    with resident.lock:
+        index = resident.turns
+        scores = scored(resident, asked, search.strategy, search.weights)
         allowed = search.filters.admitted(index).rows
         if search.strategy is Strategy.BM25:
             allowed &= scores.total > 0  # without one of the words a turn is no match
         return Ranking.of(index, scores, allowed)
 
 
-def _reranked(turns: list[TurnHit], asked: Asked, search: Search) -> list[TurnHit]:
+def reranked(turns: list[TurnHit], asked: Asked, search: Search) -> list[TurnHit]:
     """The same turns in the reranker's order; the score they were found by becomes a part."""
     if search.reranker is None or not turns:
         return turns
@@ -119,14 +120,14 @@ def _reranked(turns: list[TurnHit], asked: Asked, search: Search) -> list[TurnHi
     return sorted(again, key=lambda turn: -turn.score)
 
 
-def _pages(turns: Sequence[TurnHit], found: Mapping[str, Home]) -> Iterator[Hit]:
-    """Each page once, with its best turn's score."""
+def pages_of(turns: Sequence[TurnHit], found: Mapping[str, Home]) -> Iterator[Hit]:
+    """Each page once, with its best turn's score; `found` says where pages lie."""
     seen = set()
     for turn in turns:
         if turn.cube.id not in seen:
             seen.add(turn.cube.id)
             home = found.get(turn.cube.id, Home())
-            yield Hit(turn.cube, turn.score, turn.parts, home.segment, home.topic)
+            yield Hit(turn.cube, turn.score, turn.parts, home.segment, home.topic, turn.mount)
 
 
 def _segments(owner: Source, asked: Asked, search: Search, settings: Settings) -> Iterator[Hit]:

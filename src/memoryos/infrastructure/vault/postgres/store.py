@@ -71,12 +71,15 @@ class PostgresVault(SqlVault):
         clock: Clock,
         busy_timeout_seconds: float,
         connections: int = CONNECTIONS,
+        is_only_read: bool = False,
     ) -> None:
         engine = open_engine(url, kept=connections, patience=busy_timeout_seconds)
+        if is_only_read:
+            engine = engine.execution_options(postgresql_readonly=True)
         self._gate = Gate(name, connections, busy_timeout_seconds)
         self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
-        super().__init__(name, engine, embedder=embedder, clock=clock)
+        super().__init__(name, engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
 
     def nbytes(self) -> int:
         """What the database takes on disk."""

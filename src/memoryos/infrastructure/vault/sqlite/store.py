@@ -8,6 +8,7 @@ seconds, and sooner or later none within its timeout.
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import sqlite3
@@ -54,12 +55,21 @@ class SqliteVault(SqlVault):
 
     driver_error = sqlite3.Error
 
-    def __init__(self, path: Path, *, embedder: str | None, clock: Clock, busy_timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        embedder: str | None,
+        clock: Clock,
+        busy_timeout_seconds: float,
+        is_only_read: bool = False,
+    ) -> None:
         self.path = path
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._still = StillFile.at(path)
-        super().__init__(str(path), self._connected(path, busy_timeout_seconds), embedder=embedder, clock=clock)
+        engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
+        super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
 
     def nbytes(self) -> int:
         """What the file and its log take on disk."""
@@ -78,8 +88,12 @@ class SqliteVault(SqlVault):
         """What SQLite finds wrong with its pages and indexes."""
         return [said for (said,) in connection.exec_driver_sql("PRAGMA integrity_check") if said != "ok"]
 
-    def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
-        return _engine(_url(path, immutable="1") if self._still else _url(path), busy_timeout_seconds)
+    def _connected(self, path: Path, busy_timeout_seconds: float, *, is_only_read: bool) -> Engine:
+        if self._still:
+            return _engine(_url(path, immutable="1"), busy_timeout_seconds)
+        return (
+            read_only_engine(path, busy_timeout_seconds) if is_only_read else _engine(_url(path), busy_timeout_seconds)
+        )
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
@@ -123,9 +137,10 @@ class SqliteVault(SqlVault):
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 
     def _prepare(self) -> None:
-        _create_private(self.path)
+        if not self.is_only_read:
+            _create_private(self.path)
         is_ready = self._is_ready()
-        if not self._still:
+        if not self._still and not self.is_only_read:
             self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
         if not is_ready:
             self._make_ready()
@@ -136,23 +151,6 @@ class SqliteVault(SqlVault):
         """Switch the file to WAL; it stays so. Outside a transaction, as SQLite demands."""
         with self._usable(), closing(self._engine.raw_connection()) as connection:
             connection.cursor().execute("PRAGMA journal_mode = WAL")
-
-
-class SqliteSnapshot(SqliteVault):
-    """A vault in a file that is only read, and left as it is; its schema must be ours."""
-
-    def _connected(self, path: Path, busy_timeout_seconds: float) -> Engine:
-        return (
-            super()._connected(path, busy_timeout_seconds)
-            if self._still
-            else read_only_engine(path, busy_timeout_seconds)
-        )
-
-    def _prepare(self) -> None:
-        if not self._is_ready():
-            raise StorageError(f"{self.name} has an older schema, or is empty; to open it as a memory upgrades it")
-        with self._reading(EVERY_TENANT) as connection:
-            self._check_embedder(connection)
 
 
 def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0) -> Engine:
@@ -186,7 +184,7 @@ def _create_private(path: Path) -> None:
 
 
 def _from_os(path: Path, error: OSError) -> StorageError:
-    kind = StoreFull if error.errno == 28 else StoreReadOnly  # 28: ENOSPC
+    kind = StoreFull if error.errno == errno.ENOSPC else StoreReadOnly
     return kind(f"{path}: {error.strerror}. {kind.__doc__}")
 
 

@@ -1,0 +1,65 @@
+"""`memoryos mounts` and `memoryos tagged`: other memories, and what carries a label here and there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Mounts, Tenant, User, open_memory
+from memoryos.mount import Mount
+
+
+def mounts(db: Db = None, json: Json = False) -> None:
+    """List the memories that searches look into, too (MEMORYOS_MOUNTS)."""
+    with open_memory(db, must_exist=True) as memory:
+        found = memory.mounts
+    if json:
+        render.print_json({"mounts": [_mount_json(mount) for mount in found]})
+        return
+    table = Table(title="Mounts", title_justify="left", expand=True)
+    for name in ("name", "place", "whose", "path", "writable"):
+        table.add_column(name, overflow="fold")
+    for mount in found:
+        whose, path = (mount.scope.user, mount.scope.path) if mount.scope else ("", "")
+        place = mount.shown or "this store"
+        table.add_row(*map(escape, (mount.name, place, whose, path, "yes" if mount.writable else "no")))
+    render.console().print(table if found else "Nothing is mounted; set MEMORYOS_MOUNTS (docs/mounts.md).")
+
+
+def tagged(
+    tag: Annotated[list[str], typer.Argument(help="A label; of several, all are wanted.")],
+    limit: Annotated[int, typer.Option(min=1, help="How many memories to show.")] = 100,
+    since: Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01T00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="Nothing said after.")] = None,
+    mount: Mounts = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show what carries a label, here and in mounted memories, the latest first."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.tagged(*tag, limit=limit, since=since, until=until, mounts=mount)
+    if json:
+        render.print_json({"tags": tag, "hits": [render.hit_json(hit) for hit in found]})
+    elif found:
+        render.console().print(render.hits_table(", ".join(tag), found))
+    else:
+        render.console().print("Nothing carries that label.")
+
+
+def _mount_json(mount: Mount) -> dict[str, object]:
+    scope = mount.scope
+    return {
+        "name": mount.name,
+        "place": mount.shown or None,
+        "user": scope.user if scope else None,
+        "tenant": scope.tenant if scope else None,
+        "namespace": scope.path if scope else None,
+        "writable": mount.writable,
+    }

@@ -1,0 +1,162 @@
+"""The adapter contract: what a back end does to be mounted beside the own memory (MemOS paper, section 5.5.2).
+
+A store of MemoryOS is mounted through `StoreAdapter`. Anything else that keeps memories (a folder, a search service,
+another memory product) is mounted through an adapter of its own, which a package registers as an entry point of the
+group `memoryos.adapters` (docs/mounts.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+
+from memoryos.clock import micros
+from memoryos.config import Settings
+from memoryos.cube import Kind, MemCube, Origin, Turn
+from memoryos.infrastructure.vault.contract import Entry, StoredPassage, Vector, tags_text
+from memoryos.language.words import stem
+from memoryos.models.embedder import Embedder
+from memoryos.mount import Mount
+from memoryos.operation.recall.filters import Filters
+from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.hit import Hit, Strategy
+from memoryos.operation.recall.search import Search
+from memoryos.operation.recall.two_stage import cosine
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a mounted memory."""
+
+    asked: Asked | None  #: the question; None is all that the filters admit, the latest first
+    search: Search
+    pages: int  #: at most so many
+    facts: int  #: at most so many
+
+    @property
+    def text(self) -> str:
+        """The question in words; empty when there is none."""
+        return self.asked.text if self.asked else ""
+
+    @property
+    def vector(self) -> Vector | None:
+        """The question as the embedder of the asking memory sees it."""
+        return self.asked.vector if self.asked else None
+
+    @property
+    def filters(self) -> Filters:
+        """Which memories may be found."""
+        return self.search.filters
+
+    @property
+    def strategy(self) -> Strategy:
+        """By words, by meaning or by both."""
+        return self.search.strategy
+
+    @property
+    def now(self) -> datetime:
+        """What has expired by then is gone."""
+        return self.filters.now
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What is known of all turns of a memory, of which only some are told: it makes their words rare or common."""
+
+    turns: int
+    words: int
+    lowest: float  #: the cosine of the farthest turn with the question
+    frequencies: Callable[[Collection[str]], Mapping[str, int]]  #: in how many turns stems occur
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a mounted memory has for a question."""
+
+    pages: Mapping[str, MemCube]  #: by id
+    passages: Sequence[StoredPassage]  #: the turns of these pages and, if known, of those around them
+    facts: Sequence[Hit] = ()  #: scored by the cosine with the question
+    totals: Totals | None = None  #: None: the passages are all there is
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry], wanted: Wanted) -> Found:
+        """Pages with their passages, in the order in which they came in, and facts with their vectors."""
+        pages = {entry.cube.id: entry.cube for entry in entries if entry.cube.kind is Kind.PAGE}
+        facts = [entry for entry in entries if entry.cube.kind is Kind.FACT]
+        passages = [passage for place, entry in enumerate(entries, 1) for passage in _stored(entry, place)]
+        return cls(pages, passages, [Hit(fact.cube, _closeness(fact, wanted)) for fact in facts])
+
+    def known(self, question: Vector) -> Totals:
+        """What is known of all turns."""
+        return self.totals or _counted(self.passages, question)
+
+
+class MemoryAdapter(Protocol):
+    """A mounted back end. Errors of its own become a MemoryOSError: StorageError when it does not answer."""
+
+    def query(self, wanted: Wanted) -> Found:
+        """What it has, best first, under the filters; the memory that asks ranks it beside all others."""
+        ...
+
+    def write(
+        self, turns: Sequence[Turn], *, tags: Sequence[str], origin: Origin, idempotency_key: str | None
+    ) -> list[str]:
+        """Store a dialogue, all of it or nothing; returns the ids of its pages. Durable when it returns.
+
+        Only called when it was mounted to be written.
+        """
+        ...
+
+    def sync(self) -> None:
+        """Return when what was written is found by `query`, and see what others wrote meanwhile."""
+        ...
+
+    def close(self) -> None:
+        """Release the back end. Calling it twice is harmless."""
+        ...
+
+
+OpenAdapter = Callable[[Mount, Embedder, Settings], MemoryAdapter]  #: what the entry point names
+
+
+def _stored(entry: Entry, position: int) -> Iterator[StoredPassage]:
+    cube = entry.cube
+    expires_at = cube.governance.lifespan.expires_at
+    for part, passage in enumerate(entry.passages or (), 1):
+        yield StoredPassage(
+            page=cube.id,
+            position=position,
+            part=part,
+            tier=cube.tier.value,
+            session=cube.scope.session,
+            said_at=micros(passage.said_at),
+            speaker=passage.speaker,
+            marks=int(passage.marks),
+            words=" ".join(passage.words),
+            vector=np.asarray(passage.vector, "<f2").tobytes(),
+            tags=tags_text(cube.descriptive.tags),
+            expires_at=micros(expires_at) if expires_at else None,
+        )
+
+
+def _closeness(fact: Entry, wanted: Wanted) -> float:
+    return 0.0 if wanted.vector is None else cosine(fact.known_vector, wanted.vector)
+
+
+def _counted(passages: Sequence[StoredPassage], question: Vector) -> Totals:
+    """What can be counted in the turns that were told."""
+    found: Counter[str] = Counter()
+    for passage in passages:
+        found.update({stem(word) for word in passage.words.split()})
+    vectors = [np.frombuffer(passage.vector, "<f2").astype(np.float32) for passage in passages]
+    return Totals(
+        turns=len(passages),
+        words=sum(len(passage.words.split()) for passage in passages),
+        lowest=min((float(vector @ question) for vector in vectors), default=0.0),
+        frequencies=lambda stems: {stem: found[stem] for stem in stems},
+    )

@@ -1,0 +1,68 @@
+"""Beside: one question to the own memory and to those that are mounted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from memoryos.errors import StorageError
+from memoryos.models.embedder import Embedder
+from memoryos.operation.mounts.adapter import Found, MemoryAdapter, Wanted
+from memoryos.operation.mounts.fused import Offers, fused
+from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.hit import Hit, Recall
+from memoryos.operation.recall.search import Search
+from memoryos.operation.searcher import Searcher
+from memoryos.scope import Scope
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The own searcher, and the mounts that one question goes to."""
+
+    searcher: Searcher
+    adapters: Mapping[str, MemoryAdapter]
+    lexicon: Embedder
+    is_named: bool  #: whether the caller named the mounts: then each must answer
+
+    def recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:
+        """What all of them hold for the question, ranked as one memory."""
+        if not self.adapters:
+            return self.searcher.recall(owner, asked, search)
+        settings = self.searcher.settings
+        wanted = Wanted(asked, search, search.pages or settings.recall_pages, settings.recall_facts)
+        own, offer = self.searcher.offer(owner, asked, replace(search, reranker=None))
+        offers, missing = self._offers(offer, wanted)
+        together = fused(own, offers, asked, wanted, self.lexicon)
+        return replace(together, missing=tuple(missing))
+
+    def latest(self, owner: Scope, wanted: Wanted) -> list[Hit]:
+        """What the filters admit in any of them, the latest first; a page that several have, once."""
+        offers, _ = self._offers(self.searcher.latest(owner, wanted), wanted)
+        hits: dict[str, Hit] = {}
+        for name, here in offers.items():
+            pages = [Hit(cube, 0.0) for cube in here.pages.values() if wanted.filters.admits(cube)]
+            for hit in (*pages, *here.facts):
+                hits.setdefault(hit.id, replace(hit, mount=name))
+        return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)[: wanted.pages]
+
+    def _offers(self, own: Found, wanted: Wanted) -> tuple[Offers, list[str]]:
+        """What all of them have, and the names of mounts that could not tell.
+
+        The own memory answers, whether an expert base is away or not; but a mount that was named must answer.
+        """
+        offers: dict[str | None, Found] = {None: own}
+        missing: list[str] = []
+        for name, adapter in self.adapters.items():
+            try:
+                offers[name] = adapter.query(wanted)
+            except StorageError as error:
+                if self.is_named:
+                    raise
+                told = {"action": "search", "mount": name, "error": type(error).__name__}
+                logger.warning("mount put off", extra=told)
+                missing.append(name)
+        return offers, missing

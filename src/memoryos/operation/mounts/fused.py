@@ -1,0 +1,102 @@
+"""Fused: what several memories found for a question, ranked as if it were one memory.
+
+Scores of two memories cannot be compared: each is scaled by the best and the farthest turn of its own. So the turns
+that each puts forward, with those around them, become one small index, with what is known of all turns together, and
+the same code ranks them. A memory that has nothing to say about the question so gets no place for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import StoredPassage
+from memoryos.models.embedder import Embedder
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.index.turns import Corpus, TurnIndex
+from memoryos.operation.mounts.adapter import Found, Totals, Wanted
+from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
+from memoryos.operation.recall.ranking import best_turns
+from memoryos.operation.recall.search import pages_of, ranking, reranked
+from memoryos.operation.recall.topics import Home
+
+Offers = Mapping[str | None, Found]  #: by the name of the mount; None is the own memory, and comes first
+
+
+def fused(own: Recall, offers: Offers, asked: Asked, wanted: Wanted, lexicon: Embedder) -> Recall:
+    """The own recall with the turns of all, the best first, and with what is known elsewhere."""
+    turns = reranked(_turns(offers, asked, wanted, lexicon), asked, wanted.search)
+    homes = {hit.id: Home(hit.segment, hit.topic) for hit in own.hits}
+    elsewhere = Home(topic="")
+    found = {turn.cube.id: homes.get(turn.cube.id, elsewhere) for turn in turns}
+    return replace(
+        own, hits=tuple(pages_of(turns, found)), turns=tuple(turns), knowledge=_nearest_facts(offers, wanted.facts)
+    )
+
+
+def _turns(offers: Offers, asked: Asked, wanted: Wanted, lexicon: Embedder) -> list[TurnHit]:
+    search = wanted.search
+    cubes, mounts = _pages(offers)
+    resident = Resident(len(asked.vector), lexicon, 0)
+    resident.turns = _index(offers, asked, frozenset(cubes))
+    # The paper compares pages of its second stage by their cosine.
+    strategy = Strategy.DENSE if search.strategy is Strategy.TWO_STAGE else search.strategy
+    # The sessions are told apart by their memories now; each has looked for the one that was asked for.
+    again = replace(search, strategy=strategy, filters=replace(search.filters, session=None))
+
+    def read(ids: Iterable[str]) -> dict[str, MemCube]:
+        return {cube_id: cubes[cube_id] for cube_id in ids}
+
+    found = best_turns(ranking(resident, asked, again), read, wanted.pages, explain=search.explain)
+    return [replace(turn, mount=mounts[turn.cube.id]) for turn in found]
+
+
+def _pages(offers: Offers) -> tuple[dict[str, MemCube], dict[str, str | None]]:
+    """The pages, and where each comes from; one that several have is that of the first."""
+    cubes: dict[str, MemCube] = {}
+    mounts: dict[str, str | None] = {}
+    for name, found in offers.items():
+        for cube_id, cube in found.pages.items():
+            cubes.setdefault(cube_id, cube)
+            mounts.setdefault(cube_id, name)
+    return cubes, mounts
+
+
+def _index(offers: Offers, asked: Asked, pages: frozenset[str]) -> TurnIndex:
+    totals = [found.known(asked.vector) for found in offers.values()]
+    turns = sum(known.turns for known in totals)
+    corpus = Corpus(
+        pages=pages,
+        turns=turns,
+        mean_length=sum(known.words for known in totals) / max(turns, 1),
+        lowest=min(known.lowest for known in totals),
+        frequencies=lambda stems: _added(totals, stems),
+    )
+    index = TurnIndex(len(asked.vector), corpus)
+    index.put(list(_passages(offers)))
+    return index
+
+
+def _passages(offers: Offers) -> Iterator[StoredPassage]:
+    """The turns of all, each page once, and no session of two memories the same."""
+    seen: set[str] = set()
+    behind = 0  # positions begin again in each memory
+    for number, found in enumerate(offers.values()):
+        here = [passage for passage in found.passages if passage.page not in seen]
+        for passage in here:
+            session = f"{number}:{'' if passage.session is None else 's' + passage.session}"
+            yield passage._replace(position=passage.position + behind, session=session)
+        seen.update(passage.page for passage in here)
+        behind += max((passage.position for passage in here), default=0)
+
+
+def _added(totals: Sequence[Totals], stems: Collection[str]) -> dict[str, int]:
+    each = [known.frequencies(stems) for known in totals]
+    return {form: sum(found.get(form, 0) for found in each) for form in stems}
+
+
+def _nearest_facts(offers: Offers, limit: int) -> tuple[Hit, ...]:
+    facts = [replace(fact, mount=name) for name, found in offers.items() if name is not None for fact in found.facts]
+    return tuple(sorted(facts, key=lambda hit: -hit.score)[:limit])

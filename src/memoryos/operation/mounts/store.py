@@ -1,0 +1,45 @@
+"""StoreAdapter: a store of MemoryOS, or a part of the own one, mounted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from memoryos.cube import Origin, Turn
+from memoryos.operation.mounts.adapter import Found, Wanted
+from memoryos.operation.searcher import Searcher
+from memoryos.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAdapter:
+    """One owner's memory in a store; `add`, `wait` and `release` are that store's."""
+
+    searcher: Searcher
+    scope: Scope
+    add: Callable[..., list[str]]
+    wait: Callable[[], None] | None = None  #: None: who asks waits for this store anyway, and closes it
+    release: Callable[[], None] | None = None
+
+    def query(self, wanted: Wanted) -> Found:
+        """What the owner's tiers hold."""
+        if wanted.asked is None:
+            return self.searcher.latest(self.scope, wanted)
+        # What it is told beside others' is ranked again there.
+        return self.searcher.offer(self.scope, wanted.asked, replace(wanted.search, reranker=None, explain=False))[1]
+
+    def write(
+        self, turns: Sequence[Turn], *, tags: Sequence[str], origin: Origin, idempotency_key: str | None
+    ) -> list[str]:
+        """Store a dialogue."""
+        return self.add(turns, tags=tags, origin=origin, idempotency_key=idempotency_key, scope=self.scope)
+
+    def sync(self) -> None:
+        """Return when the work behind the writes is done; what others write is seen by each query."""
+        if self.wait:
+            self.wait()
+
+    def close(self) -> None:
+        """Release the store, unless it is the own one."""
+        if self.release:
+            self.release()

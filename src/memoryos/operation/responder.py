@@ -1,0 +1,68 @@
+"""Responder: answers of the chat model, with what the memory holds; each turn is stored once its answer is out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from memoryos.errors import ModelError
+from memoryos.models.chat import Answer, ChatModel, Message
+from memoryos.models.tokenizer import count_tokens
+from memoryos.operation.background import Background
+from memoryos.operation.recall.context import pack, persona_text
+from memoryos.operation.recall.hit import Recall
+from memoryos.operation.respond import prompt
+from memoryos.operation.spending import Purpose, Purse
+from memoryos.scope import Scope
+
+Search = Callable[[str, int, Scope], Recall]  # for a question, what fills that many tokens
+Remember = Callable[[str, str, Scope], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Responder:
+    """Answers for one memory, which searches and remembers."""
+
+    model: Callable[[], ChatModel]  #: asked for at the first answer; raises ModelNotConfigured
+    purse: Purse
+    search: Search
+    remember: Remember
+    context_tokens: int
+    _turns: Background = field(default_factory=lambda: Background("turns"))
+
+    def answer(self, query: str, role: str, owner: Scope) -> Answer:
+        """The answer, whole. Raises ModelError when the model fails; then nothing is stored."""
+        answer = self.purse.answer(self.model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
+        self._remember_later(query, answer.text, owner)
+        return answer
+
+    def stream(self, query: str, role: str, owner: Scope) -> Iterator[str]:
+        """The answer in pieces; the turn is stored when the last one has been taken."""
+        pieces = self.purse.stream(self.model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
+        return self._streamed(pieces, query, owner)
+
+    def wait(self) -> None:
+        """Return when what was answered is part of the memory. Raises the first error of storing it."""
+        self._turns.wait()
+
+    def close(self) -> None:
+        """Store what waits. Raises like `wait`."""
+        self._turns.close()
+
+    def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
+        recalled = self.search(query, self.context_tokens, owner)
+        notes = pack(recalled, self.context_tokens, count_tokens, recent=False, persona=False)
+        return prompt(recalled, persona_text(recalled), notes.text, query, role=role)
+
+    def _streamed(self, pieces: Iterator[str], query: str, owner: Scope) -> Iterator[str]:
+        said = []
+        for piece in pieces:
+            said.append(piece)
+            yield piece
+        answer = "".join(said).strip()
+        if not answer:
+            raise ModelError("the chat model sent an empty answer; nothing was stored")
+        self._remember_later(query, answer, owner)
+
+    def _remember_later(self, query: str, answer: str, owner: Scope) -> None:
+        self._turns.submit(lambda: self.remember(query, answer, owner))

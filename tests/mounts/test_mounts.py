@@ -1,0 +1,239 @@
+"""Several memories searched as one."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryos import Kind, MemoryOS, Mount, Scope, load_settings
+from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreReadOnly
+from memoryos.operation.recall.hit import Strategy
+from mounts.conftest import ANN, BOB, CLINIC, EXPERT, NOW, OWN
+
+QUESTION = "Is propranolol dangerous with my asthma?"
+
+
+def mounts_of(recall) -> list[str | None]:
+    return [turn.mount for turn in recall.turns]
+
+
+@pytest.mark.parametrize("strategy", list(Strategy))
+def test_a_search_finds_what_each_memory_knows_and_says_where(own, expert_base, strategy):
+    own.mount(expert_base)
+    found = own.search(QUESTION, strategy=strategy)
+    assert {turn.turn.text: turn.mount for turn in found.turns}[EXPERT[0][1]] == "cardiology"
+    assert {turn.turn.text: turn.mount for turn in found.turns}[OWN[1][0]] is None
+    assert found.turns[0].turn.text in {EXPERT[0][0], EXPERT[0][1], OWN[1][0]}
+    assert {hit.mount for hit in found.hits} == {None, "cardiology"}
+    assert found.missing == ()
+
+
+def test_a_mount_with_nothing_to_say_takes_no_place(own, expert_base):
+    own.mount(expert_base)
+    found = own.search("Do I take violin lessons?", pages=1)
+    assert [hit.mount for hit in found.hits] == [None]
+    assert OWN[0][0] in [turn.turn.text for turn in found.turns]
+
+
+def test_facts_of_a_mount_are_knowledge_and_none_of_the_user(own, expert_base):
+    own.mount(expert_base)
+    found = own.search(QUESTION)
+    assert [(hit.text, hit.mount) for hit in found.knowledge] == [
+        ("Propranolol is dangerous with asthma.", "cardiology")
+    ]
+    assert "Propranolol" not in " ".join(hit.text for hit in found.user_facts)
+
+
+def test_a_context_tells_shared_knowledge_under_a_title_of_its_own(own, expert_base):
+    before = own.context(QUESTION)
+    assert "Shared knowledge" not in before.text
+    own.mount(expert_base)
+    text = own.context(QUESTION).text
+    shared, earlier = text.split("## Shared knowledge")[1].split("## ", 1)
+    assert EXPERT[0][1] in shared
+    assert OWN[1][0] in earlier
+    assert OWN[1][0] not in shared
+
+
+def test_mounts_can_be_named_or_left_out(own, expert_base):
+    own.mount(expert_base)
+    assert set(mounts_of(own.search(QUESTION, mounts=[]))) == {None}
+    assert "cardiology" in mounts_of(own.search(QUESTION, mounts=["cardiology"]))
+    with pytest.raises(InvalidInput, match="nothing is mounted as 'surgery'"):
+        own.search(QUESTION, mounts=["surgery"])
+
+
+def test_filters_hold_in_mounted_memories(own, expert_base):
+    own.mount(expert_base)
+    assert set(mounts_of(own.search(QUESTION, tags=["heart"]))) == {"cardiology"}
+    assert set(mounts_of(own.search(QUESTION, tags=["life"]))) == {None}
+    assert own.search(QUESTION, session="another").turns == ()
+    late = own.search(QUESTION, since=NOW.replace(hour=0), mounts=["cardiology"])
+    assert {turn.turn.text for turn in late.turns} == set(EXPERT[0])
+    assert own.search(QUESTION, as_of="2026-05-24T00:00Z").hits
+    assert set(mounts_of(own.search(QUESTION, as_of="2026-05-24T00:00Z"))) == {None}
+
+
+def test_what_is_tagged_is_found_in_all_the_latest_first(own, expert_base):
+    own.mount(expert_base)
+    own.add("The pulse of my heart is high.", at=NOW, tags=["heart", "life"])
+    found = own.tagged("heart")
+    pages = [hit for hit in found if hit.cube.kind is Kind.PAGE]
+    assert [hit.mount for hit in pages] == [None, "cardiology", "cardiology", "cardiology"]
+    assert [hit.at for hit in found] == sorted((hit.at for hit in found), reverse=True)
+    assert [hit.mount for hit in own.tagged("heart", "life")] == [None]
+    assert own.tagged("nowhere") == []
+    assert [hit.mount for hit in own.tagged("heart", limit=2)] == [None, "cardiology"]
+    with pytest.raises(InvalidInput, match="tags: is empty"):
+        own.tagged()
+
+
+def test_a_mount_to_be_read_stays_as_it_is(own, expert_base):
+    before = expert_base.place.read_bytes()
+    own.mount(expert_base)
+    own.search(QUESTION)
+    own.search(QUESTION, strategy="two_stage")
+    own.wait()
+    with pytest.raises(StoreReadOnly, match="'cardiology' is mounted to be read"):
+        own.add("Write this down.", mount="cardiology")
+    own.unmount("cardiology")
+    assert expert_base.place.read_bytes() == before
+
+
+def test_a_writable_mount_is_written_and_found_by_others(own, open_memory, tmp_path):
+    team = Scope(user="team", agent=None, namespace=("context", "ward-3"))
+    own.mount(Mount("team", tmp_path / "team.db", team, writable=True))
+    page = own.add("The drill is on Friday.", "Noted.", tags=["drill"], mount="team", idempotency_key="drill-1")
+    assert own.add("The drill is on Friday.", "Noted.", tags=["drill"], mount="team", idempotency_key="drill-1") == page
+    own.wait()
+    assert mounts_of(own.search("When is the drill?"))[0] == "team"
+    assert [hit.text for hit in own.search("When is the drill?", mounts=[]).hits if "drill" in hit.text] == []
+    other = open_memory("other", user="bob")
+    other.mount(Mount("ward", tmp_path / "team.db", team))
+    assert [hit.id for hit in other.tagged("drill")] == [page]
+
+
+def test_a_part_of_the_own_store_is_mounted_without_a_place(own):
+    pool = Scope(user="agents", agent=None, namespace=("context", "task-1"))
+    own.mount(Mount("pool", scope=pool, writable=True))
+    own.add("The parser fails on empty input.", mount="pool")
+    own.wait()
+    assert own.pages(scope=pool)[0].text in [hit.text for hit in own.search("What fails on empty input?").hits]
+    assert mounts_of(own.search("What fails on empty input?"))[0] == "pool"
+
+
+@pytest.mark.parametrize(
+    ("scope", "served", "refused"),
+    [
+        (Scope(user="ann", agent="coder"), [ANN], [BOB, Scope(user="ann", tenant="other")]),
+        (Scope(user="clinic", namespace=("expert", "x")), [ANN, BOB, Scope(user="x", tenant="other")], []),
+        (Scope(user="board", namespace=("industry",)), [ANN, Scope(user="x", tenant="other")], []),
+        (Scope(user="agents", namespace=("context", "task")), [ANN, BOB], [Scope(user="x", tenant="other")]),
+        (Scope(user="etl", namespace=("pipeline", "night")), [ANN, BOB], [Scope(user="x", tenant="other")]),
+        (Scope(user="team", namespace=("house",)), [ANN, BOB], [Scope(user="x", tenant="other")]),
+    ],
+)
+def test_a_namespace_says_whom_a_mount_serves(open_memory, scope, served, refused):
+    memory = open_memory()
+    memory.add("The code word is heron.", scope=scope)
+    memory.mount(Mount("shared", scope=scope))
+    for caller in served:
+        assert "shared" in mounts_of(memory.search("What is the code word?", scope=caller, mounts=["shared"]))
+    for caller in refused:
+        assert "shared" not in mounts_of(memory.search("What is the code word?", scope=caller))
+        assert memory.tagged("any", scope=caller) == []
+        with pytest.raises(InvalidInput, match="nothing is mounted as 'shared'"):
+            memory.search("What is the code word?", scope=caller, mounts=["shared"])
+        with pytest.raises(InvalidInput, match="nothing is mounted as 'shared'"):
+            memory.add("I was here.", scope=caller, mount="shared")
+
+
+def test_a_mount_that_does_not_answer_is_named_and_the_rest_answers(own, expert_base):
+    own.mount(expert_base)
+    expert_base.place.write_bytes(b"no store any more" * 1000)
+    found = own.search(QUESTION)
+    assert found.missing == ("cardiology",)
+    assert set(mounts_of(found)) == {None}
+    with pytest.raises(StorageError):
+        own.search(QUESTION, mounts=["cardiology"])
+
+
+def test_what_cannot_be_mounted_is_told(own, expert_base, tmp_path):
+    own.mount(expert_base)
+    with pytest.raises(InvalidInput, match="'cardiology' is mounted already"):
+        own.mount(expert_base)
+    with pytest.raises(InvalidInput, match="does not exist"):
+        own.mount(Mount("lost", tmp_path / "lost.db", CLINIC))
+    with pytest.raises(InvalidInput, match=r"mount\.scope: is missing"):
+        own.mount(Mount("nobody's", tmp_path / "expert.db"))
+    with pytest.raises(InvalidInput, match="no adapter is installed for gopher://"):
+        own.mount(Mount("old", "gopher://somewhere"))
+    with pytest.raises(InvalidInput, match=r"mount\.scope: is missing"):
+        Mount("nowhere")
+    with pytest.raises(InvalidInput, match=r"mount\.name"):
+        Mount("", tmp_path / "expert.db", CLINIC)
+    with pytest.raises(InvalidInput, match="nothing is mounted as 'surgery'"):
+        own.unmount("surgery")
+    assert [mount.name for mount in own.mounts] == ["cardiology"]
+
+
+def test_a_mount_has_our_embedder(open_memory, expert_base):
+    memory = open_memory("static", embedder="static")
+    with pytest.raises(EmbedderMismatch, match="hashing"):
+        memory.mount(expert_base)
+    assert memory.mounts == []
+
+
+def test_settings_name_mounts(open_memory, expert_base, monkeypatch):
+    value = (
+        f'[{{"name": "cardiology", "place": "{expert_base.place}",'
+        ' "scope": {"user": "clinic", "namespace": ["expert", "cardiology"]}}]'
+    )
+    monkeypatch.setenv("MEMORYOS_MOUNTS", value)
+    memory = open_memory()
+    assert [(mount.name, mount.scope) for mount in memory.mounts] == [("cardiology", CLINIC)]
+    assert mounts_of(memory.search(QUESTION))[0] == "cardiology"
+    monkeypatch.setenv("MEMORYOS_MOUNTS", '[{"name": "cardiology"}]')
+    with pytest.raises(InvalidInput, match=r"mount\.scope"):
+        load_settings()
+
+
+def test_an_empty_mount_changes_no_ranking(own, open_memory, tmp_path):
+    open_memory("empty").close()
+    questions = [QUESTION, "When do we go skiing?", "violin", "蜜蜂"]
+    plain = [[(turn.cube.id, turn.index) for turn in own.search(question).turns] for question in questions]
+    own.mount(Mount("empty", tmp_path / "empty.db", CLINIC))
+    beside = [[(turn.cube.id, turn.index) for turn in own.search(question).turns] for question in questions]
+    assert beside == plain
+
+
+def test_the_same_page_in_two_memories_is_told_once(own, tmp_path):
+    own.mount(Mount("again", scope=ANN))
+    found = own.search("violin")
+    assert len({hit.id for hit in found.hits}) == len(found.hits) == len(OWN)
+    assert set(mounts_of(found)) == {None}
+
+
+def test_a_page_visited_through_a_mount_stays_unvisited_there(own):
+    pool = Scope(user="agents", agent=None, namespace=("context", "task-1"))
+    own.add("The parser fails on empty input.", scope=pool)
+    own.mount(Mount("pool", scope=pool))
+    own.search("What fails on empty input?")
+    own.wait()
+    (page,) = own.pages(scope=pool)
+    assert page.behaviour.visits == 0
+
+
+def test_a_store_opened_to_be_read_refuses_writes(open_memory, own):
+    own.close()
+    reader = open_memory(read_only=True)
+    assert reader.search("violin").hits
+    with pytest.raises(StoreReadOnly):
+        reader.add("Write this down.")
+    with pytest.raises(InvalidInput, match="does not exist"):
+        MemoryOS.open(own._vault.path.with_name("lost.db"), user="ann", read_only=True)
+
+
+def test_a_place_is_shown_without_its_password():
+    mount = Mount("base", "postgresql://ann:secret@host:5432/expert?sslpassword=other", CLINIC)
+    assert mount.shown == "postgresql://host:5432/expert"
+    assert Mount("part", scope=CLINIC).shown == ""

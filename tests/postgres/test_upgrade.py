@@ -1,0 +1,135 @@
+"""A new program brings the store up to date while processes of the old one use it: neither waits for the other to end.
+
+There is no newer program yet, so the next schema is made up: a table of its own and a column, as ours have been added.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy.engine import make_url
+
+from contract import server
+from memoryos import MemoryOS, load_settings
+from memoryos.errors import StoreTooNew
+from memoryos.infrastructure.vault import migrations
+
+PATIENCE = 60.0  # seconds
+
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0007"
+down_revision = "0006"
+
+
+def upgrade() -> None:
+    op.add_column("cubes", sa.Column("mood", sa.Text))
+    op.create_table("moods", sa.Column("tenant", sa.Text, primary_key=True), sa.Column("word", sa.Text))
+"""
+
+OLD_PROGRAM = """
+import sys
+from pathlib import Path
+
+from memoryos import MemoryOS, load_settings
+
+url, folder = sys.argv[1], Path(sys.argv[2])
+with MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")) as memory:
+    number = 0
+    while not (folder / "stop").exists():
+        number += 1
+        page = memory.add(f"Entry number {number} about bees.", "Noted.")
+        assert page in {hit.id for hit in memory.search(f"entry number {number}", pages=number).hits}
+        (folder / "done").write_text(str(number))
+print(number)
+"""
+
+
+@pytest.fixture
+def url(tmp_path) -> str:
+    """A store of the schema of today; it is not lent again."""
+    place = server.new_database().render_as_string(hide_password=False)
+    MemoryOS.open(place, user="ann", settings=load_settings(embedder="hashing")).close()
+    return place
+
+
+@contextmanager
+def next_version(tmp_path: Path) -> Iterator[None]:
+    """Within the block this process is of the next version."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(Path(migrations.__file__).parent, folder)
+    (folder / "versions" / "0007_moods.py").write_text(NEXT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(migrations, "_FOLDER", folder)
+        patch.setattr(migrations, "HEAD", "0007")
+        yield
+
+
+@pytest.fixture
+def new_program(url, tmp_path) -> Iterator[None]:
+    """A store of today, and a process of the next version."""
+    with next_version(tmp_path):
+        yield
+
+
+def done(folder: Path) -> int:
+    path = folder / "done"
+    return int(path.read_text() or 0) if path.exists() else 0
+
+
+def wait_for_more(folder: Path, process: subprocess.Popen[str]) -> None:
+    """Return when the old program has added two more pages."""
+    deadline, before = time.monotonic() + PATIENCE, done(folder)
+    while done(folder) < before + 2:
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.usefixtures("new_program")
+def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tmp_path):
+    command = [sys.executable, "-c", OLD_PROGRAM, url, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as old:
+        wait_for_more(tmp_path, old)
+        with MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")) as new:
+            wait_for_more(tmp_path, old)
+            mine = new.add("The new program was here.", "Welcome.")
+            wait_for_more(tmp_path, old)
+            (tmp_path / "stop").touch()
+            out, err = old.communicate(timeout=PATIENCE)
+            assert (old.returncode, err) == (0, "")
+            assert len(new.pages()) == int(out) + 1
+            assert mine in {page.id for page in new.pages()}
+            assert [event.sequence for event in new.events()] == sorted(event.sequence for event in new.events())
+    with server.administrator(make_url(url).database) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0007",)]
+        assert connection.execute("SELECT count(*) FROM cubes WHERE mood IS NULL").fetchone()[0] > 0
+
+
+def test_an_old_program_that_comes_later_is_told(url, tmp_path):
+    with next_version(tmp_path):
+        MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")).close()
+    with pytest.raises(StoreTooNew, match="0007"):
+        MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing"))
+
+
+@pytest.mark.usefixtures("new_program")
+def test_two_new_processes_that_come_at_once_upgrade_it_once(url):
+    def opened() -> int:
+        with MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")) as memory:
+            memory.add("Together.")
+            return len(memory.pages())
+
+    with ThreadPoolExecutor(4) as pool:
+        counts = [future.result(PATIENCE) for future in [pool.submit(opened) for _ in range(4)]]
+    assert max(counts) == 4
