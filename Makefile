@@ -39,9 +39,9 @@ fix: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-## test: every test
+## test: every test, those of a memory on SQLite and on a PostgreSQL that they start
 test: install
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest --numprocesses auto --dist worksteal
 
 ## bench: speed by size (PAGES=1000,100000), and recall where the data is (DATA=locomo10.json)
 bench: install

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from pathlib import Path
 
 import pytest
 
-import memoryos.memory
 from contract import server
-from contract.back_ends import open_in_place_of_file
+from contract.back_ends import BACK_ENDS
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Payload, Role, SemanticType, Tier, Turn
 from memoryos.infrastructure.vault.contract import Entry
 from memoryos.models.hashing import Hashing
@@ -39,30 +37,32 @@ class FrozenClock:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--store", choices=["sqlite", "postgres"], default="sqlite", help="what stands behind the files of tests"
-    )
+    parser.addoption("--store", choices=list(BACK_ENDS), help="the one store that tests of both run on")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Let each test that takes a back end run on every one, unless it is about the file of a store."""
+    if "back_end" not in metafunc.fixturenames or _names_its_own(metafunc.definition):
+        return
+    wanted = metafunc.config.getoption("--store")
+    is_of_file = metafunc.definition.get_closest_marker("file") is not None
+    names = [name for name in BACK_ENDS if wanted in (None, name) and (name == "sqlite" or not is_of_file)]
+    metafunc.parametrize("back_end", names, indirect=True, scope="session")
+
+
+def _names_its_own(test: pytest.Item) -> bool:
+    return any("back_end" in mark.args[0] for mark in test.iter_markers("parametrize"))
+
+
+def pytest_sessionfinish() -> None:
+    """Stop the server now: a worker of xdist that takes its time to exit is killed, and would leave it behind."""
+    server.stop()
 
 
 @pytest.fixture(scope="session")
-def is_postgres(request: pytest.FixtureRequest) -> bool:
-    """Whether a file that a test opens is a PostgreSQL database in truth."""
-    return request.config.getoption("--store") == "postgres"
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _store(is_postgres: bool) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if is_postgres:
-            patch.setattr(memoryos.memory, "open_vault", open_in_place_of_file)
-        yield
-
-
-@pytest.fixture(autouse=True)
-def _give_back(is_postgres: bool, tmp_path: Path) -> Iterator[None]:
-    yield
-    if is_postgres:
-        server.give_back_files(tmp_path)
+def back_end(request: pytest.FixtureRequest) -> str:
+    """The name of a store that the contract is held against."""
+    return request.param
 
 
 @pytest.fixture

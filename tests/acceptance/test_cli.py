@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from memoryos import MemoryOS, Role, Turn, load_settings
 from memoryos.bench.dialogue import Dialogue
 from memoryos.errors import EmbedderMismatch
@@ -39,13 +40,8 @@ LOCOMO = [
 def run(tmp_path):
     def call(*arguments, **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "memoryos", *arguments],
-            cwd=tmp_path,
-            env={**environment, "COLUMNS": "120", **variables},
-            capture_output=True,
-            text=True,
-            timeout=120,
+        return forked.python(
+            "-m", "memoryos", *arguments, cwd=tmp_path, env={**environment, "COLUMNS": "120", **variables}
         )
 
     return call

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
+
+import forked
 
 
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "memoryos", *arguments, "--db", "m.db"],
-            cwd=tmp_path,
-            env={**environment, "COLUMNS": "120"},
-            capture_output=True,
-            text=True,
-            timeout=120,
+        return forked.python(
+            "-m", "memoryos", *arguments, "--db", "m.db", cwd=tmp_path, env={**environment, "COLUMNS": "120"}
         )
 
     return call

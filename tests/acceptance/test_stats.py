@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
+
+import forked
 
 NAMES = ["segment_threshold", "heat_threshold", "recall_segments", "recall_pages", "keyword_weight"]
 
@@ -18,9 +18,8 @@ def stats(tmp_path):
 
     def run(*arguments, **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        command = [sys.executable, "-W", "error", "-m", "memoryos", *arguments]
         environment |= {"COLUMNS": "120", "MEMORYOS_DB": str(tmp_path / "memory.db"), **variables}
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        done = forked.python("-m", "memoryos", *arguments, cwd=tmp_path, env=environment)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 

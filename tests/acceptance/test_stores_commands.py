@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
+
+import forked
 
 PAGES = ["I keep bees behind the old mill.", "我住在成都。", "My boat is called Aurora."]
 
@@ -18,14 +18,7 @@ PAGES = ["I keep bees behind the old mill.", "我住在成都。", "My boat is c
 def run(tmp_path):
     def call(*arguments):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "memoryos", *arguments],
-            cwd=tmp_path,
-            env={**environment, "COLUMNS": "160"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        return forked.python("-m", "memoryos", *arguments, cwd=tmp_path, env={**environment, "COLUMNS": "160"})
 
     return call
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import forked
 
 from .talk import talk
 
@@ -44,10 +45,11 @@ def command(tmp_path):
 
 
 @pytest.fixture
-def bench(command):
+def bench(command, tmp_path):
     """bench(argument, ...): run it to its end."""
 
     def run(*rest, **variables):
-        return subprocess.run(**command(*rest, **variables), capture_output=True, timeout=300)
+        wanted = command(*rest, **variables)
+        return forked.python(*wanted["args"][3:], cwd=tmp_path, env=wanted["env"], timeout=300)
 
     return run

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from contract.back_ends import files_on
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.scripted_reader import reply
@@ -39,6 +41,13 @@ def until_done(memory: MemoryOS, clock: Clock, *, tries: int = 60) -> None:
             return
         clock.now = max(clock.now, *(job.not_before or clock.now for job in waiting))
     raise AssertionError("jobs wait for ever")
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, back_end: str) -> Iterator[Path]:
+    """A folder whose files are stores on each back end in turn, for the memories that open them."""
+    with files_on(back_end, tmp_path):
+        yield tmp_path
 
 
 @pytest.fixture

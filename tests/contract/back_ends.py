@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import memoryos.memory
 from contract import server
 from memoryos.clock import Clock
 from memoryos.infrastructure.vault.contract import Vault
@@ -34,8 +39,32 @@ def _postgres(
 BACK_ENDS: dict[str, OpenVault] = {"sqlite": _sqlite, "postgres": _postgres}
 
 
-def open_in_place_of_file(place: Place, *, embedder: str | None, **options: Any) -> SqlVault:
-    """Open the database that stands in the place of a file: what `pytest --store postgres` has for `open_vault`."""
+@contextmanager
+def files_on(back_end: str, folder: Path) -> Iterator[None]:
+    """Let each file that a memory opens be a store on that back end; those in the folder are gone afterwards."""
+    with opening_on(back_end):
+        yield
+    server.give_back_files(folder)
+
+
+@contextmanager
+def opening_on(back_end: str) -> Iterator[None]:
+    """Let each file that a memory opens be a store on that back end."""
+    with pytest.MonkeyPatch.context() as patch:
+        if back_end == "postgres":
+            patch.setattr(memoryos.memory, "open_vault", _open_in_place_of_file)
+        yield
+
+
+def copy_store(source: Path, target: Path) -> None:
+    """Copy the store in a file, or in the place of one, which nobody uses now."""
+    if server.stands_for(source):
+        server.copy_store(source, target)
+    else:
+        shutil.copyfile(source, target)
+
+
+def _open_in_place_of_file(place: Place, *, embedder: str | None, **options: Any) -> SqlVault:
     if isinstance(place, Path):
         place = server.store_for(place, embedder)
     return open_vault(place, embedder=embedder, **options)

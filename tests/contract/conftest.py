@@ -18,11 +18,6 @@ ALICE = Scope(user="alice")
 Store = Callable[..., Entry]
 
 
-@pytest.fixture(params=list(BACK_ENDS))
-def back_end(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
 @pytest.fixture
 def vault(back_end: str, tmp_path: Path, clock) -> Iterator[Vault]:
     opened = BACK_ENDS[back_end](tmp_path, clock)

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import psycopg
@@ -31,6 +32,7 @@ _LENT = "postgres.txt"  # in a folder: the name of its database
 
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "log_min_messages": "fatal"}
 
+_one_at_a_time = Lock()  # the threads of a test open files, too
 _idle: list[str] = []
 _in_place_of_files: dict[Path, str] = {}
 _running: list[Any] = []  # the server that this process started
@@ -57,13 +59,19 @@ def give_back(folder: Path) -> None:
 
 def store_for(path: Path, embedder: str | None) -> URL:
     """The database in the place of a file; an empty store of that embedder, when there is none."""
-    if path not in _in_place_of_files:
-        name = _idle.pop() if _idle else _new_store()
-        with administrator(name) as connection:
-            connection.execute("UPDATE meta SET value = %s WHERE key = 'embedder'", [embedder])
-        _in_place_of_files[path] = name
-        path.touch()  # there is a store there
-    return url_of(_in_place_of_files[path])
+    with _one_at_a_time:
+        if path not in _in_place_of_files:
+            name = _idle.pop() if _idle else _new_store()
+            with administrator(name) as connection:
+                connection.execute("UPDATE meta SET value = %s WHERE key = 'embedder'", [embedder])
+            _in_place_of_files[path] = name
+            path.touch()  # there is a store there
+        return url_of(_in_place_of_files[path])
+
+
+def stands_for(path: Path) -> bool:
+    """Whether there is a database in the place of that file."""
+    return path in _in_place_of_files
 
 
 def copy_store(source: Path, target: Path) -> None:
@@ -117,6 +125,12 @@ def restart() -> None:
     (server,) = _running
     server.stop()
     server.ensure_postgres_running()
+
+
+def stop() -> None:
+    """Stop the server that this process started, if any, for good."""
+    while _running:
+        _running.pop().cleanup()
 
 
 def _new_store() -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import forked
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = [
@@ -28,9 +30,7 @@ NOT_RUN = [  # ```python not run, it needs ...
 
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_python_example_runs(code, tmp_path):
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
+    result = forked.python("-c", code, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip(), "an example that shows nothing explains nothing"
 

@@ -142,6 +142,7 @@ def test_jobs_of_a_process_that_died_run_after_the_next_add(world: World):
     assert [job.state for job in second.jobs()] == [JobState.DONE]
 
 
+@pytest.mark.file
 def test_a_search_needs_no_lock(world: World):
     memory = world.open(short_term_capacity=100)
     for number in range(70):
@@ -163,12 +164,9 @@ def test_visits_that_could_not_be_written_are_written_later(world: World):
     world.vault._engine.dispose()
     for number in range(70):
         memory.add(f"🍵 {number}")
-    with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
-        other.execute("CREATE TRIGGER full BEFORE UPDATE ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END")
+    with world.refusing("UPDATE"):
         memory.search("🍵", pages=100)
         memory.wait()
-        other.execute("DROP TRIGGER full")
-    other.close()
     memory.add("🍵 last")
     assert memory.pages()[0].behaviour.visits == 1
 
@@ -176,15 +174,13 @@ def test_visits_that_could_not_be_written_are_written_later(world: World):
 def test_an_error_of_the_store_does_not_quote_what_was_said(world: World):
     memory = world.open()
     memory.add("🍵")
-    with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
-        other.execute("CREATE TRIGGER full BEFORE INSERT ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END")
-    other.close()
     secret = "hunter" + "2"  # a traceback shows the source line, too
-    with pytest.raises(StorageError) as caught:
+    with world.refusing("INSERT"), pytest.raises(StorageError) as caught:
         memory.add(f"my password is {secret}")
     assert secret not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.file
 def test_what_was_deleted_or_replaced_is_gone_from_the_files(tmp_path):
     settings = load_settings(embedder="hashing")
     with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings) as memory:

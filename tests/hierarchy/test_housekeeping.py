@@ -102,6 +102,7 @@ def test_an_add_moves_what_another_process_left(world: World, lazy: MemoryOS):
     assert stored(other) == [(Tier.MTM, State.ACTIVATED)] * 5 + [(Tier.STM, State.ACTIVATED)] * 2
 
 
+@pytest.mark.file
 def test_a_reader_reads_on_when_the_store_cannot_be_written(world: World, lazy: MemoryOS):
     ids = add_all(lazy)
     with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:

@@ -12,6 +12,7 @@ from hierarchy.world import AXES, START, Symbols
 from memoryos import MemoryOS, Role, Scope, Turn, load_settings
 from memoryos.cube import Kind
 from memoryos.errors import EmbedderMismatch, InvalidInput
+from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.models.embedder import Embedder
 from memoryos.models.hashing import Hashing
@@ -240,9 +241,9 @@ def test_a_store_of_pages_without_passages_gets_vectors_of_the_whole(path):
             pages = writer.cubes(Kind.PAGE)
             connection = writer._connection
             for page in pages:
-                connection.exec_driver_sql("DELETE FROM passages WHERE cube_id = ?", (page.id,))
+                connection.execute(tables.passages.delete().where(tables.passages.c.cube_id == page.id))
                 data = Symbols().embed([page.meaning])[0].astype("<f4").tobytes()
-                connection.exec_driver_sql("INSERT INTO vectors VALUES (?, ?, 0, ?)", ("default", page.id, data))
+                connection.execute(tables.vectors.insert().values(("default", page.id, 0, data)))
     MemoryOS.reembed(path, Turned(), settings=SETTINGS)
     with opened(path, Turned()) as memory:
         with memory._vault.read(Scope(user="ann")) as reader:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import pytest
 
 from memoryos import MemoryOS, Tier
@@ -129,11 +127,7 @@ def test_visits_survive_an_add_that_fails(world: World):
     memory = world.open()
     page = memory.add("🍵")
     memory.search("🍵")
-    with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
-        other.execute("CREATE TRIGGER full BEFORE INSERT ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END")
-        with pytest.raises(StorageError):
-            memory.add("🍵 again")
-        other.execute("DROP TRIGGER full")
-    other.close()
+    with world.refusing("INSERT"), pytest.raises(StorageError):
+        memory.add("🍵 again")
     memory.add("🍵 again")
     assert memory.get(page).behaviour.visits == 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,6 +33,16 @@ ANN = Scope(user="ann")
 
 # One axis each. No letters, so they are never keywords: cosine and Jaccard can be set apart from each other.
 AXES = "🍵🚲🌙🍞🚂🎲🌧🎵🐈📐"
+
+
+_REFUSE = {
+    "sqlite": ["CREATE TRIGGER refused BEFORE {change} ON cubes BEGIN SELECT RAISE(ABORT, 'full'); END"],
+    "postgresql": [
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'full'; END $$",
+        "CREATE TRIGGER refused BEFORE {change} ON cubes FOR EACH ROW EXECUTE FUNCTION refuse()",
+    ],
+}
+_ALLOW = {"sqlite": ["DROP TRIGGER refused"], "postgresql": ["DROP FUNCTION refuse CASCADE"]}
 
 
 class Clock:
@@ -120,12 +131,23 @@ class World:
         return memory
 
     def open_vault(self, path: str = "memory.db", *, busy_timeout_seconds: float = 5) -> SqlVault:
-        return memoryos.memory.open_vault(  # looked up here: `--store postgres` puts another in its place
+        return memoryos.memory.open_vault(  # looked up here: on PostgreSQL another stands in its place
             self.folder / path,
             embedder=self.embedder.name,
             clock=self.clock,
             busy_timeout_seconds=busy_timeout_seconds,
         )
+
+    @contextmanager
+    def refusing(self, change: str) -> Iterator[None]:
+        """Meanwhile the store opened last refuses to INSERT, or to UPDATE, any cube."""
+        with self.vault.change() as connection:
+            for statement in _REFUSE[connection.dialect.name]:
+                connection.exec_driver_sql(statement.format(change=change))
+        yield
+        with self.vault.change() as connection:
+            for statement in _ALLOW[connection.dialect.name]:
+                connection.exec_driver_sql(statement)
 
     def close(self) -> None:
         for memory in self._opened:

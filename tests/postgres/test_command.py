@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
+import forked
 from contract import server
 
 PASSWORD = "hunter2-geheim"
@@ -21,14 +20,7 @@ def run(tmp_path):
     def call(*arguments, **variables):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
         settings = {"COLUMNS": "160", "MEMORYOS_DB": place, "MEMORYOS_EMBEDDER": "static", **variables}
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "memoryos", *arguments],
-            cwd=tmp_path,
-            env={**environment, **settings},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        return forked.python("-m", "memoryos", *arguments, cwd=tmp_path, env={**environment, **settings})
 
     return call
 

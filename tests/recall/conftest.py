@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from contract import server
+from contract.back_ends import copy_store, files_on, opening_on
 from memoryos import MemoryOS, Role, Scope, Turn, load_settings
 
 ANN = Scope(user="ann", agent="default")
@@ -66,6 +65,13 @@ def assert_same(left: Sequence[Found], right: Sequence[Found]) -> None:
 
 
 @pytest.fixture
+def tmp_path(tmp_path: Path, back_end: str) -> Iterator[Path]:
+    """A folder whose files are stores on each back end in turn, for the memories that open them."""
+    with files_on(back_end, tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
 def open_memory(tmp_path) -> Iterator[Open]:
     """open_memory(path, ...): a memory on the file; the other arguments are settings."""
     opened = []
@@ -83,18 +89,18 @@ def open_memory(tmp_path) -> Iterator[Open]:
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory) -> Path:
+def template(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Path:
     """A store with the dialogue in all three tiers."""
-    path = tmp_path_factory.mktemp("talk") / "memory.db"
-    with MemoryOS.open(path, user="ann", settings=load_settings(**SETTINGS), clock=lambda: NOW) as memory:
+    path, knobs = tmp_path_factory.mktemp("talk") / "memory.db", load_settings(**SETTINGS)
+    with opening_on(back_end), MemoryOS.open(path, user="ann", settings=knobs, clock=lambda: NOW) as memory:
         memory.add_many(dialogue(TURNS))
         memory.add_fact("Ann keeps bees")
     return path
 
 
 @pytest.fixture
-def path(template, tmp_path, is_postgres) -> Path:
+def path(template: Path, tmp_path: Path) -> Path:
     """A copy of that store, to be changed."""
     copied = tmp_path / "talk.db"
-    (server.copy_store if is_postgres else shutil.copyfile)(template, copied)
+    copy_store(template, copied)
     return copied

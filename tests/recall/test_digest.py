@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from contract.back_ends import copy_store, opening_on
 from memoryos import AsyncMemoryOS, MemoryOS, Role, Scope, Turn, load_settings
 from memoryos.cube import Kind, Lifespan, Tier
 from memoryos.errors import InvalidInput
@@ -30,9 +30,13 @@ questions = st.sampled_from([None, "bees in the garden", "音乐会", "xyzzy"])
 
 
 @pytest.fixture(scope="module")
-def talk(template, tmp_path_factory) -> Iterator[MemoryOS]:
+def talk(template, tmp_path_factory, back_end) -> Iterator[MemoryOS]:
     """The dialogue in all three tiers; read only."""
-    with opened(shutil.copyfile(template, tmp_path_factory.mktemp("digest") / "talk.db")) as memory:
+    path = tmp_path_factory.mktemp("digest") / "talk.db"
+    copy_store(template, path)
+    with opening_on(back_end):
+        memory = opened(path)
+    with memory:
         yield memory
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contract.back_ends import opening_on
 from memoryos import Kind, MemCube, MemoryOS, Scope, Strategy, Tier, TurnHit, load_settings
 from memoryos.cube import Role, Turn
 from memoryos.errors import InvalidInput
@@ -24,10 +25,13 @@ DAYS = 400
 
 
 @pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryOS]:
+def memory(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[MemoryOS]:
     """A page a day about tea, most of them better matches than the few in March."""
     path = tmp_path_factory.mktemp("filters") / "memory.db"
-    with MemoryOS.open(path, user="ann", settings=load_settings(embedder="hashing", mid_term_capacity=20)) as opened:
+    knobs = load_settings(embedder="hashing", mid_term_capacity=20)
+    with opening_on(back_end):
+        opened = MemoryOS.open(path, user="ann", settings=knobs)
+    with opened:
         days = [START + timedelta(days=day) for day in range(DAYS)]
         opened.add_many(
             Turn(role=Role.USER, text="We had tea" if day.month == 3 else "Green tea, black tea, tea!", at=day)
@@ -98,13 +102,15 @@ TAGGED = 2_000
 
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryOS]:
+def crowd(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[MemoryOS]:
     """2,000 pages about tea, of which some worse matches carry tags, in several sessions and all tiers."""
     path = tmp_path_factory.mktemp("crowd") / "memory.db"
     knobs = load_settings(
         embedder="hashing", mid_term_capacity=10, short_term_capacity=3, heat_threshold=1000, segment_threshold=1.2
     )
-    with MemoryOS.open(path, user="ann", settings=knobs) as opened:
+    with opening_on(back_end):
+        opened = MemoryOS.open(path, user="ann", settings=knobs)
+    with opened:
         for session in ("monday", "tuesday"):
             for kind, pages in (("plain", TAGGED // 2 - 3), ("rare", RARE // 2), ("many", MANY // 2)):
                 tags = {"plain": (), "rare": ("rare", "odd"), "many": ("many", "odd")}[kind]
@@ -236,6 +242,7 @@ def test_segments_are_found_on_demand_and_counted_as_visited(known: MemoryOS) ->
     (segment, *_) = known.search("tea", kinds=["segment"], explain=True).segments
     assert segment.score == pytest.approx(sum(segment.parts.values()))
     known.add("and now?")
+    known.wait()
     assert known.get(segment.id).behaviour.visits == 2, "for a page of it, and for itself"
 
 

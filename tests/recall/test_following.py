@@ -87,6 +87,7 @@ def test_facts_and_profile_follow_too(pair):
     assert [hit.text for hit in second.search("violin").user_facts] == ["Ann keeps bees"]
 
 
+@pytest.mark.file
 def test_what_another_process_stored_without_passages_is_found(tmp_path, open_memory):
     """The process stores pages as an older program did."""
     alice = Scope(user="alice")

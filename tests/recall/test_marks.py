@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+import memoryos.memory
 from memoryos.cube import Attachment, Page, Role, Turn
 from memoryos.infrastructure.vault.contract import Mark
-from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking, mentions_time
 from memoryos.models.static import Static
@@ -144,7 +144,7 @@ def test_a_page_has_the_mean_direction_of_its_turns_weighed_by_their_words(cube,
 
 @pytest.fixture
 def vault(tmp_path, clock):
-    made = SqliteVault(tmp_path / "memory.db", embedder="any", clock=clock, busy_timeout_seconds=1)
+    made = memoryos.memory.open_vault(tmp_path / "memory.db", embedder="any", clock=clock, busy_timeout_seconds=1)
     yield made
     made.close()
 

@@ -9,8 +9,8 @@ from datetime import timedelta
 
 import pytest
 
+import memoryos.memory
 from memoryos import Scope
-from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
@@ -25,7 +25,9 @@ AMPLE = 10**12
 @pytest.fixture
 def vault(tmp_path, clock, entry):
     """Five users with ten pages each."""
-    made = SqliteVault(tmp_path / "memory.db", embedder=Hashing.name, clock=clock, busy_timeout_seconds=30)
+    made = memoryos.memory.open_vault(
+        tmp_path / "memory.db", embedder=Hashing.name, clock=clock, busy_timeout_seconds=30
+    )
     for user in USERS:
         with made.write(user) as writer:
             writer.insert([entry(f"{word} {user.user}", scope=user) for word in WORDS[:10]])
