@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from uuid import NAMESPACE_URL, uuid5
 
-from memoryos.cube import Origin, Turn
+from memoryos.cube import MemCube, Origin, Turn
 from memoryos.infrastructure.vault.contract import Entry
 from memoryos.models.embedder import Embedder
 from memoryos.operation.ingest import embedded, page_cube, paginate
@@ -13,6 +16,8 @@ from memoryos.operation.mounts.adapter import Found, MemoryAdapter, OpenAdapter,
 from memoryos.scope import Scope
 
 __all__ = ["Embedder", "Entry", "Found", "MemoryAdapter", "OpenAdapter", "Origin", "Totals", "Wanted", "entries_of"]
+
+_PAGES = uuid5(NAMESPACE_URL, "memoryos:pages of adapters")
 
 
 def entries_of(
@@ -24,10 +29,16 @@ def entries_of(
     origin: Origin = Origin.IMPORT,
     tags: Sequence[str] = (),
 ) -> list[Entry]:
-    """The pages of dialogues, or of texts as single turns, ready for `Found.of`; turns must say when they were."""
-    cubes = [
-        page_cube(page, scope, now=now, origin=origin, tags=tuple(tags))
-        for dialogue in dialogues
-        for page in paginate(dialogue)
-    ]
+    """The pages of dialogues, or of texts as single turns, ready for `Found.of`; turns must say when they were.
+
+    The id of a page is made of its scope, its turns and how often the same came before: it is the same at each query.
+    """
+    cubes: list[MemCube] = []
+    seen: Counter[str] = Counter()
+    for dialogue in dialogues:
+        for page in paginate(dialogue):
+            content = repr((scope, [(turn.source_id, turn.role, turn.words, turn.at) for turn in page.turns]))
+            name = str(uuid5(_PAGES, f"{content} {seen[content]}"))
+            seen[content] += 1
+            cubes.append(replace(page_cube(page, scope, now=now, origin=origin, tags=tuple(tags)), id=name))
     return embedded(cubes, embedder)

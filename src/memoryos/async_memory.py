@@ -12,6 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from memoryos.config import Settings
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import Embedder
+from memoryos.mount import Mount
 from memoryos.operation.respond import DEFAULT_ROLE
 from memoryos.scope import Scope
 
@@ -74,6 +75,11 @@ class AsyncMemoryOS:
     unmount = _awaited(MemoryOS.unmount)
     wait = _awaited(MemoryOS.wait)
     close = _awaited(MemoryOS.close)
+
+    @property
+    def mounts(self) -> list[Mount]:
+        """What is mounted, in the order it was."""
+        return self.memory.mounts
 
     @staticmethod
     async def reembed(path: str | Path, embedder: Embedder, *, settings: Settings | None = None) -> None:

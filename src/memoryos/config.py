@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
@@ -160,3 +160,5 @@ def load_settings(**values: Any) -> Settings:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "settings"
         raise InvalidInput(field, first["msg"], "See memoryos.Settings for the fields and their ranges") from None
+    except SettingsError as error:  # it quotes no value
+        raise InvalidInput("settings", str(error), "Write lists in the environment as JSON") from None

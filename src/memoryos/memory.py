@@ -49,6 +49,7 @@ from memoryos.operation.jobs import Handler, JobRunner
 from memoryos.operation.mounts.adapter import MemoryAdapter, Wanted
 from memoryos.operation.mounts.beside import Beside
 from memoryos.operation.mounts.mounted import Mounted
+from memoryos.operation.mounts.patient import Patient
 from memoryos.operation.mounts.registry import adapter_for
 from memoryos.operation.mounts.store import StoreAdapter
 from memoryos.operation.overview import Profile, SegmentView, Stats
@@ -154,6 +155,8 @@ class MemoryOS:
         a URL without the extra `postgres`.
         """
         settings = settings or load_settings()
+        if read_only:  # nothing is extracted, and no index beside the store is fed
+            settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
         scope = None
         if user is not None:
             scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
@@ -185,7 +188,7 @@ class MemoryOS:
         with ExitStack() as undo:
             undo.callback(memory.close)
             for one in settings.mounts:
-                memory.mount(one)
+                memory.mount(one, later=True)
             undo.pop_all()
         return memory
 
@@ -484,17 +487,19 @@ class MemoryOS:
     ) -> list[Hit]:
         """What carries all of these tags, here and in mounted memories, the latest first, so many at most.
 
-        Pages, and what was derived from them. `kinds` and `mounts` are as in `search`. Raises InvalidInput when no tag
-        is named.
+        Pages, and what was derived from them; of mounts, pages and facts. `kinds` and `mounts` are as in `search`, but
+        for segments. A mount that does not answer is left out, unless it was named. Raises InvalidInput when no tag is
+        named.
         """
         owner, labels = self._scope_of(scope), arguments.tags(tags)
         if not labels:
             raise InvalidInput("tags", "is empty", "Name at least one tag")
+        wanted_kinds = arguments.kinds(kinds)
+        if Kind.SEGMENT in wanted_kinds:
+            raise InvalidInput("kinds", "segments carry no tags", "Ask for pages, and `segments()` for the topics")
         most = arguments.positive("limit", limit, limit)
-        period = arguments.period(since, until)
-        filters = Filters(
-            self._clock(), kinds=arguments.kinds(kinds), tags=frozenset(labels), since=period[0], until=period[1]
-        )
+        start, end = arguments.period(since, until)
+        filters = Filters(self._clock(), kinds=wanted_kinds, tags=frozenset(labels), since=start, until=end)
         self._responder.wait()
         with self._housekeeping.call():
             wanted = Wanted(None, Search(Strategy.HYBRID, most, filters), most, most)
@@ -645,6 +650,7 @@ class MemoryOS:
 
     def run_jobs(self, *, scope: Scope | None = None) -> None:
         """Do what waits in a scope, also what a process that ended left behind, and return when it is done."""
+        self._housekeeping.check_writable()
         self._housekeeping.queued(self._scope_of(scope))
         self.wait()
 
@@ -680,14 +686,17 @@ class MemoryOS:
         """What is mounted, in the order it was."""
         return self._mounted.mounts
 
-    def mount(self, mount: Mount) -> None:
+    def mount(self, mount: Mount, *, later: bool = False) -> None:
         """Let searches look into another memory, too, as far as it serves who searches (`Mount.serves`).
 
         Its store must have our embedder. It is never written, not even its visits, unless it is mounted writable.
         Raises InvalidInput for a name that is taken or a place that is none, StorageError when it cannot be used.
+        With `later`, as for mounts of the settings, it is opened when it is first asked, and missing until it can be.
         """
         self._mounted.check(mount)
-        adapter = self._adapter(mount)
+        adapter = Patient(mount.name, lambda: self._adapter(mount))
+        if not later:
+            adapter.open()
         with ExitStack() as undo:
             undo.callback(adapter.close)
             self._mounted.add(mount, adapter)
@@ -780,6 +789,7 @@ class MemoryOS:
             mount.place,
             settings=self.settings.model_copy(update={"mounts": ()}),
             embedder=self._embedder,
+            chat=self._chat,
             clock=self._clock,
             read_only=not mount.writable,
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoryos.errors import InvalidInput
 from memoryos.scope import ID_LIMIT, Namespace, Scope
 from memoryos.text import checked_text
+
+_URL = re.compile(r"(\w[\w+.-]*://)(?:[^@/?#]*@)?([\w.:\[\]-]*(?:/[\w./%-]*)?)(?:\?[^@]*)?")
 
 _FOR_EVERYBODY = (Namespace.EXPERT, Namespace.INDUSTRY)
 
@@ -21,7 +24,7 @@ class Mount:
     """
 
     name: str
-    place: str | Path | None = None
+    place: str | Path | None = field(default=None, repr=False)  #: there may be a password in it
     scope: Scope | None = None
     writable: bool = False
 
@@ -29,6 +32,8 @@ class Mount:
         checked_text("mount.name", self.name, limit=ID_LIMIT)
         if self.place is None and self.scope is None:
             raise InvalidInput("mount.scope", "is missing", "Name whose memory it is: scope=Scope(user=...)")
+        if self.scope is not None and self.scope.session is not None:
+            raise InvalidInput("mount.scope", "names a session", "Leave it out: a memory is mounted whole")
 
     @property
     def shown(self) -> str:
@@ -36,8 +41,8 @@ class Mount:
         text = "" if self.place is None else str(self.place)
         if "://" not in text:
             return text
-        scheme, rest = text.split("://", 1)
-        return f"{scheme}://{rest.split('?')[0].rsplit('@', 1)[-1]}"
+        told = _URL.fullmatch(text)
+        return "".join(told.groups("")) if told else f"{text.split('://')[0]}://..."
 
     def serves(self, caller: Scope) -> bool:
         """Whether searches of that scope may look into it.

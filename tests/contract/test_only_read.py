@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
 from contract import server
@@ -83,3 +89,44 @@ def test_a_scope_with_a_candidate_index_is_searched_though_that_cannot_be_follow
             assert "swarmed" in reader.search("bees").hits[0].text
             memory.add("The honey is ripe.")
             assert "honey" in reader.search("Is the honey ripe?").hits[0].text
+
+
+AS_NOBODY = """
+import os, sys
+from memoryos import MemoryOS, load_settings
+settings = load_settings(embedder="hashing")
+with MemoryOS.open(sys.argv[2], user="ann", settings=settings) as memory:
+    memory.add("All that is imported late is imported now.")
+    memory.search("bees")
+os.setuid(65534)
+with MemoryOS.open(sys.argv[1], user="ann", settings=settings, read_only=True) as memory:
+    print(memory.search("bees").hits[0].text)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
+def test_who_may_not_write_the_file_leaves_nothing_beside_it(tmp_path):
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        path = Path(folder) / "memory.db"
+        settings = load_settings(embedder="hashing")
+        with MemoryOS.open(path, user="ann", settings=settings) as memory:
+            memory.add("The bees swarmed in May.")
+        path.chmod(0o644)
+        command = [sys.executable, "-c", AS_NOBODY, str(path), str(tmp_path / "first.db")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert "swarmed" in done.stdout, done.stderr
+        assert [file.name for file in Path(folder).iterdir()] == ["memory.db"]
+        with MemoryOS.open(path, user="ann", settings=settings) as memory:
+            memory.add("The honey is ripe.")
+
+
+def test_a_reader_leaves_nothing_beside_a_closed_file(tmp_path):
+    path, settings = tmp_path / "memory.db", load_settings(embedder="hashing")
+    with MemoryOS.open(path, user="ann", settings=settings) as memory:
+        memory.add("The bees swarmed in May.")
+    before = path.read_bytes()
+    with MemoryOS.open(path, user="ann", settings=settings, read_only=True) as reader:
+        assert reader.search("bees").hits
+    assert [file.name for file in tmp_path.iterdir()] == ["memory.db"]
+    assert path.read_bytes() == before

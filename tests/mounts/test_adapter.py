@@ -51,6 +51,9 @@ def test_notes_are_ranked_beside_the_own_memory(own, folder):
     assert own.tagged("bread") == []  # they have no tags
     assert {turn.mount for turn in own.search(QUESTION, tags=["bread"]).turns} == set()
     assert {turn.mount for turn in own.search(QUESTION, until="2026-06-01T12:00Z").turns} == {None}
+    assert own.search(QUESTION, kinds=["fact"]).turns == own.search(QUESTION, session="another").turns == ()
+    once, again = own.search(QUESTION), own.search(QUESTION)
+    assert [hit.id for hit in once.hits] == [hit.id for hit in again.hits]
 
 
 @pytest.mark.usefixtures("installed")
@@ -69,7 +72,7 @@ def test_what_an_adapter_cannot_do_is_told(own, folder):
         own.mount(Mount("broken", "broken:somewhere"))
     own.mount(Mount("kitchen", f"notes:{folder}-lost"))
     assert own.search(QUESTION).missing == ("kitchen",)
-    with pytest.raises(StorageError, match="is away"):
+    with pytest.raises(StorageError, match="a moment ago"):
         own.search(QUESTION, mounts=["kitchen"])
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from memoryos import Kind, MemoryOS, Mount, Scope, load_settings
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreReadOnly
+from memoryos.operation.mounts import patient
 from memoryos.operation.recall.hit import Strategy
 from mounts.conftest import ANN, BOB, CLINIC, EXPERT, NOW, OWN
 
@@ -41,6 +44,15 @@ def test_facts_of_a_mount_are_knowledge_and_none_of_the_user(own, expert_base):
         ("Propranolol is dangerous with asthma.", "cardiology")
     ]
     assert "Propranolol" not in " ".join(hit.text for hit in found.user_facts)
+
+
+def test_knowledge_is_told_once_and_not_as_what_the_user_is(own, expert_base, open_memory):
+    own.mount(expert_base)
+    own.mount(Mount("again", expert_base.place, CLINIC))
+    own.add_fact("Ann has asthma.")
+    own.mount(Mount("self", scope=ANN))
+    assert [hit.text for hit in own.search(QUESTION).knowledge] == ["Propranolol is dangerous with asthma."]
+    assert own.search(QUESTION, explain=True).knowledge[0].parts.keys() == {"cosine"}
 
 
 def test_a_context_tells_shared_knowledge_under_a_title_of_its_own(own, expert_base):
@@ -85,6 +97,10 @@ def test_what_is_tagged_is_found_in_all_the_latest_first(own, expert_base):
     assert [hit.mount for hit in own.tagged("heart", limit=2)] == [None, "cardiology"]
     with pytest.raises(InvalidInput, match="tags: is empty"):
         own.tagged()
+    with pytest.raises(InvalidInput, match="segments carry no tags"):
+        own.tagged("heart", kinds=["segment"])
+    assert own.tagged("heart", since=NOW, kinds=["page"]) != []
+    assert {hit.at for hit in own.tagged("heart", since=NOW)} == {NOW}
 
 
 def test_a_mount_to_be_read_stays_as_it_is(own, expert_base):
@@ -171,6 +187,10 @@ def test_what_cannot_be_mounted_is_told(own, expert_base, tmp_path):
         Mount("nowhere")
     with pytest.raises(InvalidInput, match=r"mount\.name"):
         Mount("", tmp_path / "expert.db", CLINIC)
+    with pytest.raises(InvalidInput, match="names a session"):
+        Mount("monday", tmp_path / "expert.db", Scope(user="clinic", session="monday"))
+    with pytest.raises(InvalidInput, match="does not exist"):
+        own.mount(Mount("folder", tmp_path, CLINIC))
     with pytest.raises(InvalidInput, match="nothing is mounted as 'surgery'"):
         own.unmount("surgery")
     assert [mount.name for mount in own.mounts] == ["cardiology"]
@@ -192,18 +212,52 @@ def test_settings_name_mounts(open_memory, expert_base, monkeypatch):
     memory = open_memory()
     assert [(mount.name, mount.scope) for mount in memory.mounts] == [("cardiology", CLINIC)]
     assert mounts_of(memory.search(QUESTION))[0] == "cardiology"
-    monkeypatch.setenv("MEMORYOS_MOUNTS", '[{"name": "cardiology"}]')
-    with pytest.raises(InvalidInput, match=r"mount\.scope"):
-        load_settings()
+    for wrong, told in (('[{"name": "cardiology"}]', r"mount\.scope"), ("[{", "mounts")):
+        monkeypatch.setenv("MEMORYOS_MOUNTS", wrong)
+        with pytest.raises(InvalidInput, match=told):
+            load_settings()
 
 
-def test_an_empty_mount_changes_no_ranking(own, open_memory, tmp_path):
+def test_a_mount_of_the_settings_that_is_away_keeps_nobody_from_the_own_memory(open_memory, tmp_path, monkeypatch):
+    away = Mount("away", tmp_path / "later.db", CLINIC)
+    memory = open_memory(mounts=[away])
+    memory.add("My asthma got worse in spring.")
+    assert memory.search(QUESTION).missing == ("away",)
+    with pytest.raises(StorageError, match=r"later\.db does not exist|a moment ago"):
+        memory.search(QUESTION, mounts=["away"])
+    with open_memory("later") as later:
+        later.add("Propranolol narrows the airways.", scope=CLINIC)
+    assert memory.search(QUESTION).missing == ("away",)  # it is left alone for a while
+    monkeypatch.setattr(patient, "AWAY_SECONDS", 0.0)
+    assert "away" in mounts_of(memory.search(QUESTION))
+
+
+def test_nothing_is_mounted_in_a_memory_that_is_closed(own, expert_base):
+    own.close()
+    with pytest.raises(StorageError, match="is closed"):
+        own.mount(expert_base)
+
+
+# `rrf` and `linear`, which are there to compare, scale by all turns that are ranked, which are fewer here.
+@pytest.mark.parametrize("strategy", ["hybrid", "dense", "bm25", "two_stage"])
+@pytest.mark.parametrize("pages", [None, 1, 3])
+def test_an_empty_mount_changes_nothing(open_memory, tmp_path, strategy, pages):
     open_memory("empty").close()
-    questions = [QUESTION, "When do we go skiing?", "violin", "蜜蜂"]
-    plain = [[(turn.cube.id, turn.index) for turn in own.search(question).turns] for question in questions]
-    own.mount(Mount("empty", tmp_path / "empty.db", CLINIC))
-    beside = [[(turn.cube.id, turn.index) for turn in own.search(question).turns] for question in questions]
-    assert beside == plain
+    memory = open_memory("many")
+    for number, (query, response) in enumerate(12 * [*OWN, *EXPERT]):
+        memory.add(f"{query} ({number})", response, at=NOW - timedelta(hours=number))
+    memory.wait()
+    questions = [QUESTION, "When do we go skiing?", "violin (7)", "蜜蜂"]
+
+    def told() -> list[list[tuple[str, int]]]:
+        found = [memory.search(question, strategy=strategy, pages=pages).turns for question in questions]
+        turns = [[(turn.cube.id, turn.index) for turn in recalled] for recalled in found]
+        # The paper's search tells pages with all their turns, and ranks the pages alone.
+        return [sorted(recalled) for recalled in turns] if strategy == "two_stage" else turns
+
+    plain = told()
+    memory.mount(Mount("empty", tmp_path / "empty.db", CLINIC))
+    assert told() == plain
 
 
 def test_the_same_page_in_two_memories_is_told_once(own, tmp_path):
@@ -229,6 +283,9 @@ def test_a_store_opened_to_be_read_refuses_writes(open_memory, own):
     assert reader.search("violin").hits
     with pytest.raises(StoreReadOnly):
         reader.add("Write this down.")
+    for refused in (reader.consolidate, reader.run_jobs, reader.rebuild):
+        with pytest.raises(StoreReadOnly):
+            refused()
     with pytest.raises(InvalidInput, match="does not exist"):
         MemoryOS.open(own._vault.path.with_name("lost.db"), user="ann", read_only=True)
 
@@ -236,4 +293,7 @@ def test_a_store_opened_to_be_read_refuses_writes(open_memory, own):
 def test_a_place_is_shown_without_its_password():
     mount = Mount("base", "postgresql://ann:secret@host:5432/expert?sslpassword=other", CLINIC)
     assert mount.shown == "postgresql://host:5432/expert"
+    assert "secret" not in repr(mount)
+    for place in ("postgresql://ann:se?cret@host/db", "postgresql://ann:se/cret@host/db", "mongo://h/d?key=a@secret"):
+        assert "cret" not in Mount("base", place, CLINIC).shown
     assert Mount("part", scope=CLINIC).shown == ""

@@ -72,7 +72,7 @@ def work(store: Path, embedder: str) -> None:
     """Do the jobs of the store until SIGTERM."""
     stop = Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    with MemoryOS.open(store, settings=load_settings(embedder=embedder)) as memory:
+    with MemoryOS.open(store, settings=load_settings(embedder=embedder, mounts=())) as memory:
         memory.work(stop)
 
 

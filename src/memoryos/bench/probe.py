@@ -49,7 +49,7 @@ def probe(store: Path, embedder: str) -> Probed:
 
 def searched(store: Path, embedder: str) -> Probed:
     """Open the store and search it, in this process."""
-    settings = load_settings(embedder=embedder)
+    settings = load_settings(embedder=embedder, mounts=())
     questions = Dialogue(SEED).questions(WARM_UP + SEARCHES)
     start = time.perf_counter()
     with MemoryOS.open(store, user=USER, settings=settings) as memory:

@@ -61,7 +61,7 @@ def visited(place: str, embedder: str, tenants: Sequence[str], *, is_large: bool
     first = Scope(tenant=tenants[0], user=USER)
     chance = random.Random(_SEED)  # noqa: S311 - nobody is to be surprised
     asked = iter(Dialogue(_SEED).questions(2 * (WARM_UP + SEARCHES)))
-    settings = load_settings(embedder=embedder)
+    settings = load_settings(embedder=embedder, mounts=())
     moved_out_s = _moved_out(place, settings, first) if is_large else None
     with MemoryOS.open(place, settings=settings, read_only=True) as memory:  # pages wait for workers, and go on waiting
         memory.search("warm up", scope=Scope(tenant=tenants[0], user="nobody"))

@@ -84,7 +84,7 @@ class Housekeeping:
         When the store cannot be written, or is being rebuilt, the caller reads what is there.
         """
         owner = scope.owner
-        if owner in self._tidy:
+        if owner in self._tidy or self._vault.is_only_read:
             return
         try:
             if self._is_tidy(owner) or self._is_rebuilt(owner):
@@ -111,6 +111,7 @@ class Housekeeping:
 
     def promote_all(self, scope: Scope) -> None:
         """Extract every segment with new pages, hot or not, and wait for it."""
+        self.check_writable()
         self.catch_up(scope)
         self._mover.promote_all(scope.owner)
         self._schedule(scope.owner)
@@ -131,6 +132,11 @@ class Housekeeping:
                 progress(stage.pages if stage else total, total)
         self._schedule(owner)
         self.wait()
+
+    def check_writable(self) -> None:
+        """Raise StoreReadOnly when the store is only read, for work that would be put off for ever."""
+        if self._vault.is_only_read:
+            raise StoreReadOnly("the store is opened to be read: open it without read_only")
 
     def wait(self) -> None:
         """Return when nothing waits any more. Raises the first error of the work behind earlier calls."""
@@ -155,6 +161,8 @@ class Housekeeping:
         self._is_abandoned = True
 
     def _schedule(self, owner: Scope) -> None:
+        if self._vault.is_only_read:
+            return
         with self._lock:
             if owner in self._scheduled:
                 return

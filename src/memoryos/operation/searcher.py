@@ -46,10 +46,14 @@ class Searcher:
 
     def latest(self, owner: Scope, wanted: Wanted) -> Found:
         """What the filters admit, the latest first: the pages as hits of no question."""
+        home = persona_scope(owner, self.settings)
         with self.sources.of(owner) as source:
             pages = _latest_pages(source, wanted.filters, wanted.pages)
-            facts = _latest_facts(source, wanted.filters, wanted.facts)
-        return Found(pages, (), facts)
+            facts = _held(source, source, wanted.filters)
+            if home != owner.owner:
+                with self.sources.of(home) as persona:
+                    facts += _held(persona, source, wanted.filters)
+        return Found(pages, (), sorted(facts, key=lambda hit: hit.at, reverse=True)[: wanted.facts])
 
     def _with_persona(self, owner: Scope, asked: Asked, search: Search, use: Callable[[Recall, Source], T]) -> T:
         home = persona_scope(owner, self.settings)
@@ -114,10 +118,9 @@ def _in_order(reader: Reader, ids: Iterable[str]) -> dict[str, MemCube]:
     return {cube_id: cubes[cube_id] for cube_id in ids if cube_id in cubes}
 
 
-def _latest_facts(source: Source, filters: Filters, limit: int) -> list[Hit]:
-    """What LPM holds that the filters admit, the latest first."""
-    held = [entry for kind in _TOLD_WHOLE for entry in source.resident.entries(kind)]
-    with source.resident.lock:
-        admitted = filters.entries(held, source.resident.turns)
-    hits = [Hit(entry.cube, 0.0) for entry in admitted]
-    return sorted(hits, key=lambda hit: hit.at, reverse=True)[:limit]
+def _held(persona: Source, pages: Source, filters: Filters) -> list[Hit]:
+    """What LPM holds that the filters admit; it has the labels of the pages that it rests on, too."""
+    held = [entry for kind in _TOLD_WHOLE for entry in persona.resident.entries(kind)]
+    with pages.resident.lock:
+        admitted = filters.entries(held, pages.resident.turns)
+    return [Hit(entry.cube, 0.0) for entry in admitted if filters.covers(entry.cube.descriptive.event_at)]

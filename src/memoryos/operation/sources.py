@@ -50,7 +50,7 @@ class Sources:
         with self.vault.read(owner) as reader:
             resident = self.residency.following(owner, reader, whole=True)
             self._note_size(owner, resident.nbytes)
-            if not resident.unindexed:
+            if not resident.unindexed or self.vault.is_only_read:
                 yield Source(reader, resident)
                 return
         self._index(owner, resident.unindexed)

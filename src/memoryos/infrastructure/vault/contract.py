@@ -494,6 +494,7 @@ class Vault(Reembeddable, Protocol):
     """A store of cubes. A session raises EmbedderMismatch once the store has changed to another embedder."""
 
     packs: Packs  #: the documents that are not in the store itself; sessions read them through
+    is_only_read: bool  #: whether it was opened so; then every write raises StoreReadOnly
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """A snapshot of the scope's owner."""

@@ -66,8 +66,8 @@ def open_vault(
     One that is only read must be there, and is never written. Raises StorageError when it cannot be used, InvalidInput
     when it is missing, MissingExtra without the driver of a database or of an object store.
     """
-    if is_only_read and isinstance(place, Path) and not place.exists():
-        raise InvalidInput("path", f"{place} does not exist", "Name the file of a store")
+    if is_only_read and isinstance(place, Path) and not place.is_file():
+        raise InvalidInput("path", f"the file {place} does not exist", "Name the file of a store")
     packs = Packs(object_store)  # first: what is wrong with it is told before a store is made
     use = _Use(embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds, is_only_read=is_only_read)
     vault = _opened(place, use, connections)

@@ -172,7 +172,7 @@ def _show(corpus: Corpus, report: RecallReport, *, json: bool) -> None:
 
 
 def _settings(embedder: str | None) -> Settings:
-    settings = load_settings(**({"embedder": embedder} if embedder else {}))
+    settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     load_embedder(settings.embedder, settings)  # refuse an unknown one before anything is read
     return settings
 

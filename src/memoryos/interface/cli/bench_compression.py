@@ -34,7 +34,7 @@ def compression(
     corpus = load_corpus(data)
     asked = replace(corpus.questions, asked=corpus.questions.asked[::every])
     with watched() as progress:
-        settings = load_settings(**({"embedder": embedder} if embedder else {}))
+        settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
         report = measure_compression(replace(corpus, questions=asked), settings, progress)
     if plot:
         plot_compression(plot, report.points)

@@ -40,7 +40,7 @@ def consolidation(
 
     The model is scripted and makes mistakes on purpose: it shows what they cost, not how well a model reads.
     """
-    settings = load_settings(**({"embedder": embedder} if embedder else {}))
+    settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     document = _measured(data, conversations, settings)
     if json:
         render.print_json(document)

@@ -39,7 +39,7 @@ def processes(
     json: Json = False,
 ) -> None:
     """Let many processes use one store; exit code 1 when one got an error, or saw what it must not."""
-    settings = load_settings(**({"embedder": embedder} if embedder else {}))
+    settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     load_embedder(settings.embedder, settings)  # refuse an unknown one before anything is started
     crowd = Crowd(writers, readers, workers, seconds)
     with TemporaryDirectory(prefix="memoryos-bench-") as folder, watched() as progress:

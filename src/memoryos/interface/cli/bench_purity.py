@@ -33,7 +33,7 @@ def purity(
     json: Json = False,
 ) -> None:
     """Compare segments with the sessions and events of their pages, before and after repair."""
-    settings = load_settings(**({"embedder": embedder} if embedder else {}))
+    settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     report = (measure_locomo if shape is Shape.LOCOMO else measure_gvd)(data, settings)
     if json:
         render.print_json(asdict(report))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -47,6 +47,12 @@ class Wanted:
     def vector(self) -> Vector | None:
         """The question as the embedder of the asking memory sees it."""
         return self.asked.vector if self.asked else None
+
+    @property
+    def of_each(self) -> Search:
+        """How each memory searches for it: what is ranked again needs no reranker, and one page more to end before."""
+        pages = self.search.pages if self.strategy is Strategy.TWO_STAGE else self.pages + 1
+        return replace(self.search, pages=pages, reranker=None)
 
     @property
     def filters(self) -> Filters:

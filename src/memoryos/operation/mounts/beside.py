@@ -6,12 +6,13 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from memoryos.cube import Kind
 from memoryos.errors import StorageError
 from memoryos.models.embedder import Embedder
 from memoryos.operation.mounts.adapter import Found, MemoryAdapter, Wanted
 from memoryos.operation.mounts.fused import Offers, fused
 from memoryos.operation.recall.fusion import Asked
-from memoryos.operation.recall.hit import Hit, Recall
+from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.search import Search
 from memoryos.operation.searcher import Searcher
 from memoryos.scope import Scope
@@ -34,7 +35,9 @@ class Beside:
             return self.searcher.recall(owner, asked, search)
         settings = self.searcher.settings
         wanted = Wanted(asked, search, search.pages or settings.recall_pages, settings.recall_facts)
-        own, offer = self.searcher.offer(owner, asked, replace(search, reranker=None))
+        own, offer = self.searcher.offer(owner, asked, wanted.of_each)
+        if search.strategy is Strategy.TWO_STAGE:  # how many it finds is its own affair
+            wanted = replace(wanted, pages=max(wanted.pages, len(own.hits)))
         offers, missing = self._offers(offer, wanted)
         together = fused(own, offers, asked, wanted, self.lexicon)
         return replace(together, missing=tuple(missing))
@@ -45,7 +48,8 @@ class Beside:
         hits: dict[str, Hit] = {}
         for name, here in offers.items():
             pages = [Hit(cube, 0.0) for cube in here.pages.values() if wanted.filters.admits(cube)]
-            for hit in (*pages, *here.facts):
+            facts = here.facts if name is None else [fact for fact in here.facts if fact.cube.kind is Kind.FACT]
+            for hit in (*pages, *facts):
                 hits.setdefault(hit.id, replace(hit, mount=name))
         return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)[: wanted.pages]
 

@@ -16,6 +16,7 @@ from memoryos.models.embedder import Embedder
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Corpus, TurnIndex
 from memoryos.operation.mounts.adapter import Found, Totals, Wanted
+from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.ranking import best_turns
@@ -32,13 +33,13 @@ def fused(own: Recall, offers: Offers, asked: Asked, wanted: Wanted, lexicon: Em
     elsewhere = Home(topic="")
     found = {turn.cube.id: homes.get(turn.cube.id, elsewhere) for turn in turns}
     return replace(
-        own, hits=tuple(pages_of(turns, found)), turns=tuple(turns), knowledge=_nearest_facts(offers, wanted.facts)
+        own, hits=tuple(pages_of(turns, found)), turns=tuple(turns), knowledge=_knowledge(own, offers, wanted)
     )
 
 
 def _turns(offers: Offers, asked: Asked, wanted: Wanted, lexicon: Embedder) -> list[TurnHit]:
     search = wanted.search
-    cubes, mounts = _pages(offers)
+    cubes, mounts = _pages(offers, search.filters)
     resident = Resident(len(asked.vector), lexicon, 0)
     resident.turns = _index(offers, asked, frozenset(cubes))
     # The paper compares pages of its second stage by their cosine.
@@ -53,14 +54,15 @@ def _turns(offers: Offers, asked: Asked, wanted: Wanted, lexicon: Embedder) -> l
     return [replace(turn, mount=mounts[turn.cube.id]) for turn in found]
 
 
-def _pages(offers: Offers) -> tuple[dict[str, MemCube], dict[str, str | None]]:
+def _pages(offers: Offers, filters: Filters) -> tuple[dict[str, MemCube], dict[str, str | None]]:
     """The pages, and where each comes from; one that several have is that of the first."""
     cubes: dict[str, MemCube] = {}
     mounts: dict[str, str | None] = {}
     for name, found in offers.items():
         for cube_id, cube in found.pages.items():
-            cubes.setdefault(cube_id, cube)
-            mounts.setdefault(cube_id, name)
+            if filters.admits(cube):  # an adapter may tell all that it has
+                cubes.setdefault(cube_id, cube)
+                mounts.setdefault(cube_id, name)
     return cubes, mounts
 
 
@@ -97,6 +99,12 @@ def _added(totals: Sequence[Totals], stems: Collection[str]) -> dict[str, int]:
     return {form: sum(found.get(form, 0) for found in each) for form in stems}
 
 
-def _nearest_facts(offers: Offers, limit: int) -> tuple[Hit, ...]:
-    facts = [replace(fact, mount=name) for name, found in offers.items() if name is not None for fact in found.facts]
-    return tuple(sorted(facts, key=lambda hit: -hit.score)[:limit])
+def _knowledge(own: Recall, offers: Offers, wanted: Wanted) -> tuple[Hit, ...]:
+    """The facts of mounts, each once, without those that are the own memory's, too."""
+    known = {hit.id for hit in (*own.user_facts, *own.agent_facts)}
+    told: dict[str, Hit] = {}
+    for name, found in offers.items():
+        for fact in found.facts if name is not None else ():
+            if fact.id not in known and wanted.filters.allows(fact.cube):
+                told.setdefault(fact.id, replace(fact, mount=name))
+    return tuple(sorted(told.values(), key=lambda hit: -hit.score)[: wanted.facts])

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
 
-from memoryos.errors import InvalidInput, StoreReadOnly
+from memoryos.errors import InvalidInput, StorageError, StoreReadOnly
 from memoryos.mount import Mount
 from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.scope import Scope
@@ -25,9 +25,12 @@ class Mounted:
     def __init__(self) -> None:
         self._lock = Lock()
         self._entries: dict[str, _Entry] = {}
+        self._is_closed = False
 
     def check(self, mount: Mount) -> None:
-        """Raise InvalidInput when the name is taken."""
+        """Raise InvalidInput when the name is taken, StorageError when the memory is closed."""
+        if self._is_closed:
+            raise StorageError(f"the memory is closed: {mount.name!r} cannot be mounted")
         if mount.name in self._entries:
             raise InvalidInput("mount.name", f"{mount.name!r} is mounted already", "Unmount it, or choose another name")
 
@@ -73,6 +76,7 @@ class Mounted:
     def close(self) -> None:
         """Release all of them."""
         with self._lock:
+            self._is_closed = True
             entries = list(self._entries.values())
             self._entries.clear()
         with ExitStack() as steps:  # each, whatever became of the others

@@ -25,8 +25,10 @@ class StoreAdapter:
         """What the owner's tiers hold."""
         if wanted.asked is None:
             return self.searcher.latest(self.scope, wanted)
-        # What it is told beside others' is ranked again there.
-        return self.searcher.offer(self.scope, wanted.asked, replace(wanted.search, reranker=None, explain=False))[1]
+        search = wanted.of_each
+        if self.release:  # another store's cold pages lie in an object store that is not known here
+            search = replace(search, filters=replace(search.filters, cold=False))
+        return self.searcher.offer(self.scope, wanted.asked, search)[1]
 
     def write(
         self, turns: Sequence[Turn], *, tags: Sequence[str], origin: Origin, idempotency_key: str | None

@@ -43,11 +43,11 @@ class Filters:
 
     def admits(self, page: MemCube) -> bool:
         """Whether a page by itself may be found, with one of its turns at least."""
-        return self._allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
+        return self.allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
 
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
         """Those that may be found; what was derived has the tags and the sessions of the pages it rests on, too."""
-        present = [entry for entry in held if self._allows(entry.cube)]
+        present = [entry for entry in held if self.allows(entry.cube)]
         if not self._has_labels:
             return present
         labelled = self._labelled(pages)
@@ -70,7 +70,8 @@ class Filters:
     def _is_labelled(self, cube: MemCube) -> bool:
         return self.tags.issubset(cube.descriptive.tags) and self.session in (None, cube.scope.session)
 
-    def _allows(self, cube: MemCube) -> bool:
+    def allows(self, cube: MemCube) -> bool:
+        """Whether a memory may be found, whatever its labels and its time."""
         return (
             cube.kind in self.kinds
             and cube.tier in self.tiers
@@ -78,9 +79,13 @@ class Filters:
             and not self._is_over(cube)
         )
 
-    def _is_within(self, turn: Turn) -> bool:
+    def covers(self, moment: datetime) -> bool:
+        """Whether what was said then may be found."""
         ends = [end for end in (self.until, self.as_of) if end]
-        return turn.at is None or ((not self.since or turn.at >= self.since) and all(turn.at <= end for end in ends))
+        return (not self.since or moment >= self.since) and all(moment <= end for end in ends)
+
+    def _is_within(self, turn: Turn) -> bool:
+        return turn.at is None or self.covers(turn.at)
 
     def _is_over(self, cube: MemCube) -> bool:
         return cube.kind is Kind.FACT and cube.is_over(self.as_of or self.now)

@@ -22,18 +22,22 @@ class StillFile:
     state: tuple[int, ...]
 
     @classmethod
-    def at(cls, path: Path) -> StillFile | None:
-        """The file, when it has to be read like this: nobody has it open, and its folder may not be written."""
-        if log_of(path).exists() or not path.is_file() or _may_be_written(path.parent):
+    def at(cls, path: Path, *, is_only_read: bool = False) -> StillFile | None:
+        """The file, when it has to be read like this: nobody has it open, and its folder may not be written.
+
+        To be only read, also when the file itself may not be: what SQLite put beside it would be ours, and its owner
+        could write no more.
+        """
+        if log_of(path).exists() or not path.is_file():
+            return None
+        if _may_be_written(path.parent) and not (is_only_read and not _may_be_written(path)):
             return None
         return cls(path, _state(path))
 
     def check(self) -> None:
         """Raise StoreBusy when somebody has written since: what was read may be of two states."""
         if log_of(self.path).exists() or _state(self.path) != self.state:
-            raise StoreBusy(
-                f"{self.path} is written by another process, and its folder is read-only here: open it again"
-            )
+            raise StoreBusy(f"{self.path} is written by another process, and may only be read here: open it again")
 
 
 def log_of(path: Path) -> Path:
@@ -49,5 +53,5 @@ def _state(path: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _may_be_written(folder: Path) -> bool:
-    return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+def _may_be_written(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)

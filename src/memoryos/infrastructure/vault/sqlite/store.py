@@ -66,7 +66,7 @@ class SqliteVault(SqlVault):
         self.path = path
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
-        self._still = StillFile.at(path)
+        self._still = StillFile.at(path, is_only_read=is_only_read)
         engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
 
@@ -90,9 +90,12 @@ class SqliteVault(SqlVault):
     def _connected(self, path: Path, busy_timeout_seconds: float, *, is_only_read: bool) -> Engine:
         if self._still:
             return _engine(_url(path, immutable="1"), busy_timeout_seconds)
-        return (
-            read_only_engine(path, busy_timeout_seconds) if is_only_read else _engine(_url(path), busy_timeout_seconds)
-        )
+        if is_only_read and log_of(path).exists():
+            return read_only_engine(path, busy_timeout_seconds)
+        engine = _engine(_url(path), busy_timeout_seconds)
+        if is_only_read:  # with mode=ro SQLite would leave a log and its index beside a file that had none
+            event.listen(engine, "connect", _only_read)
+        return engine
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
@@ -224,6 +227,10 @@ def _configure(connection: sqlite3.Connection, _record: Any) -> None:
     connection.execute("PRAGMA fullfsync = ON")  # on macOS only this empties the drive's own cache
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked
+
+
+def _only_read(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.execute("PRAGMA query_only = ON")
 
 
 def _begin(connection: Connection) -> None:
