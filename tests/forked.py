@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any
 
 _IMPORTED = ("memoryos.interface.cli.app", "alembic.command", "tokenizers")  # before the forks
@@ -79,7 +80,8 @@ def _become(arguments: list[str], cwd: str, env: dict[str, str], timeout: int, o
     if kind == "-m":
         runpy.run_module(program, run_name="__main__", alter_sys=True)
     else:
-        exec(compile(program, "<string>", "exec"), {"__name__": "__main__"})
+        sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(program, "<string>", "exec"), vars(sys.modules["__main__"]))
     sys.exit()
 
 

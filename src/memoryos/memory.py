@@ -185,11 +185,7 @@ class MemoryOS:
             clock=clock,
             candidates=candidates,
         )
-        with ExitStack() as undo:
-            undo.callback(memory.close)
-            for one in settings.mounts:
-                memory.mount(one, later=True)
-            undo.pop_all()
+        memory._mount_later(settings.mounts)
         return memory
 
     @staticmethod
@@ -470,9 +466,6 @@ class MemoryOS:
         )
         if chosen is Strategy.TWO_STAGE and search.filters.as_of:
             raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")
-        self._responder.wait()  # what was answered a moment ago is part of the memory
-        if search.filters.tiers != set(Tier) or chosen is Strategy.TWO_STAGE:
-            self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         return self._found(owner, text, search, self._beside(owner, mounts))
 
     def tagged(
@@ -777,6 +770,13 @@ class MemoryOS:
         adapters = self._mounted.for_search(owner, named)
         return Beside(self._searcher, adapters, self._lexicon, is_named=named is not None)
 
+    def _mount_later(self, mounts: Iterable[Mount]) -> None:
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            for one in mounts:
+                self.mount(one, later=True)
+            undo.pop_all()
+
     def _adapter(self, mount: Mount) -> MemoryAdapter:
         opener = adapter_for(mount.place)
         if opener is not None:
@@ -796,6 +796,9 @@ class MemoryOS:
         return StoreAdapter(other._searcher, mount.scope, other.add_many, other.wait, other.close)
 
     def _found(self, owner: Scope, text: str, search: Search, beside: Beside) -> Recall:
+        self._responder.wait()  # what was answered a moment ago is part of the memory
+        if search.filters.tiers != set(Tier) or search.strategy is Strategy.TWO_STAGE:
+            self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self._housekeeping.call():
             asked = Asked(text, self._questions.vector(text), search.filters.as_of or self._clock())
             recalled = beside.recall(owner, asked, search)
