@@ -337,13 +337,13 @@ def test_a_session_that_began_before_reads_on(memory):
     with memory._vault.read(TOM) as before:
         before.sequence()
         memory.cool(after_days=0)
-        assert list(before.get(page.id for page in archived).values()) == archived
+        assert before.get(page.id for page in archived) == {page.id: page for page in archived}
     with memory._vault.read(TOM) as between:
         between.sequence()
         memory.get(archived[0].id)
         memory.wait()
         forget_held(memory)
-        assert list(between.get(page.id for page in archived).values()) == archived
+        assert between.get(page.id for page in archived) == {page.id: page for page in archived}
 
 
 def test_it_happens_by_itself(open_memory, objects, clock):
