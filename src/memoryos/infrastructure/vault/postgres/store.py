@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, event, func, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
@@ -74,6 +74,7 @@ class PostgresVault(SqlVault):
         is_only_read: bool = False,
     ) -> None:
         engine = open_engine(url, kept=connections, patience=busy_timeout_seconds)
+        event.listen(engine, "checkin", self._take_back)
         if is_only_read:
             engine = engine.execution_options(postgresql_readonly=True)
         self._gate = Gate(name, connections, busy_timeout_seconds)
@@ -85,6 +86,11 @@ class PostgresVault(SqlVault):
         """What the database takes on disk."""
         with self._reading(EVERY_TENANT) as connection:
             return int(connection.execute(select(func.pg_database_size(func.current_database()))).scalar_one())
+
+    def _take_back(self, connection: psycopg.Connection, _record: object) -> None:
+        """Close a connection that was in use when the store was closed, and so is not in the pool any more."""
+        if self._is_closed:
+            connection.close()
 
     @contextmanager
     def transaction(self, tenant: str, *, alone: str | None = None, **settings: str) -> Iterator[Connection]:
