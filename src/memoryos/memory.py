@@ -26,7 +26,7 @@ from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import Answer, ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
-from memoryos.models.questions import WORDS, Questions
+from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
 from memoryos.mount import Mount
@@ -100,14 +100,14 @@ class MemoryOS:
         self.settings = settings or load_settings()
         self._vault = vault
         self._embedder = embedder
-        self._questions = Questions(embedder)
+        self._questions = Remembered(embedder)
         self._scope = scope
         self._chat = chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._reranker = reranker
         self._clock = clock
         lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
-        self._lexicon = Questions(lexicon, WORDS)
+        self._lexicon = Remembered(lexicon, WORDS)
         follower = Follower(candidates) if candidates else None
         residency = Residency(
             self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent), follower

@@ -17,7 +17,7 @@ QUESTIONS = 256  # some 3 MB with the longest vectors in use
 WORDS = 8_192  # some 9 MB
 
 
-class Questions:
+class Remembered:
     """Embeds one text at a time, one of the latest without the model. Threads may share one."""
 
     def __init__(self, embedder: Embedder, kept: int = QUESTIONS) -> None:
