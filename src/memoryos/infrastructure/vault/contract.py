@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import IntFlag, StrEnum
 from threading import Event as Flag
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.clock import micros
 from memoryos.cube import Kind, MemCube, State, Subject, Tier
 from memoryos.errors import StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
@@ -96,6 +97,27 @@ class Passage:
     said_at: datetime
     speaker: str | None = None
     marks: Mark = UNMARKED
+
+    @property
+    def columns(self) -> PassageColumns:
+        """The passage as it is stored."""
+        return {
+            "said_at": micros(self.said_at),
+            "speaker": self.speaker,
+            "marks": int(self.marks),
+            "words": " ".join(self.words),
+            "vector": np.asarray(self.vector, dtype="<f2").tobytes(),
+        }
+
+
+class PassageColumns(TypedDict):
+    """What is stored of a passage itself; as in `StoredPassage`."""
+
+    said_at: int
+    speaker: str | None
+    marks: int
+    words: str
+    vector: bytes
 
 
 class StoredPassage(NamedTuple):

@@ -373,9 +373,5 @@ def _passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
             "tenant": entry.cube.scope.tenant,
             "cube_id": entry.cube.id,
             "part": part,
-            "said_at": micros(passage.said_at),
-            "speaker": passage.speaker,
-            "marks": int(passage.marks),
-            "words": " ".join(passage.words),
-            "vector": np.asarray(passage.vector, dtype="<f2").tobytes(),
+            **passage.columns,
         }

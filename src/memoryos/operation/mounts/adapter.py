@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-import numpy as np
-
 from memoryos.clock import micros
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, Origin, Turn
@@ -22,6 +20,7 @@ from memoryos.infrastructure.vault.contract import Entry, StoredPassage, Vector,
 from memoryos.language.words import stem
 from memoryos.models.embedder import Embedder
 from memoryos.mount import Mount
+from memoryos.operation.passages import vector_of
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Strategy
@@ -140,13 +139,9 @@ def _stored(entry: Entry, position: int) -> Iterator[StoredPassage]:
             part=part,
             tier=cube.tier.value,
             session=cube.scope.session,
-            said_at=micros(passage.said_at),
-            speaker=passage.speaker,
-            marks=int(passage.marks),
-            words=" ".join(passage.words),
-            vector=np.asarray(passage.vector, "<f2").tobytes(),
             tags=tags_text(cube.descriptive.tags),
             expires_at=micros(expires_at) if expires_at else None,
+            **passage.columns,
         )
 
 
@@ -159,10 +154,10 @@ def _counted(passages: Sequence[StoredPassage], question: Vector) -> Totals:
     found: Counter[str] = Counter()
     for passage in passages:
         found.update({stem(word) for word in passage.words.split()})
-    vectors = [np.frombuffer(passage.vector, "<f2").astype(np.float32) for passage in passages]
+    cosines = (cosine(vector_of(passage), question) for passage in passages)
     return Totals(
         turns=len(passages),
         words=sum(len(passage.words.split()) for passage in passages),
-        lowest=min((float(vector @ question) for vector in vectors), default=0.0),
-        frequencies=lambda stems: {stem: found[stem] for stem in stems},
+        lowest=min(cosines, default=0.0),
+        frequencies=lambda stems: {form: found[form] for form in stems},
     )

@@ -38,13 +38,16 @@ class Patient:
         if monotonic() - self._failed < AWAY_SECONDS:
             raise StorageError(f"{self._name!r} did not answer a moment ago, and is left alone for a while")
         try:
-            return self.open().query(wanted)
-        except InvalidInput as error:  # such as a file that is not there yet
-            self._failed = monotonic()
-            raise StorageError(str(error)) from error
+            return self._reached().query(wanted)
         except StorageError:
             self._failed = monotonic()
             raise
+
+    def _reached(self) -> MemoryAdapter:
+        try:
+            return self.open()
+        except InvalidInput as error:  # such as a file that is not there yet
+            raise StorageError(str(error)) from error
 
     def write(
         self, turns: Sequence[Turn], *, tags: Sequence[str], origin: Origin, idempotency_key: str | None
