@@ -15,7 +15,7 @@ from memoryos.operation.respond import prompt
 from memoryos.operation.spending import Purpose, Purse
 from memoryos.scope import Scope
 
-Search = Callable[[str, int, Scope], Recall]  # for a question, what fills that many tokens
+RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
 Remember = Callable[[str, str, Scope], None]
 
 
@@ -25,7 +25,7 @@ class Responder:
 
     model: Callable[[], ChatModel]  #: asked for at the first answer; raises ModelNotConfigured
     purse: Purse
-    search: Search
+    recall: RecallFor
     remember: Remember
     context_tokens: int
     _turns: Background = field(default_factory=lambda: Background("turns"))
@@ -50,7 +50,7 @@ class Responder:
         self._turns.close()
 
     def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
-        recalled = self.search(query, self.context_tokens, owner)
+        recalled = self.recall(query, self.context_tokens, owner)
         notes = pack(recalled, self.context_tokens, count_tokens, recent=False, persona=False)
         return prompt(recalled, persona_text(recalled), notes.text, query, role=role)
 
