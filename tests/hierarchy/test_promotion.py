@@ -191,8 +191,9 @@ def test_a_dead_job_is_tried_again_on_demand_and_learns_what_it_would_have(world
 def test_what_a_process_left_behind_is_done_on_demand(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 3)
+    (segment,) = memory.segments()
     with world.vault.write(ANN) as writer:
-        writer.enqueue(JobKind.EXTRACT, [memory.segments()[0].cube.id])
+        writer.enqueue(JobKind.EXTRACT, [segment.cube.id])
     memory.run_jobs()
     assert [job.state for job in memory.jobs()] == [JobState.DONE]
 
