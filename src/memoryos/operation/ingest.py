@@ -43,12 +43,10 @@ def turns_of(
     now: datetime,
     limit: int,
 ) -> list[Turn]:
-    """The checked turns of one exchange, said now if nothing is stated. Raises InvalidInput naming the argument."""
+    """The turns of one exchange, with the time that was stated. Raises InvalidInput without query and response."""
     if query is None and response is None and not attachments:
         raise InvalidInput("query", "is missing, and so is the response", "Pass at least one of them")
-    for number, attachment in enumerate(attachments):
-        _check_attachment(attachment, limit, f"attachments[{number}]")
-    said_at = now if at is None else parse_moment("at", at, now=now)
+    said_at = None if at is None else parse_moment("at", at, now=now)
     turns = []
     if query is not None or response is None:
         text = "" if attachments and not query else checked_text("query", query, limit=limit)
@@ -64,8 +62,8 @@ def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") 
     """The turn with its time in UTC (now, when it has none). Raises InvalidInput naming the field."""
     if turn.text.strip() or not turn.attachments:
         checked_text(f"{field}.text", turn.text, limit=limit)
-    for number, attachment in enumerate(turn.attachments):
-        _check_attachment(attachment, limit, f"{field}.attachments[{number}]")
+    for attachment in turn.attachments:
+        _check_attachment(attachment, limit, field)
     if turn.speaker is not None:
         checked_text(f"{field}.speaker", turn.speaker, limit=256)
     if turn.source_id is not None:
@@ -75,10 +73,10 @@ def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") 
 
 
 def _check_attachment(attachment: Attachment, limit: int, field: str) -> None:
-    checked_text(f"{field}.caption", attachment.caption, limit=limit)
+    checked_text(f"{field}.attachments.caption", attachment.caption, limit=limit)
     for name in ("uri", "media_type"):
         if getattr(attachment, name) is not None:
-            checked_text(f"{field}.{name}", getattr(attachment, name), limit=limit)
+            checked_text(f"{field}.attachments.{name}", getattr(attachment, name), limit=limit)
 
 
 def paginate(turns: Iterable[Turn]) -> list[Page]:
