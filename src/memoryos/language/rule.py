@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 
 from memoryos.language.marked import marks
 from memoryos.language.period import Period, shifted
@@ -17,10 +18,15 @@ Resolve = Callable[[re.Match[str], date], Period | None]  # from what was found 
 class Rule:
     """A pattern and what it means; None for a reading that is not the only one."""
 
-    pattern: re.Pattern[str]
+    expression: str  #: as it is written; whoever reads no such text need not wait until it is compiled
     resolve: Resolve
     is_relative: bool = True  #: whether the meaning depends on the day
     marks: tuple[str, ...] = ()  #: in lower case: one is in every match in an ASCII text; none, when that is not known
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What finds it, in any case."""
+        return _compiled(self.expression)
 
     def may_match(self, folded: str) -> bool:
         """Whether the pattern need be tried on an ASCII text in lower case; to look for marks is far cheaper."""
@@ -39,14 +45,19 @@ class Rule:
 
 def relative(pattern: str, resolve: Resolve, within: str = "") -> Rule:
     """A rule for what means another period every day; one of the words in `within` is in every match."""
-    return Rule(re.compile(pattern, re.IGNORECASE), resolve, marks=marks(within))
+    return Rule(pattern, resolve, marks=marks(within))
 
 
 def absolute(pattern: str, resolve: Resolve, within: str = "") -> Rule:
     """A rule for what always means the same period; one of the words in `within` is in every match."""
-    return Rule(re.compile(pattern, re.IGNORECASE), resolve, is_relative=False, marks=marks(within))
+    return Rule(pattern, resolve, is_relative=False, marks=marks(within))
 
 
 def fixed(unit: str, count: int) -> Resolve:
     """The reading of a word that always means the same distance from today, such as "yesterday"."""
     return lambda _match, today: shifted(unit, count, today)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression, re.IGNORECASE)

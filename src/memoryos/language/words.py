@@ -17,6 +17,7 @@ from threading import Lock
 from Stemmer import Stemmer
 
 from memoryos.language.calendar import dated_words
+from memoryos.language.segmenter import cut
 from memoryos.language.stopwords import FUNCTION_WORDS
 
 KEYWORD_LIMIT = 10  # keywords of one page: enough for two turns, few enough that Jaccard can be high
@@ -51,7 +52,7 @@ def words(text: str) -> Iterator[str]:
 def _words(text: str) -> Iterator[str]:
     for run in _RUN.finditer(unicodedata.normalize("NFKC", text).lower()):
         if run["han"]:
-            yield from _cut(run["han"])
+            yield from cut(run["han"])
         elif run["paired"]:
             yield from _pairs(run["paired"])
         else:
@@ -93,12 +94,6 @@ def is_content(word: str) -> bool:
 def stems(keyword_set: Iterable[str]) -> frozenset[str]:
     """The stems of some words."""
     return frozenset(stem(word) for word in keyword_set)
-
-
-def _cut(run: str) -> list[str]:
-    import rjieba  # here, because its dictionary costs 0.2 s that a memory without Chinese need not pay
-
-    return list(rjieba.cut(run))
 
 
 def _pairs(run: str) -> Iterator[str]:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-import rjieba
-
+from memoryos.language.segmenter import tagged
 from memoryos.operation.consolidation.chinese import without_question
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
 
@@ -94,7 +93,7 @@ def _is_name(name: str) -> bool:
     """Accept a Latin name, a nickname such as 小明, one with a surname such as 欧阳, and what the segmenter tags so."""
     if name.isascii() or _NICKNAME.fullmatch(name) or _LONG_SURNAME.fullmatch(name):
         return True
-    tags = [str(tag) for _, tag in rjieba.tag(name)]
+    tags = [tag for _, tag in tagged(name)]
     return tags[0].startswith("nr") and not any(tag.startswith(_NO_NAME_TAGS) for tag in tags)
 
 
@@ -127,7 +126,7 @@ def _locations(sentence: str, _said_at: datetime) -> _Found:
     """Yield a place only when it holds a word that the segmenter knows as one."""
     for match in _own(_LOCATION, sentence):
         place = match["value"] or match["place"]
-        if any(tag == "ns" for _, tag in rjieba.tag(place)):
+        if any(tag == "ns" for _, tag in tagged(place)):
             yield place, *match.span()
 
 

@@ -1,4 +1,4 @@
-"""Long-term memory from dialogue pages: facts, traits and profile fields, by rules.
+"""Long-term memory from dialogue pages: what an extractor is, and the one that needs no model.
 
 Rules need no model and never invent words: every finding carries the exact words it rests on. An extractor
 that asks a chat model implements the same `Extractor` protocol.
@@ -6,26 +6,14 @@ that asks a chat model implements the same `Extractor` protocol.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait
-from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile, english_rewrite
-from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
-from memoryos.operation.consolidation.own_words import is_played
+from memoryos.cube import Fact, MemCube, ProfileField, SemanticType, Trait
 from memoryos.operation.consolidation.persona import PersonaSchema
-from memoryos.operation.consolidation.statement import Claim, Statement
 from memoryos.operation.consolidation.traits import TraitReader
-from memoryos.operation.consolidation.utterance import Utterance, utterances
-
-_NAME_ALONE = re.compile(  # a sentence that says no more than the name: the profile holds that
-    r"(?:\W*(?:hi|hello|hey|你好|您好|大家好|嗨)\W+)?"
-    r"(?:i'm|i am|my name(?:'s| is)|this is|call me|我叫|我是|我的名字[是叫])\W*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,122 +46,6 @@ class RuleExtractor:
 
     def extract(self, pages: Sequence[MemCube]) -> list[Finding]:
         """Facts and profile fields in the order they were said, then traits in the order of the schema."""
-        read = list(_own(pages))
-        said = (finding for utterance in read for finding in _read(utterance))
-        return [*_merged(said), *self._trait_findings(read)]
+        from memoryos.operation.consolidation import rules  # 0.15 s, which an add or a search need not pay
 
-    def _trait_findings(self, read: list[Utterance]) -> list[Finding]:
-        own = [item for item in read if item.subject is Subject.USER]
-        moments = {item.page: item.at for item in own}
-        return [
-            Finding(trait, pages, max(moments[page] for page in pages), SemanticType.TRAIT)
-            for trait, pages in self._traits.read([(item.page, "\n".join(item.own_sentences)) for item in own])
-        ]
-
-
-def _own(pages: Sequence[MemCube]) -> Iterator[Utterance]:
-    """The turns that may tell of their speakers: not the reply to somebody who plays."""
-    played = {cube.id for cube in pages if isinstance(cube.payload, Page) and _is_played(cube.payload)}
-    return (one for one in utterances(pages) if one.subject is Subject.USER or one.page not in played)
-
-
-def _is_played(page: Page) -> bool:
-    asked = page.turn_of(Role.USER)
-    return asked is not None and is_played(asked.text)
-
-
-def _read(utterance: Utterance) -> Iterator[Finding]:
-    """Read the facts and profile fields of one turn."""
-    for sentence in utterance.own_sentences:
-        is_chinese = chinese.is_chinese(sentence)
-        claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
-        yield from (_profile_finding(claim, utterance) for claim in claims)
-        statement = _statement(sentence, utterance, is_chinese)
-        if statement is not None and not _only_names(statement, claims):
-            yield _fact_finding(statement, utterance, is_chinese)
-
-
-def _claims(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Claim]:
-    read = chinese_profile.claims if is_chinese else english_profile.claims
-    return read(sentence, utterance.at)
-
-
-def _statement(sentence: str, utterance: Utterance, is_chinese: bool) -> Statement | None:
-    if utterance.is_person:
-        return chinese.statement(sentence) if is_chinese else english.statement(sentence)
-    return chinese.agent_statement(sentence) if is_chinese else english.agent_statement(sentence)
-
-
-def _only_names(statement: Statement, claims: list[Claim]) -> bool:
-    names = (claim.value for claim in claims if claim.field == "name")
-    plain = statement.quote.replace("’", "'")
-    return any(_NAME_ALONE.fullmatch(plain.replace(name, "")) for name in names)
-
-
-def _profile_finding(claim: Claim, utterance: Utterance) -> Finding:
-    payload = ProfileField(subject=utterance.subject, field=claim.field, value=claim.value, quote=claim.quote)
-    return Finding(payload, (utterance.page,), utterance.at, SemanticType.PROFILE)
-
-
-def _fact_finding(statement: Statement, utterance: Utterance, is_chinese: bool) -> Finding:
-    name = _display_name(utterance, is_chinese)
-    write = _chinese_text if is_chinese else _english_text
-    payload = Fact(
-        subject=utterance.subject,
-        text=write(statement.quote, name, utterance.at),
-        quote=statement.quote,
-        confidence=statement.confidence,
-    )
-    return Finding(payload, (utterance.page,), utterance.at, statement.semantic_type)
-
-
-def _display_name(utterance: Utterance, is_chinese: bool) -> str:
-    if utterance.speaker:
-        return utterance.speaker
-    if utterance.subject is Subject.USER:
-        return "用户" if is_chinese else "User"
-    return "助手" if is_chinese else "Assistant"
-
-
-def _english_text(quote: str, name: str, at: datetime) -> str:
-    """Third person with dates in place; the speaker's own words where rewriting is unsafe."""
-    rewritten = english_rewrite.third_person(quote, name)
-    if rewritten is not None:
-        return insert_dates(rewritten, english_dates(rewritten, at), (" (", ")"))
-    dates = english_dates(quote, at)
-    return f'{name}: "{quote}"' + (f" ({dates[0].label})" if len(dates) == 1 else "")
-
-
-def _chinese_text(quote: str, name: str, at: datetime) -> str:
-    rewritten = chinese.third_person(quote, name)
-    if rewritten is not None:
-        return insert_dates(rewritten, chinese_dates(rewritten, at), ("（", "）"))
-    dates = chinese_dates(quote, at)
-    return f"{name}：“{quote}”" + (f"（{dates[0].label}）" if len(dates) == 1 else "")
-
-
-def _merged(findings: Iterable[Finding]) -> list[Finding]:
-    """One finding per thing said; a repeat adds its page and its moment."""
-    merged: dict[tuple[str, ...], Finding] = {}
-    for finding in findings:
-        key = _identity(finding.payload)
-        first = merged.get(key)
-        if first is None:
-            merged[key] = finding
-        else:
-            merged[key] = _with(first, finding)
-    return list(merged.values())
-
-
-def _with(first: Finding, again: Finding) -> Finding:
-    """The finding with the pages and moments at which it was said again."""
-    moments = dict(zip(first.pages, first.moments or (first.event_at,) * len(first.pages), strict=True))
-    for page in again.pages:
-        moments.setdefault(page, again.event_at)
-    event_at = max(first.event_at, again.event_at)
-    return replace(first, pages=tuple(moments), event_at=event_at, moments=tuple(moments.values()))
-
-
-def _identity(payload: Fact | Trait | ProfileField) -> tuple[str, ...]:
-    """Tell what makes two findings the same: subject, kind, and words without case and punctuation."""
-    return payload.type, payload.subject, " ".join(re.findall(r"\w+", payload.text.casefold()))
+        return rules.findings(pages, self._traits)

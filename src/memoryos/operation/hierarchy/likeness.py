@@ -16,9 +16,9 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-import rjieba
 
 from memoryos.infrastructure.vault.contract import Vector
+from memoryos.language.segmenter import tagged
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import HAN, stem, words
 
@@ -148,5 +148,5 @@ def _read(text: str) -> _Words:
 def _names(plain: str) -> Sequence[str]:
     found = [name.casefold() for name in _NAME.findall(plain)]
     if HAN.search(plain):
-        found += [word for word, tag in rjieba.tag(plain) if str(tag).startswith(_NAME_TAGS)]
+        found += [word for word, tag in tagged(plain) if tag.startswith(_NAME_TAGS)]
     return found
