@@ -5,14 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 import memoryos.memory
 from contract import server
-from memoryos.clock import Clock
+from memoryos.clock import Clock, system_clock
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.infrastructure.vault.postgres import PostgresVault
@@ -26,7 +28,9 @@ OpenVault = Callable[..., Vault]  # called with (folder, clock), the busy timeou
 def _sqlite(
     folder: Path, clock: Clock, *, busy_timeout_seconds: float = 30.0, embedder: str = Hashing.name
 ) -> SqliteVault:
-    return SqliteVault(folder / "memory.db", embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+    path = folder / "memory.db"
+    _begin(path, embedder)
+    return SqliteVault(path, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
 
 
 def _postgres(
@@ -51,8 +55,7 @@ def files_on(back_end: str, folder: Path) -> Iterator[None]:
 def opening_on(back_end: str) -> Iterator[None]:
     """Let each file that a memory opens be a store on that back end."""
     with pytest.MonkeyPatch.context() as patch:
-        if back_end == "postgres":
-            patch.setattr(memoryos.memory, "open_vault", _open_in_place_of_file)
+        patch.setattr(memoryos.memory, "open_vault", _OPEN[back_end])
         yield
 
 
@@ -68,3 +71,27 @@ def _open_in_place_of_file(place: Place, *, embedder: str | None, **options: Any
     if isinstance(place, Path):
         place = server.store_for(place, embedder)
     return open_vault(place, embedder=embedder, **options)
+
+
+def _open_file(place: Place, *, embedder: str | None, **options: Any) -> SqlVault:
+    if isinstance(place, Path) and embedder:
+        _begin(place, embedder)
+    return open_vault(place, embedder=embedder, **options)
+
+
+_OPEN = {"sqlite": _open_file, "postgres": _open_in_place_of_file}
+
+
+def _begin(path: Path, embedder: str) -> None:
+    """Let a file that does not exist be an empty store; its eleven tables take longer to make than most tests run."""
+    if path.parent.is_dir() and not path.exists():
+        path.touch(0o600)
+        path.write_bytes(_empty_store(embedder))
+
+
+@cache
+def _empty_store(embedder: str) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "memory.db")
+        SqliteVault(path, embedder=embedder, clock=system_clock, busy_timeout_seconds=30).close()
+        return path.read_bytes()
