@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -315,3 +316,13 @@ def test_what_others_do_does_not_move_the_sequence(vault, insert, stranger):
         assert reader.sequence() == before
     with vault.read(stranger) as reader:
         assert reader.sequence() > before
+
+
+def test_who_stops_reading_halfway_may_let_go_when_the_store_is_closed(vault, store):
+    pages = [store(f"page {number}").cube.id for number in range(3)]
+    with vault.read(Scope(user="alice")) as reader:
+        passages = reader.passages(pages)
+        next(passages)
+    vault.close()
+    del passages  # a cursor that it closed now would complain, to nobody: pytest makes that an error
+    gc.collect()

@@ -65,7 +65,8 @@ def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[s
     named: Row = {"ids": ids} if question.takes_lists else {f"id_{number}": one for number, one in enumerate(ids)}
     cursor = _cursor(connection)
     cursor.execute(question.naming(named), {**question.constants, **values, **named})
-    yield from cursor
+    for row in cursor:  # noqa: UP028 - `yield from` would close the cursor of whoever stops early, if need be too late
+        yield row
 
 
 def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:
