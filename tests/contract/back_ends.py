@@ -28,9 +28,7 @@ OpenVault = Callable[..., Vault]  # called with (folder, clock), the busy timeou
 def _sqlite(
     folder: Path, clock: Clock, *, busy_timeout_seconds: float = 30.0, embedder: str = Hashing.name
 ) -> SqliteVault:
-    path = folder / "memory.db"
-    _begin(path, embedder)
-    return SqliteVault(path, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+    return SqliteVault(folder / "memory.db", embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
 
 
 def _postgres(

@@ -73,11 +73,13 @@ def victims(scenario: str, template: Path, folder: Path) -> list[Victim]:
 
 
 def reopened(found: list[Victim], folder: Path) -> Iterator[tuple[Victim, MemoryOS]]:
-    """Each store, opened; checked before and after, and able to go on."""
-    for victim in found:
+    """Each store, opened and checked; every third, and the last, is able to go on."""
+    for later, victim in zip(reversed(range(len(found))), found, strict=True):
         with victim.reopen(folder) as memory:
             assert_consistent(memory)
             yield victim, memory
+            if later % 3:
+                continue
             pages = len(memory.pages())
             add_page(memory, NEW + 1)
             memory.wait()

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import alembic.command  # noqa: F401 - imported before the forks, not in each of them
 from sqlalchemy import Engine, event
@@ -47,6 +48,8 @@ STRIDES = {
 }  # steps from one death to the next
 
 FEW_ROWS = 10  # in a transaction of a copy
+
+NEVER = 0  # the step before the first
 
 NEW = 90  # the number of the page that a scenario adds
 KEY = "ninety"
@@ -213,6 +216,7 @@ def _middle_page(memory: MemoryOS) -> str:
 
 def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path) -> None:
     """Run the scenario again and again, each time with a later death, until it survives."""
+    _warm_up(scenario, template)
     for step in count(1, STRIDES.get(scenario.__name__, 1)):
         victim = os.fork()
         if victim == 0:
@@ -222,6 +226,15 @@ def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Pa
             sys.exit(os.WEXITSTATUS(status))
         if os.WTERMSIG(status) != signal.SIGKILL:
             sys.exit(f"step {step} ended with signal {os.WTERMSIG(status)}")
+
+
+def _warm_up(scenario: Callable[[Path, int, Done], None], template: Path) -> None:
+    """Play it once before the forks: what is read, compiled and imported at first use is so for all of them."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "warm.db")
+        if template.exists():
+            shutil.copyfile(template, path)
+        scenario(path, NEVER, lambda _what: None)
 
 
 def _die(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path, step: int) -> None:
