@@ -346,6 +346,7 @@ def test_repair_by_another_process_is_seen_here_and_can_be_undone(run, tmp_path)
             ]
         )
         memory.add("The end.")
+        memory.wait()
         (mixed,) = memory.segments()
         report = document(run("repair", "--json", **untuned))
         assert report["split"] == 1

@@ -24,7 +24,8 @@ from memoryos.memory import MemoryOS
 from memoryos.models.embedder import Embedder
 
 USER = "busy"
-PAGES = 2_000  # that the worker reads: seconds of work
+PAGES = 2_000  # that the worker reads, at most: seconds of work
+PER_PAGE = 4  # of them for each page of the store, for beside a small one that would be all there is
 ADDS = 2_000  # that are timed, at most
 ADDS_AT_ONCE = 50  # between two looks at the worker, which would slow down an add after each
 START_SECONDS = 30.0  # after which a worker that takes no job has failed
@@ -33,12 +34,17 @@ _SEED = 4
 
 
 def busy_add_ms(
-    memory: MemoryOS, store: Path, exchanges: Iterable[tuple[str, str]], embedder: Embedder, settings: Settings
+    memory: MemoryOS,
+    pages: int,
+    store: Path,
+    exchanges: Iterable[tuple[str, str]],
+    embedder: Embedder,
+    settings: Settings,
 ) -> dict[str, float]:
-    """p50 and p95 of durable adds to the memory, one after the other for as long as a worker reads."""
+    """p50 and p95 of durable adds to a memory of so many pages, one after the other for as long as a worker reads."""
     left = settings.model_copy(update={"jobs": JobsRun.WORKER})
     with MemoryOS.open(store, user=USER, settings=left, embedder=embedder) as other:
-        other.add_many(Dialogue(_SEED).session(PAGES))
+        other.add_many(Dialogue(_SEED).session(min(PAGES, PER_PAGE * pages)))
         other.consolidate()
         with _worker(store, settings.embedder):
             _await_work(other)

@@ -108,7 +108,8 @@ def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progr
     copied = store.with_name("busy.db")
     shutil.copy(store, copied)
     with MemoryOS.open(copied, user=USER, settings=settings, embedder=embedder) as memory:
-        found = busy.busy_add_ms(memory, copied, Dialogue(_BUSY_SEED).exchanges(busy.ADDS), embedder, settings)
+        exchanges = Dialogue(_BUSY_SEED).exchanges(busy.ADDS)
+        found = busy.busy_add_ms(memory, pages, copied, exchanges, embedder, settings)
     progress(f"{pages:,} pages: adding beside a worker", 1, 1)
     return found
 
