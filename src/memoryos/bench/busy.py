@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -25,19 +25,19 @@ from memoryos.models.embedder import Embedder
 
 USER = "busy"
 PAGES = 2_000  # that the worker reads, at most: seconds of work
-PER_PAGE = 4  # of them for each page of the store, for beside a small one that would be all there is
 ADDS = 2_000  # that are timed, at most
+PER_PAGE = 4  # of both, for each page of the store: beside a small one they would be all there is
 ADDS_AT_ONCE = 50  # between two looks at the worker, which would slow down an add after each
 START_SECONDS = 30.0  # after which a worker that takes no job has failed
 
 _SEED = 4
+_SPOKEN_SEED = 5
 
 
 def busy_add_ms(
     memory: MemoryOS,
     pages: int,
     store: Path,
-    exchanges: Iterable[tuple[str, str]],
     embedder: Embedder,
     settings: Settings,
 ) -> dict[str, float]:
@@ -49,7 +49,7 @@ def busy_add_ms(
         with _worker(store, settings.embedder):
             _await_work(other)
             times: list[float] = []
-            for query, response in exchanges:
+            for query, response in Dialogue(_SPOKEN_SEED).exchanges(min(ADDS, PER_PAGE * pages)):
                 times.append(milliseconds(partial(memory.add, query, response)))
                 if len(times) % ADDS_AT_ONCE == 0 and not other.jobs(JobState.QUEUED, JobState.LEASED):
                     break

@@ -30,7 +30,6 @@ FLOOR_TEXTS = 512  # in the batch that the embedder gets alone
 TURNS_PER_PAGE = 2
 
 _DIALOGUE_SEED = 1
-_BUSY_SEED = 5
 _UNHEARD_SEED = 3  # and more for each size: an embedder remembers the words it has met
 
 
@@ -108,8 +107,7 @@ def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progr
     copied = store.with_name("busy.db")
     shutil.copy(store, copied)
     with MemoryOS.open(copied, user=USER, settings=settings, embedder=embedder) as memory:
-        exchanges = Dialogue(_BUSY_SEED).exchanges(busy.ADDS)
-        found = busy.busy_add_ms(memory, pages, copied, exchanges, embedder, settings)
+        found = busy.busy_add_ms(memory, pages, copied, embedder, settings)
     progress(f"{pages:,} pages: adding beside a worker", 1, 1)
     return found
 
