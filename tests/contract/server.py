@@ -36,7 +36,6 @@ _one_at_a_time = Lock()  # the threads of a test open files, too
 _idle: list[str] = []
 _in_place_of_files: dict[Path, str] = {}
 _running: list[Any] = []  # the server that this process started
-_keepers: dict[str, psycopg.Connection] = {}
 _numbers = count(1)
 
 
@@ -63,7 +62,8 @@ def store_for(path: Path, embedder: str | None) -> URL:
     with _one_at_a_time:
         if path not in _in_place_of_files:
             name = _idle.pop() if _idle else _new_store()
-            _kept(name).execute("UPDATE meta SET value = %s WHERE key = 'embedder'", [embedder])
+            with administrator(name) as connection:
+                connection.execute("UPDATE meta SET value = %s WHERE key = 'embedder'", [embedder])
             _in_place_of_files[path] = name
             path.touch()  # there is a store there
         return url_of(_in_place_of_files[path])
@@ -77,9 +77,9 @@ def stands_for(path: Path) -> bool:
 def copy_store(source: Path, target: Path) -> None:
     """Copy the database in the place of a file, which nobody uses now."""
     name = f"copy_{os.getpid()}_{next(_numbers)}"
-    names = map(sql.Identifier, (name, _in_place_of_files[source], ROLE))
-    _let_go(_in_place_of_files[source])
-    _kept().execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}").format(*names))
+    with administrator() as connection:
+        names = map(sql.Identifier, (name, _in_place_of_files[source], ROLE))
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}").format(*names))
     _in_place_of_files[target] = name
 
 
@@ -94,8 +94,10 @@ def give_back_files(folder: Path) -> None:
 def new_database() -> URL:
     """A database with nothing in it."""
     name = f"test_{os.getpid()}_{next(_numbers)}"
-    names = map(sql.Identifier, (name, ROLE))
-    _kept().execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0 OWNER {}").format(*names))
+    with administrator() as connection:
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE template0 OWNER {}").format(*map(sql.Identifier, (name, ROLE)))
+        )
     with administrator(name) as connection:
         connection.execute("CREATE EXTENSION vector")
     return url_of(name)
@@ -113,22 +115,20 @@ def administrator(database: str = "postgres") -> psycopg.Connection:
 
 def cut_connections(database: str) -> int:
     """End what the database's clients do, as a server does that goes down; returns how many there were."""
-    spared = _keepers[database].info.backend_pid if database in _keepers else 0
-    ending = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s AND pid <> %s"
-    return len(_kept().execute(ending, [database, spared]).fetchall())
+    ending = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
+    with administrator() as connection:
+        return len(connection.execute(ending, [database]).fetchall())
 
 
 def restart() -> None:
     """Stop the server, whatever its clients do, and start it again."""
     (server,) = _running
-    _let_go(*_keepers)
     server.stop()
     server.ensure_postgres_running()
 
 
 def stop() -> None:
     """Stop the server that this process started, if any, for good."""
-    _let_go(*_keepers)
     while _running:
         _running.pop().cleanup()
 
@@ -141,24 +141,11 @@ def _new_store() -> str:
 
 def _clear(database: str) -> None:
     cut_connections(database)
-    connection = _kept(database)
-    for table in reversed(tables.metadata.sorted_tables):
-        connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
-    connection.execute("DROP SCHEMA IF EXISTS memoryos_candidates CASCADE")
-    connection.execute("INSERT INTO meta VALUES ('embedder', %s)", [Hashing.name])
-
-
-def _kept(database: str = "postgres") -> psycopg.Connection:
-    """The administrator's own connection, which stays: to make one costs as much as many a test."""
-    if database not in _keepers:
-        _keepers[database] = administrator(database)
-    return _keepers[database]
-
-
-def _let_go(*databases: str) -> None:
-    for database in databases:
-        if database in _keepers:
-            _keepers.pop(database).close()
+    with administrator(database) as connection:
+        for table in reversed(tables.metadata.sorted_tables):
+            connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
+        connection.execute("DROP SCHEMA IF EXISTS memoryos_candidates CASCADE")
+        connection.execute("INSERT INTO meta VALUES ('embedder', %s)", [Hashing.name])
 
 
 def _address() -> URL:

@@ -35,8 +35,8 @@ def narrow(url, clock):
 
 def connections(url) -> int:
     with server.administrator() as connection:
-        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
-        return connection.execute(query, [url.database]).fetchone()[0]
+        query = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND usename = %s"
+        return connection.execute(query, [url.database, server.ROLE]).fetchone()[0]
 
 
 def pages(vault, scope=ALICE):
