@@ -6,6 +6,9 @@ BIN := .venv/bin
 DATA ?= ../shared/data/locomo/locomo_dev.json
 PAGES ?= 1000,10000
 
+# Where this is set, every program that starts compiles all of ours again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: install demo demo-postgres check fix test bench docs clean
 
 ## install: make .venv with MemoryOS, its extras and the development tools

@@ -37,6 +37,17 @@ def python(
         return subprocess.CompletedProcess(arguments, code, out.read_text("utf-8"), err.read_text("utf-8"))
 
 
+def memoryos(*arguments: str, cwd: Path, timeout: int = 120, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of `memoryos` like `python`; of the settings it sees only those in `variables`."""
+    return python("-m", "memoryos", *arguments, cwd=cwd, env=settings(**variables), timeout=timeout)
+
+
+def settings(**variables: str) -> dict[str, str]:
+    """The environment with these settings in the place of any that it has."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
+    return {**others, "COLUMNS": "120", **variables}
+
+
 def _asked(wanted: dict[str, Any]) -> int:
     if not _started:
         command = [sys.executable, "-W", "error", __file__]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -39,10 +38,7 @@ LOCOMO = [
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        return forked.python(
-            "-m", "memoryos", *arguments, cwd=tmp_path, env={**environment, "COLUMNS": "120", **variables}
-        )
+        return forked.memoryos(*arguments, cwd=tmp_path, **variables)
 
     return call
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
@@ -13,10 +12,7 @@ import forked
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        return forked.python(
-            "-m", "memoryos", *arguments, "--db", "m.db", cwd=tmp_path, env={**environment, "COLUMNS": "120"}
-        )
+        return forked.memoryos(*arguments, "--db", "m.db", cwd=tmp_path)
 
     return call
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 
+import forked
 from memoryos import MemoryOS, Scope
 
 CLINIC = Scope(user="clinic", namespace=("expert", "cardiology"))
@@ -24,15 +22,7 @@ def run(tmp_path):
     mounts = json.dumps([{"name": "cardiology", "place": str(tmp_path / "expert.db"), "scope": scope}])
 
     def call(*arguments):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "memoryos", *arguments],
-            cwd=tmp_path,
-            env={**environment, "COLUMNS": "120", "MEMORYOS_MOUNTS": mounts},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        return forked.memoryos(*arguments, cwd=tmp_path, MEMORYOS_MOUNTS=mounts)
 
     return call
 

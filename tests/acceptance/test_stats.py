@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
@@ -17,9 +16,8 @@ def stats(tmp_path):
     """stats(argument, ...): what the command prints about a memory of one exchange."""
 
     def run(*arguments, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        environment |= {"COLUMNS": "120", "MEMORYOS_DB": str(tmp_path / "memory.db"), **variables}
-        done = forked.python("-m", "memoryos", *arguments, cwd=tmp_path, env=environment)
+        variables["MEMORYOS_DB"] = str(tmp_path / "memory.db")
+        done = forked.memoryos(*arguments, cwd=tmp_path, **variables)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from contextlib import closing
 
@@ -17,8 +16,7 @@ PAGES = ["I keep bees behind the old mill.", "我住在成都。", "My boat is c
 @pytest.fixture
 def run(tmp_path):
     def call(*arguments):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        return forked.python("-m", "memoryos", *arguments, cwd=tmp_path, env={**environment, "COLUMNS": "160"})
+        return forked.memoryos(*arguments, cwd=tmp_path, COLUMNS="160")
 
     return call
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
 import subprocess
@@ -13,6 +12,7 @@ from contextlib import closing
 
 import pytest
 
+import forked
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.scripted_reader import reply
@@ -22,18 +22,22 @@ SOON = 60.0  # seconds; nobody waits that long when all is well
 
 
 @pytest.fixture
-def start(tmp_path):
+def wanted(tmp_path):
+    """The settings of each command."""
+    settings = {"MEMORYOS_JOBS": "worker", "MEMORYOS_SHORT_TERM_CAPACITY": "1", "MEMORYOS_HEAT_THRESHOLD": "0"}
+    return settings | {"MEMORYOS_EMBEDDER": "hashing", "MEMORYOS_DB": str(tmp_path / "memory.db"), "COLUMNS": "160"}
+
+
+@pytest.fixture
+def start(tmp_path, wanted):
     """start(argument, ...): the command as a process of its own; variables as keywords."""
     begun = []
 
     def begin(*arguments, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-        settings = {"MEMORYOS_JOBS": "worker", "MEMORYOS_SHORT_TERM_CAPACITY": "1", "MEMORYOS_HEAT_THRESHOLD": "0"}
-        settings |= {"MEMORYOS_EMBEDDER": "hashing", "MEMORYOS_DB": str(tmp_path / "memory.db"), "COLUMNS": "160"}
         begun.append(
             subprocess.Popen(
                 [sys.executable, "-W", "error", "-m", "memoryos", *arguments],
-                env={**environment, **settings, **variables},
+                env=forked.settings(**wanted | variables),
                 cwd=tmp_path,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -49,14 +53,13 @@ def start(tmp_path):
 
 
 @pytest.fixture
-def run(start):
+def run(tmp_path, wanted):
     """run(argument, ...): its exit code and what it printed."""
 
     def call(*arguments, **variables):
-        process = start(*arguments, **variables)
-        output, errors = process.communicate(timeout=SOON)
-        assert errors in ("", "job failed\n")  # and no word of what was said
-        return process.returncode, output
+        done = forked.memoryos(*arguments, cwd=tmp_path, **wanted | variables)
+        assert done.stderr in ("", "job failed\n")  # and no word of what was said
+        return done.returncode, done.stdout
 
     return call
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -31,13 +30,12 @@ def command(tmp_path):
     """command(argument, ...): `memoryos bench argument ...` and its environment, for subprocess."""
 
     def arguments(*rest, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
         scratch = tmp_path / "scratch"
         scratch.mkdir(exist_ok=True)
         return {
             "args": [sys.executable, "-W", "error", "-m", "memoryos", "bench", *map(str, rest)],
             "cwd": tmp_path,
-            "env": {**environment, "COLUMNS": "100", "TMPDIR": str(scratch), **variables},
+            "env": forked.settings(**{"COLUMNS": "100", "TMPDIR": str(scratch), **variables}),
             "text": True,
         }
 

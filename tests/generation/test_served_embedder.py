@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import subprocess
 import sys
 import time
 import traceback
@@ -14,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import forked
 from memoryos import MemoryOS, load_settings
 from memoryos.errors import EmbedderMismatch, InvalidInput, MissingExtra, ModelError, ModelNotConfigured
 from memoryos.models.embedder import load_embedder
@@ -299,16 +298,8 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch, server):
 
 
 def test_the_command_line_measures_it(server, tmp_path):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
-    environment |= {"MEMORYOS_EMBEDDER_BASE_URL": server.url, "MEMORYOS_EMBEDDER_API_KEY": KEY}
+    wanted = {"MEMORYOS_EMBEDDER_BASE_URL": server.url, "MEMORYOS_EMBEDDER_API_KEY": KEY}
     command = ["bench", "chinese", "--strategy", "hybrid", "--embedder", NAME, "--json"]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "memoryos", *command],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = forked.memoryos(*command, cwd=tmp_path, timeout=300, **wanted)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["embedder"] == "openai:m@384"

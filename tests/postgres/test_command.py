@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
@@ -18,9 +17,8 @@ def run(tmp_path):
     place = server.new_database().set(password=PASSWORD).render_as_string(hide_password=False)
 
     def call(*arguments, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
         settings = {"COLUMNS": "160", "MEMORYOS_DB": place, "MEMORYOS_EMBEDDER": "static", **variables}
-        return forked.python("-m", "memoryos", *arguments, cwd=tmp_path, env={**environment, **settings})
+        return forked.memoryos(*arguments, cwd=tmp_path, **settings)
 
     return call
 
