@@ -43,7 +43,6 @@ _SEARCHING = {  # HNSW's own default gives up after 20,000 turns
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.max_scan_tuples": "400000",
 }
-_BUILDING = {"maintenance_work_mem": "1GB"}  # HNSW takes many times as long when it does not fit
 
 _NO_PGVECTOR = (  # only a superuser may do it
     "the database has no pgvector, which finds the turns of large scopes;"
@@ -91,7 +90,7 @@ class PostgresCandidates:
     def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
         """Make the owner's index anew, in one transaction; of two that do so at once, one waits."""
         self._prepare()
-        with self._transaction(owner.tenant, alone=_lock(owner), **_BUILDING) as connection:
+        with self._transaction(owner.tenant, alone=_lock(owner)) as connection:
             new = {**owner_row(owner), "made_by": self._made_by}
             number = connection.execute(_owners.insert().values(new).returning(_owners.c.number)).scalar_one()
             table = TurnsTable(connection, owner.tenant, number)

@@ -38,6 +38,10 @@ _INDEXES = (  # made when the rows are there; tier, tags and expiry change often
     "CREATE INDEX ON {turns} (session) WHERE session IS NOT NULL",
     "CREATE INDEX ON {turns} USING gin (terms)",
 )
+_ROOM = """
+SELECT set_config('maintenance_work_mem', '1GB', true)
+WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('1GB')
+"""  # HNSW takes many times as long when it does not fit; what an administrator allows beyond that is used
 _VECTOR_INDEX = "CREATE INDEX ON {turns} USING hnsw (vector halfvec_ip_ops) WITH (m = 16, ef_construction = 64)"
 
 _MARKS = (*["%s"] * 9, "%b")  # of a row's values; the vector goes as bytes
@@ -108,7 +112,7 @@ class TurnsTable:
 
     def index(self, *, vectors: bool) -> None:
         """Make the indexes, with or without one of the vectors."""
-        for statement in (*_INDEXES, *([_VECTOR_INDEX] if vectors else [])):
+        for statement in (_ROOM, *_INDEXES, *([_VECTOR_INDEX] if vectors else [])):
             self.run(statement)
         self.run("ANALYZE {turns}")
 
