@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from memoryos.infrastructure.candidates.contract import CandidateIndex, Change, 
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.postgres import PostgresCandidates
+from memoryos.infrastructure.candidates.turns_table import TurnsTable
 from memoryos.infrastructure.vault.contract import StoredPassage
 from memoryos.infrastructure.vault.postgres import PostgresVault
 from memoryos.models.hashing import Hashing
@@ -313,3 +315,17 @@ def test_many_turns_come_in_at_once(index):
     with index.asking(ALICE) as turns:
         assert turns.totals == Totals(12_000, 24_000)
         assert turns.frequencies(["word3", "bee"]) == {"word3": 1_200, "bee": 12_000}
+
+
+@pytest.mark.parametrize(("allowed", "taken"), [("64MB", "1GB"), ("3GB", "3GB")])
+def test_an_index_is_built_with_the_memory_that_an_administrator_allows_beyond_ours(
+    postgres_index, tmp_path, clock, allowed, taken
+):
+    postgres_index().build(ALICE, [], 0)  # which makes the schema
+    place = server.store_of(tmp_path)
+    vault = PostgresVault("store", place, embedder=Hashing.name, clock=clock, busy_timeout_seconds=30)
+    with closing(vault), vault.transaction(ALICE.tenant, maintenance_work_mem=allowed) as connection:
+        table = TurnsTable(connection, ALICE.tenant, 1_000)
+        table.create(DIM)
+        table.index(vectors=True)
+        assert table.ask("SHOW maintenance_work_mem") == taken
