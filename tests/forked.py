@@ -7,6 +7,7 @@ the same: its arguments, folder and environment, warnings that are errors, and n
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -51,7 +52,8 @@ def settings(**variables: str) -> dict[str, str]:
 def _asked(wanted: dict[str, Any]) -> int:
     if not _started:
         command = [sys.executable, "-W", "error", __file__]
-        _started.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        _started.append(subprocess.Popen(command, env=settings(), text=True, **pipes))
         atexit.register(_started[0].communicate)  # its input ends, and so does it
     (server,) = _started
     server.stdin.write(json.dumps(wanted) + "\n")
@@ -62,6 +64,8 @@ def _asked(wanted: dict[str, Any]) -> int:
 def _serve() -> None:
     for module in _IMPORTED:
         importlib.import_module(module)
+    _warm_up()
+    gc.freeze()  # or each program would copy all of this to look through it
     answers = os.dup(1)
     for line in sys.stdin:
         program = _forked()
@@ -70,6 +74,16 @@ def _serve() -> None:
             _become(**json.loads(line))
         _, status = os.waitpid(program, 0)
         os.write(answers, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+
+
+def _warm_up() -> None:
+    """What a program reads, compiles or builds when it uses a memory for the first time."""
+    memory, main = importlib.import_module("memoryos"), importlib.import_module("typer.main")
+    main.get_command(importlib.import_module("memoryos.interface.cli.app").app)
+    with TemporaryDirectory() as folder, memory.MemoryOS.open(Path(folder, "memory.db"), user="nobody") as store:
+        store.add("I live in Porto.", "我住在成都。")
+        store.wait()
+        store.search("Porto")
 
 
 def _forked() -> int:

@@ -56,6 +56,7 @@ class ScriptedModel:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or the body would wait 40 ms for the client to acknowledge the headers
     model: ScriptedModel
 
     def do_POST(self) -> None:
