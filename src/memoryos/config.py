@@ -10,7 +10,13 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
@@ -39,6 +45,14 @@ class JobsRun(StrEnum):
 
     HERE = "here"  # in the process that writes
     WORKER = "worker"  # in the processes of `memoryos worker`
+
+
+class _Environment(EnvSettingsSource):
+    """The variables of the environment; not one field is looked up when none of ours is there."""
+
+    def __call__(self) -> dict[str, Any]:
+        is_set = any(name.startswith(self.env_prefix.lower()) for name in self.env_vars)
+        return super().__call__() if is_set else {}
 
 
 class Settings(BaseSettings):
@@ -150,6 +164,13 @@ class Settings(BaseSettings):
     connections: int = Field(
         CONNECTIONS, ge=1, description="threads of this process that use a PostgreSQL server at once; others wait"
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is passed, then the environment; no file is read."""
+        return init_settings, _Environment(settings_cls)
 
 
 def load_settings(**values: Any) -> Settings:

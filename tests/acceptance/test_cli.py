@@ -388,7 +388,7 @@ def test_a_process_searches_and_adds_while_another_one_reembeds(tmp_path):
     command = [sys.executable, "-W", "error", "-m", "memoryos", "reembed", "--embedder", "minilm", "--json"]
     with MemoryOS.open(path, user="ann") as memory:
         memory.add("The boat is called Aurora.")
-        memory.add_many(Dialogue(1).session(200))
+        memory.add_many(Dialogue(1).session(80))
         memory.wait()
         added = []
         with subprocess.Popen(

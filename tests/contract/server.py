@@ -32,6 +32,13 @@ _LENT = "postgres.txt"  # in a folder: the name of its database
 
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "log_min_messages": "fatal"}
 
+_ENDING = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
+_USED_PARTS = """
+    SELECT part.relname, coalesce(whole.relname, part.relname) FROM pg_class AS part
+    LEFT JOIN pg_inherits ON inhrelid = part.oid LEFT JOIN pg_class AS whole ON inhparent = whole.oid
+    WHERE part.relkind = 'r' AND part.relnamespace = 'public'::regnamespace AND pg_relation_size(part.oid) > 0
+"""  # to look into each of the other parts takes longer than most tests
+
 _one_at_a_time = Lock()  # the threads of a test open files, too
 _idle: list[str] = []
 _in_place_of_files: dict[Path, str] = {}
@@ -115,9 +122,8 @@ def administrator(database: str = "postgres") -> psycopg.Connection:
 
 def cut_connections(database: str) -> int:
     """End what the database's clients do, as a server does that goes down; returns how many there were."""
-    ending = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
     with administrator() as connection:
-        return len(connection.execute(ending, [database]).fetchall())
+        return len(connection.execute(_ENDING, [database]).fetchall())
 
 
 def restart() -> None:
@@ -140,10 +146,12 @@ def _new_store() -> str:
 
 
 def _clear(database: str) -> None:
-    cut_connections(database)
     with administrator(database) as connection:
+        connection.execute(_ENDING + " AND pid <> pg_backend_pid()", [database])
+        parts = connection.execute(_USED_PARTS).fetchall()
         for table in reversed(tables.metadata.sorted_tables):
-            connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table.name)))
+            for part in (part for part, whole in parts if whole == table.name):
+                connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(part)))
         connection.execute("DROP SCHEMA IF EXISTS memoryos_candidates CASCADE")
         connection.execute("INSERT INTO meta VALUES ('embedder', %s)", [Hashing.name])
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memoryos.cube import Subject, Trait
 from memoryos.language.marked import Marked
@@ -51,11 +52,7 @@ class TraitReader:
     """Finds the dimensions of a schema in texts."""
 
     def __init__(self, schema: PersonaSchema) -> None:
-        self._readers = [
-            _Reader(dimension, Marked(_pattern(dimension), _marks(dimension)))
-            for dimension in schema.dimensions
-            if dimension.has_cues
-        ]
+        self._readers = [_reader(dimension) for dimension in schema.dimensions if dimension.has_cues]
 
     def read(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
         """Each trait that shows in the `(page id, text)` pairs, with its pages, in the order of the schema."""
@@ -70,6 +67,11 @@ class TraitReader:
                     pages[page] = pages.get(page, False) or bool(matched)
             if pages:
                 yield _trait(reader.dimension.name, cues, pages), tuple(pages)
+
+
+@lru_cache(256)
+def _reader(dimension: Dimension) -> _Reader:
+    return _Reader(dimension, Marked(_pattern(dimension), _marks(dimension)))
 
 
 def _pattern(dimension: Dimension) -> re.Pattern[str]:
