@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import chain
 
 from sqlalchemy import Connection, func, select
 
@@ -20,7 +21,9 @@ def enclose(connection: Connection, tenant: str | None, **settings: str) -> None
     """Put the fence around that tenant (None: lift it), until the transaction ends; likewise other settings."""
     every = _UP if tenant is not None else _LIFTED
     wanted = {TENANT: tenant or "", EVERY_TENANT: every, **settings}
-    connection.execute(select(*(func.set_config(name, value, True) for name, value in wanted.items())))
+    # In the driver's own words: for so short a statement, and one of every transaction, SQLAlchemy's cost more than it.
+    calls = ", ".join(["set_config(%s, %s, true)"] * len(wanted))
+    connection.exec_driver_sql(f"SELECT {calls}", tuple(chain.from_iterable(wanted.items())))
 
 
 @contextmanager

@@ -55,6 +55,8 @@ _ERRORS: dict[str, type[StorageError]] = {  # by SQLSTATE or its class
 _LONGEST_PAUSE = "5min"  # between two statements of a writer; a machine that vanished must not hold its owner for ever
 
 _STORE = lock_number("store")  # writers share it; who changes the whole store holds it alone
+_LOCKS = "SELECT pg_advisory_xact_lock_shared(%s), pg_advisory_xact_lock(%s)"
+_TRIED_LOCKS = "SELECT pg_try_advisory_xact_lock_shared(%s), pg_try_advisory_xact_lock(%s)"
 
 
 class PostgresVault(SqlVault):
@@ -115,16 +117,13 @@ class PostgresVault(SqlVault):
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:
         with self._begun(owner.tenant) as connection:
-            connection.execute(
-                select(func.pg_advisory_xact_lock_shared(_STORE), func.pg_advisory_xact_lock(_of(owner)))
-            )
+            connection.exec_driver_sql(_LOCKS, (_STORE, _of(owner)))
             yield connection
 
     @contextmanager
     def _trying(self, owner: Scope) -> Iterator[Connection | None]:
         with self._begun(owner.tenant) as connection:
-            locks = func.pg_try_advisory_xact_lock_shared(_STORE), func.pg_try_advisory_xact_lock(_of(owner))
-            yield connection if all(connection.execute(select(*locks)).one()) else None
+            yield connection if all(connection.exec_driver_sql(_TRIED_LOCKS, (_STORE, _of(owner))).one()) else None
 
     def bell(self) -> PostgresBell:
         """What tells a worker that jobs may have become due; close it."""
