@@ -5,27 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from crash.checks import assert_consistent
-from crash.stores import OWNER, add_page, cold_settings, objects_of, open_store
-from crash.test_kill_points import PAGES, TESTS, Victim, victims
+from crash.killed import TESTS, Victim, victims
+from crash.stores import OWNER, cold_settings, objects_of, open_store
 from memoryos import stores
 from memoryos.clock import system_clock
 from memoryos.cube import Tier
 from memoryos.memory import MemoryOS
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("template") / "memory.db"
-    with open_store(path) as memory:
-        for number in range(PAGES):
-            add_page(memory, number)
-            memory.wait()
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -2,74 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from crash.checks import assert_answers, assert_consistent, assert_sound
+from crash.killed import PAGES, Victim, copy, victims
 from crash.stores import OTHER, SETTINGS, add_page, open_store
 from crash.victims import KEY, NEW
-from memoryos.clock import Clock, system_clock
+from memoryos.clock import system_clock
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.rebuild import Phase, stage_of
-
-TESTS = Path(__file__).parents[1]
-PAGES = 8  # in the template
-
-
-@dataclass(frozen=True)
-class Victim:
-    """A store after the process that used it died, or for the last one: lived."""
-
-    path: Path
-    done: str | None  # what the process was told is done
-
-    def reopen(self, folder: Path, clock: Clock = system_clock) -> MemoryOS:
-        """Open a copy of what the process left, so that each test finds it as it was."""
-        path = copy(self.path, folder)
-        assert_sound(path)
-        return open_store(path, clock)
-
-
-def copy(path: Path, folder: Path) -> Path:
-    """A copy of a store, with what is in its log."""
-    target = folder / "copy.db"
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{target}{suffix}").unlink(missing_ok=True)
-        if suffix != "-shm" and Path(f"{path}{suffix}").exists():
-            shutil.copyfile(f"{path}{suffix}", f"{target}{suffix}")
-    return target
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("template") / "memory.db"
-    with open_store(path) as memory:
-        for number in range(PAGES):
-            add_page(memory, number)
-            memory.wait()
-    return path
-
-
-def victims(scenario: str, template: Path, folder: Path) -> list[Victim]:
-    command = [sys.executable, "-m", "crash.victims", scenario, str(template), str(folder)]
-    subprocess.run(command, cwd=TESTS, check=True, timeout=120)
-    found = []
-    for step in sorted(int(path.stem) for path in folder.glob("[0-9]*.db")):
-        done = folder / f"{step}.done"
-        found.append(Victim(folder / f"{step}.db", done.read_text() if done.exists() else None))
-    assert found[-1].done is not None, "the last one has no step to die at"
-    return found
 
 
 def reopened(found: list[Victim], folder: Path) -> Iterator[tuple[Victim, MemoryOS]]:

@@ -11,24 +11,11 @@ from pathlib import Path
 import pytest
 
 from contract import server
-from crash.stores import add_page, open_store
-from crash.test_kill_points import copy, victims
+from crash.killed import TESTS, copy, victims
+from crash.stores import open_store
 from memoryos import stores
 from memoryos.errors import MemoryOSError, StorageError
 from stores.conftest import content
-
-TESTS = Path(__file__).parents[1]
-PAGES = 8
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("template") / "memory.db"
-    with open_store(path) as memory:
-        for number in range(PAGES):
-            add_page(memory, number)
-            memory.wait()
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from crash.checks import assert_consistent, assert_sound
+from crash.killed import copy
 from crash.stores import add_page, number_of, open_store
-from crash.test_kill_points import copy
 from memoryos.infrastructure.vault.contract import Operation
 
 PAGES = 5
