@@ -119,14 +119,15 @@ class TurnsTable:
     def fill(self, passages: Iterable[StoredPassage]) -> Totals:
         """Add turns; returns how many they are."""
         turns = words = 0
+        found: Counter[str] = Counter()
         source = (turn for turn in passages if turn.part)
         while chunk := list(islice(source, _AT_A_TIME)):
             terms = [[stem(word) for word in turn.words.split()] for turn in chunk]
             self._insert(zip(chunk, terms, strict=True))
-            found = Counter(term for each in terms for term in set(each))
-            self.run(_COUNTS, tenant=self._tenant, found=list(found), counts=list(found.values()))
+            found.update(term for each in terms for term in set(each))
             turns += len(chunk)
             words += sum(map(len, terms))
+        self._count(found)
         return Totals(turns, words)
 
     def remove(self, pages: Collection[str]) -> Totals:
@@ -170,6 +171,11 @@ class TurnsTable:
         """In how many turns each of these terms occurs, if in any."""
         query = "SELECT term, turns FROM {terms} WHERE term = ANY(CAST(:asked AS text[])) AND turns > 0"
         return dict(self.run(query, asked=list(terms)).all())
+
+    def _count(self, found: Counter[str]) -> None:
+        """Add to the numbers of turns; once for each term: a row that one transaction changes often gets slow."""
+        if found:
+            self.run(_COUNTS, tenant=self._tenant, found=list(found), counts=list(found.values()))
 
     def _insert(self, turns: Iterable[tuple[StoredPassage, list[str]]]) -> None:
         driver: psycopg.Connection[Any] = self._connection.connection.dbapi_connection  # type: ignore[assignment]
