@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -317,14 +317,29 @@ def test_many_turns_come_in_at_once(index):
         assert turns.frequencies(["word3", "bee"]) == {"word3": 1_200, "bee": 12_000}
 
 
+@contextmanager
+def transaction(folder, clock, **settings):
+    """A transaction of Alice's tenant, as the index begins one."""
+    place = server.store_of(folder)
+    vault = PostgresVault("store", place, embedder=Hashing.name, clock=clock, busy_timeout_seconds=30)
+    with closing(vault), vault.transaction(ALICE.tenant, **settings) as connection:
+        yield connection
+
+
+def test_words_are_looked_up_in_their_index_behind_the_fence_too(postgres_index, tmp_path, clock):
+    postgres_index().build(ALICE, [turn(f"p{n}", f"word{n} bee") for n in range(20)], 1)
+    with transaction(tmp_path, clock, enable_seqscan="off") as connection:
+        table = TurnsTable(connection, ALICE.tenant, 1)
+        plan = table.run("EXPLAIN SELECT page FROM {words} WHERE terms && CAST(ARRAY[7] AS bigint[])").scalars().all()
+    assert "Bitmap Index Scan on words_1_terms_idx" in "\n".join(plan)
+
+
 @pytest.mark.parametrize(("allowed", "taken"), [("64MB", "1GB"), ("3GB", "3GB")])
 def test_an_index_is_built_with_the_memory_that_an_administrator_allows_beyond_ours(
     postgres_index, tmp_path, clock, allowed, taken
 ):
     postgres_index().build(ALICE, [], 0)  # which makes the schema
-    place = server.store_of(tmp_path)
-    vault = PostgresVault("store", place, embedder=Hashing.name, clock=clock, busy_timeout_seconds=30)
-    with closing(vault), vault.transaction(ALICE.tenant, maintenance_work_mem=allowed) as connection:
+    with transaction(tmp_path, clock, maintenance_work_mem=allowed) as connection:
         table = TurnsTable(connection, ALICE.tenant, 1_000)
         table.create(DIM)
         table.index(vectors=True)

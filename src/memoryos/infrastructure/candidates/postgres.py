@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
-from memoryos.infrastructure.candidates.turns_table import SCHEMA, TurnsTable
+from memoryos.infrastructure.candidates.turns_table import LAYOUT, SCHEMA, TurnsTable
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.infrastructure.vault.postgres import PostgresVault
 from memoryos.infrastructure.vault.postgres.schema import policy
@@ -67,7 +67,7 @@ class PostgresCandidates:
 
     def __init__(self, vault: PostgresVault, *, embedder: str, dim: int) -> None:
         self._vault = vault
-        self._made_by = f"{embedder}/{dim}"
+        self._made_by = f"{embedder}/{dim}/{LAYOUT}"
         self._dim = dim
         self._is_ready = False  # the schema, as far as we know
 

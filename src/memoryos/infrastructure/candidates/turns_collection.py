@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import islice
 from json import dumps, loads
 from typing import Any
@@ -21,6 +20,7 @@ from pymilvus.milvus_client import IndexParams
 
 from memoryos.infrastructure.candidates.contract import Narrow, Place
 from memoryos.infrastructure.candidates.milvus_server import BUILT_WITHIN, MilvusServer
+from memoryos.infrastructure.candidates.number import number_of
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.language.bm25 import K1, B
 from memoryos.language.words import stem
@@ -202,19 +202,15 @@ def _label(text: str | None) -> int:
     """A number in the place of a text; what is found by it is compared with the text itself, in the store."""
     if text is None:
         return 0
-    return _hashed(text) >> 1  # Milvus counts with a sign
+    return number_of(text) >> 1  # Milvus counts with a sign
 
 
 @lru_cache(maxsize=100_000)
 def _number(term: str) -> int:
     """The dimension of a term."""
-    return _hashed(term) % _WORDS + 1
+    return number_of(term) % _WORDS + 1
 
 
 def _size(words: int) -> int:
     """A number beyond those of terms."""
     return _WORDS + 1 + words
-
-
-def _hashed(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())

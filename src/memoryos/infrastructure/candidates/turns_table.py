@@ -1,9 +1,15 @@
-"""TurnsTable: one owner's turns in two PostgreSQL tables, found by vectors and by words; within a transaction."""
+"""TurnsTable: one owner's turns in PostgreSQL tables, found by vectors and by words; within a transaction.
+
+Behind row-level security an index is used only for comparisons that cannot give away a row, and whether two arrays
+overlap is none of them. So the words of the turns are in a table that has no such policy, as numbers: it says nothing
+without the texts, and whose table it is, only the fenced table of owners tells.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from json import loads
 from typing import Any
@@ -15,6 +21,7 @@ from pgvector.psycopg import register_vector
 from sqlalchemy import Connection, CursorResult, text
 
 from memoryos.infrastructure.candidates.contract import Narrow, Place, Totals
+from memoryos.infrastructure.candidates.number import number_of
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.infrastructure.vault.postgres.schema import policy
 from memoryos.language.bm25 import K1, B
@@ -22,21 +29,28 @@ from memoryos.language.words import stem
 
 SCHEMA = "memoryos_candidates"
 
+LAYOUT = 2  # of the tables; raise it when they change, and every index is built anew
+
 _AT_A_TIME = 5_000  # turns on their way into the table
+_KEPT_NUMBERS = 50_000  # of terms; to make one takes as long as to stem a word
 
 _TABLES = (
     """CREATE TABLE {turns} (
         tenant text COLLATE "C" NOT NULL, page text COLLATE "C" NOT NULL, part integer NOT NULL,
         said_at bigint NOT NULL, tier text NOT NULL, session text, tags text[], expires_at bigint,
-        terms text[] COLLATE "C" NOT NULL, vector halfvec({dim}) NOT NULL) WITH (fillfactor = 90)""",
-    'CREATE TABLE {terms} (tenant text COLLATE "C" NOT NULL, term text COLLATE "C" PRIMARY KEY, turns bigint NOT NULL)',
+        vector halfvec({dim}) NOT NULL) WITH (fillfactor = 90)""",
+    """CREATE TABLE {words} (
+        page text COLLATE "C" NOT NULL, part integer NOT NULL, at bigint NOT NULL, terms bigint[] NOT NULL)""",
+    'CREATE TABLE {terms} (tenant text COLLATE "C" NOT NULL, term bigint PRIMARY KEY, turns bigint NOT NULL)',
 )
+_FENCED = ("turns", "terms")
 
 _INDEXES = (  # made when the rows are there; tier, tags and expiry change often, and are in none
     "ALTER TABLE {turns} ADD PRIMARY KEY (page, part)",
     "CREATE INDEX ON {turns} (said_at)",
     "CREATE INDEX ON {turns} (session) WHERE session IS NOT NULL",
-    "CREATE INDEX ON {turns} USING gin (terms)",
+    "CREATE INDEX ON {words} (page)",
+    "CREATE INDEX ON {words} USING gin (terms)",
 )
 _ROOM = """
 SELECT set_config('maintenance_work_mem', '1GB', true)
@@ -44,10 +58,11 @@ WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('1G
 """  # HNSW takes many times as long when it does not fit; what an administrator allows beyond that is used
 _VECTOR_INDEX = "CREATE INDEX ON {turns} USING hnsw (vector halfvec_ip_ops) WITH (m = 16, ef_construction = 64)"
 
-_MARKS = (*["%s"] * 9, "%b")  # of a row's values; the vector goes as bytes
+_MARKS = {"turns": (*["%s"] * 8, "%b"), "words": ["%s"] * 4}  # of a row's values; the vector goes as bytes
 
 _REMOVAL = """
-WITH gone AS (DELETE FROM {turns} WHERE page = ANY(CAST(:pages AS text[])) RETURNING terms),
+WITH doomed AS (DELETE FROM {turns} WHERE page = ANY(CAST(:pages AS text[]))),
+     gone AS (DELETE FROM {words} WHERE page = ANY(CAST(:pages AS text[])) RETURNING terms),
      lost AS (SELECT term, count(*) AS turns FROM gone, LATERAL (SELECT DISTINCT unnest(terms) AS term) AS each
               GROUP BY term),
      fewer AS (UPDATE {terms} AS known SET turns = known.turns - lost.turns FROM lost WHERE known.term = lost.term)
@@ -56,7 +71,7 @@ SELECT count(*), coalesce(sum(cardinality(terms)), 0) FROM gone
 
 _COUNTS = """
 INSERT INTO {terms} (tenant, term, turns)
-SELECT :tenant, term, turns FROM unnest(CAST(:found AS text[]), CAST(:counts AS bigint[])) AS won (term, turns)
+SELECT :tenant, term, turns FROM unnest(CAST(:found AS bigint[]), CAST(:counts AS bigint[])) AS won (term, turns)
 ON CONFLICT (term) DO UPDATE SET turns = {terms}.turns + excluded.turns
 """
 
@@ -72,14 +87,15 @@ _WIDEST = 1_000  # turns that HNSW looks for: pgvector allows no more
 
 _BM25 = f"""
 SELECT page, part FROM (
-    SELECT page, part, said_at, (
+    SELECT page, part, at, (
         SELECT sum(asked.weight * f * {K1 + 1} / (f + {K1} * ({1 - B} + {B} * cardinality(terms) / :mean)))
-        FROM unnest(CAST(:asked AS text[]), CAST(:weights AS float8[])) AS asked (term, weight),
+        FROM unnest(CAST(:asked AS bigint[]), CAST(:weights AS float8[])) AS asked (term, weight),
              LATERAL (SELECT CAST(cardinality(array_positions(terms, asked.term)) AS float8) AS f) AS counted
     ) AS score
-    FROM {{turns}} WHERE terms && CAST(:rare AS text[]) AND {{narrow}}
-) AS scored ORDER BY score DESC, said_at DESC, page, part LIMIT :limit
-"""
+    FROM {{words}} WHERE terms && CAST(:rare AS bigint[])
+    ORDER BY score DESC, at DESC, page, part
+) AS scored JOIN {{turns}} USING (page, part) WHERE {{narrow}} ORDER BY score DESC, at DESC, page, part LIMIT :limit
+"""  # the best are looked up one after the other, until there are enough
 
 
 class TurnsTable:
@@ -88,10 +104,10 @@ class TurnsTable:
     def __init__(self, connection: Connection, tenant: str, number: int) -> None:
         self._connection = connection
         self._tenant = tenant
-        self._names = {name: f"{SCHEMA}.{name}_{number}" for name in ("turns", "terms")}
+        self._names = {name: f"{SCHEMA}.{name}_{number}" for name in ("turns", "words", "terms")}
 
     def run(self, statement: str, **values: Any) -> CursorResult[*tuple[Any, ...]]:
-        """Execute a statement in which {turns} and {terms} stand for the owner's tables."""
+        """Execute a statement in which {turns}, {words} and {terms} stand for the owner's tables."""
         return self._connection.execute(text(statement.format_map(self._names)), values)
 
     def ask(self, query: str, **values: Any) -> Any:
@@ -102,28 +118,30 @@ class TurnsTable:
         """Make the tables, for vectors of that length."""
         for statement in _TABLES:
             self._connection.execute(text(statement.format(dim=dim, **self._names)))
-        for table in self._names.values():
-            for statement in policy(table):
+        for name in _FENCED:
+            for statement in policy(self._names[name]):
                 self._connection.execute(text(statement))
 
     def drop(self) -> None:
         """Remove the tables, if they are there."""
-        self.run("DROP TABLE IF EXISTS {turns}, {terms}")
+        self.run("DROP TABLE IF EXISTS {turns}, {words}, {terms}")
 
     def index(self, *, vectors: bool) -> None:
         """Make the indexes, with or without one of the vectors."""
         for statement in (_ROOM, *_INDEXES, *([_VECTOR_INDEX] if vectors else [])):
             self.run(statement)
-        self.run("ANALYZE {turns}")
+        self.run("ANALYZE {turns}, {words}, {terms}")
 
     def fill(self, passages: Iterable[StoredPassage]) -> Totals:
         """Add turns; returns how many they are."""
         turns = words = 0
-        found: Counter[str] = Counter()
+        found: Counter[int] = Counter()
         source = (turn for turn in passages if turn.part)
         while chunk := list(islice(source, _AT_A_TIME)):
-            terms = [[stem(word) for word in turn.words.split()] for turn in chunk]
-            self._insert(zip(chunk, terms, strict=True))
+            terms = [[_number(stem(word)) for word in turn.words.split()] for turn in chunk]
+            self._insert("turns", [(self._tenant, *_row(turn)) for turn in chunk])
+            said = [(turn.page, turn.part, turn.said_at) for turn in chunk]
+            self._insert("words", [(*turn, own) for turn, own in zip(said, terms, strict=True)])
             found.update(term for each in terms for term in set(each))
             turns += len(chunk)
             words += sum(map(len, terms))
@@ -163,34 +181,38 @@ class TurnsTable:
     ) -> list[Place]:
         """The turns with the highest BM25 for the weighed terms, of those that have a rare one."""
         condition, values = _condition(narrow)
-        asked = {"asked": list(weights), "weights": list(weights.values()), "mean": totals.words / totals.turns}
+        asked = {"asked": list(map(_number, weights)), "weights": list(weights.values())}
+        looked_for = {"rare": list(map(_number, rare)), "mean": totals.words / totals.turns, "limit": limit}
         query = _BM25.replace("{narrow}", condition)
-        return _places(self.run(query, **values, **asked, rare=list(rare), limit=limit))
+        return _places(self.run(query, **values, **asked, **looked_for))
 
     def frequencies(self, terms: Collection[str]) -> dict[str, int]:
         """In how many turns each of these terms occurs, if in any."""
-        query = "SELECT term, turns FROM {terms} WHERE term = ANY(CAST(:asked AS text[])) AND turns > 0"
-        return dict(self.run(query, asked=list(terms)).all())
+        query = "SELECT term, turns FROM {terms} WHERE term = ANY(CAST(:asked AS bigint[])) AND turns > 0"
+        numbers = {_number(term): term for term in terms}
+        return {numbers[number]: turns for number, turns in self.run(query, asked=list(numbers))}
 
-    def _count(self, found: Counter[str]) -> None:
+    def _count(self, found: Counter[int]) -> None:
         """Add to the numbers of turns; once for each term: a row that one transaction changes often gets slow."""
         if found:
             self.run(_COUNTS, tenant=self._tenant, found=list(found), counts=list(found.values()))
 
-    def _insert(self, turns: Iterable[tuple[StoredPassage, list[str]]]) -> None:
+    def _insert(self, name: str, rows: Sequence[tuple[Any, ...]]) -> None:
         driver: psycopg.Connection[Any] = self._connection.connection.dbapi_connection  # type: ignore[assignment]
         register_vector(driver)
         with driver.cursor() as cursor:
-            marks = ", ".join(_MARKS)
-            cursor.executemany(
-                f"INSERT INTO {self._names['turns']} VALUES ({marks})",
-                [(self._tenant, *_row(turn, terms)) for turn, terms in turns],
-            )
+            cursor.executemany(f"INSERT INTO {self._names[name]} VALUES ({', '.join(_MARKS[name])})", rows)
 
 
-def _row(turn: StoredPassage, terms: list[str]) -> Iterator[Any]:
+@lru_cache(_KEPT_NUMBERS)
+def _number(term: str) -> int:
+    """What stands for a term; PostgreSQL counts with a sign."""
+    return number_of(term) - 2**63
+
+
+def _row(turn: StoredPassage) -> Iterator[Any]:
     yield from (turn.page, turn.part, turn.said_at, turn.tier, turn.session)
-    yield from (loads(turn.tags) if turn.tags else None, turn.expires_at, terms)
+    yield from (loads(turn.tags) if turn.tags else None, turn.expires_at)
     yield HalfVector(np.frombuffer(turn.vector, "<f2"))
 
 
