@@ -2,12 +2,14 @@
 
     python -m migration.attempt FOLDER
 
-Changes to the user in ATTEMPT_USER, once everything is imported: root may write anywhere.
+Once everything is imported, changes to the user in ATTEMPT_USER, for root may write anywhere, and writes no file beyond
+ATTEMPT_MEGABYTES. It does so itself: whoever forked for it might have threads, such as Milvus's, that do not bear it.
 """
 
 from __future__ import annotations
 
 import os
+import resource
 import sys
 from pathlib import Path
 
@@ -35,6 +37,8 @@ def attempt(folder: Path) -> str:
 
 
 if __name__ == "__main__":
+    if megabytes := os.environ["ATTEMPT_MEGABYTES"]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(megabytes) << 20, int(megabytes) << 20))
     if os.environ["ATTEMPT_USER"]:
         os.setuid(int(os.environ["ATTEMPT_USER"]))
     sys.stdout.write(attempt(Path(sys.argv[1])))

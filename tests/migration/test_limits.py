@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import sqlite3
 import subprocess
@@ -60,15 +59,9 @@ def stored(open_vault, entry):
 def attempt(folder: Path, *, megabytes: int | None = None, as_nobody: bool = False) -> str:
     """What a process of its own says when it opens the store and adds a long page."""
     command = [sys.executable, "-m", "migration.attempt", str(folder)]
-
-    def limit() -> None:
-        if megabytes:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (megabytes << 20, megabytes << 20))
-
     environment = {**os.environ, "ATTEMPT_USER": str(NOBODY) if as_nobody and os.geteuid() == 0 else ""}
-    done = subprocess.run(
-        command, cwd=TESTS, env=environment, preexec_fn=limit, capture_output=True, text=True, timeout=60
-    )
+    environment["ATTEMPT_MEGABYTES"] = str(megabytes or "")
+    done = subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
