@@ -42,6 +42,7 @@ def copy(path: Path, folder: Path) -> Path:
 
 
 def victims(scenario: str, template: Path, folder: Path) -> list[Victim]:
+    """The stores of all who died in the scenario, and last that of the one who lived."""
     command = [sys.executable, "-m", "crash.victims", scenario, str(template), str(folder)]
     subprocess.run(command, cwd=TESTS, check=True, timeout=120)
     found = []

@@ -1,8 +1,8 @@
 """TurnsTable: one owner's turns in PostgreSQL tables, found by vectors and by words; within a transaction.
 
 Behind row-level security an index is used only for comparisons that cannot give away a row, and whether two arrays
-overlap is none of them. So the words of the turns are in a table that has no such policy, as numbers: it says nothing
-without the texts, and whose table it is, only the fenced table of owners tells.
+overlap is none of them. So the words of the turns are in a table that has no such policy, as numbers: only the fenced
+table of owners tells whose it is. The numbers are no secret: whoever guesses a word can look for its number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SCHEMA = "memoryos_candidates"
 LAYOUT = 2  # of the tables; raise it when they change, and every index is built anew
 
 _AT_A_TIME = 5_000  # turns on their way into the table
-_KEPT_NUMBERS = 50_000  # of terms; to make one takes as long as to stem a word
+_KEPT_NUMBERS = 50_000  # of terms, which come again and again
 
 _TABLES = (
     """CREATE TABLE {turns} (
