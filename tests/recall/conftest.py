@@ -11,6 +11,7 @@ import pytest
 
 from contract.back_ends import copy_store, files_on, opening_on
 from memoryos import MemoryOS, Role, Scope, Turn, load_settings
+from memoryos.operation.recall.hit import Recall
 
 ANN = Scope(user="ann", agent="default")
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -31,6 +32,7 @@ QUESTIONS = [
 ]
 
 Open = Callable[..., MemoryOS]
+Pages = list[tuple[str, float]]
 Found = list[tuple[str, int, float]]
 
 
@@ -46,10 +48,19 @@ def dialogue(turns: int, seed: int = 1, start: datetime = NOW - timedelta(days=6
     return said
 
 
-def results(memory: MemoryOS, question: str, **options) -> Found:
+def pages_in(recall: Recall) -> Pages:
+    """The pages found, with their scores; without their visits, which are counted while others search."""
+    return [(hit.id, hit.score) for hit in recall.hits]
+
+
+def turns_in(recall: Recall) -> Found:
     """The turns found, with their scores."""
-    found = memory.search(question, **({"pages": 15} | options)).turns
-    return [(turn.cube.id, turn.index, turn.score) for turn in found]
+    return [(turn.cube.id, turn.index, turn.score) for turn in recall.turns]
+
+
+def results(memory: MemoryOS, question: str, **options) -> Found:
+    """The turns that answer the question."""
+    return turns_in(memory.search(question, **({"pages": 15} | options)))
 
 
 def answers(memory: MemoryOS, **options) -> list[Found]:

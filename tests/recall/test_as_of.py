@@ -59,6 +59,7 @@ def test_turns_said_later_are_not_found_and_those_before_are(memory: MemoryOS, s
 def test_as_of_now_is_the_memory_as_it_is(memory: MemoryOS) -> None:
     memory.add_many(dialogue(30, start=NOW - timedelta(days=50)))
     memory.add_fact("Ann keeps bees")
+    memory.wait()
     for question in QUESTIONS:
         assert memory.search(question, as_of=NOW) == memory.search(question)
 

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 from memoryos import Role, Scope, Strategy, Tier, Turn
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
 
-from .conftest import NOW, QUESTIONS, TURNS, answers, assert_same, dialogue, results
+from .conftest import NOW, QUESTIONS, TURNS, answers, assert_same, dialogue, pages_in, results, turns_in
 
 RANKED = [strategy for strategy in Strategy if strategy is not Strategy.TWO_STAGE]
 EVERYTHING = {"pages": TURNS, "archive": True, "explain": True}
@@ -68,8 +68,8 @@ def test_fewer_pages_are_the_first_of_more(path, open_memory, strategy):
         whole = memory.search(question, strategy=strategy, **EVERYTHING)
         for pages in (1, 5, 10):
             found = memory.search(question, strategy=strategy, **EVERYTHING | {"pages": pages})
-            assert found.hits == whole.hits[: len(found.hits)]
-            assert found.turns == whole.turns[: len(found.turns)]
+            assert pages_in(found) == pages_in(whole)[: len(found.hits)]
+            assert turns_in(found) == turns_in(whole)[: len(found.turns)]
 
 
 @pytest.mark.parametrize("strategy", RANKED)
