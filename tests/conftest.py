@@ -59,6 +59,13 @@ def pytest_sessionfinish() -> None:
     server.stop()
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Name what failed once more: of a long output CI shows only the end."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    for report in terminal.getreports("failed") + terminal.getreports("error") if terminal else ():
+        terminal.write_line(f"failed: {report.nodeid}")
+
+
 @pytest.fixture(scope="session")
 def back_end(request: pytest.FixtureRequest) -> str:
     """The name of a store that the contract is held against."""
