@@ -233,10 +233,11 @@ class MemoryOS:
         `at` is when it was said (now, when left out); attachments belong to the query, or to the
         response when there is no query. Durable when it returns. `idempotency_key` and `mount` are as in `add_many`.
         """
+        now = self._clock()
         items = arguments.sequence("attachments", attachments, Attachment)
         limit = self.settings.max_text_chars
-        turns = ingest.turns_of(query, response, at=at, attachments=items, now=self._clock(), limit=limit)
-        return self.add_many(turns, tags=tags, idempotency_key=idempotency_key, mount=mount, scope=scope)[0]
+        turns = ingest.turns_of(query, response, at=at, attachments=items, now=now, limit=limit)
+        return self._take_in(turns, now, tags=tags, idempotency_key=idempotency_key, mount=mount, scope=scope)[0]
 
     def add_many(
         self,
@@ -257,20 +258,42 @@ class MemoryOS:
         the server went away in the commit and nobody can tell: a call with the same key is safe. With a `mount` it is
         remembered there and not here; StoreReadOnly when that is mounted to be read.
         """
-        owner = self._scope_of(scope)
         now = self._clock()
         limit = self.settings.max_text_chars
         checked = [
             ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]")
             for index, turn in enumerate(arguments.sequence("turns", turns, Turn))
         ]
+        return self._take_in(
+            checked,
+            now,
+            tags=tags,
+            origin=origin,
+            progress=progress,
+            idempotency_key=idempotency_key,
+            mount=mount,
+            scope=scope,
+        )
+
+    def _take_in(
+        self,
+        turns: Sequence[Turn],
+        now: datetime,
+        *,
+        tags: Sequence[str],
+        origin: Origin = Origin.USER_INPUT,
+        progress: ingest.Progress | None = None,
+        idempotency_key: str | None,
+        mount: str | None,
+        scope: Scope | None,
+    ) -> list[str]:
+        """Store turns that were checked, all of them or none; returns the ids of their pages."""
+        owner = self._scope_of(scope)
         labels, key = arguments.tags(tags), arguments.idempotency_key(idempotency_key)
         if mount is not None:
             there = self._mounted.for_writing(owner, mount)
-            return there.write(checked, tags=labels, origin=origin, idempotency_key=key)
-        cubes = [
-            ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(checked)
-        ]
+            return there.write(turns, tags=labels, origin=origin, idempotency_key=key)
+        cubes = [ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(turns)]
         arrival = Arrival(self._vault, owner, cubes, key)
         with self._housekeeping.call():
             if (known := arrival.known()) is not None:

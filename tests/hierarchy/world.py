@@ -107,6 +107,11 @@ class LineExtractor:
 class Prompt(MemoryOS):
     """A memory in which nothing is left to do when `add` returns, so that a test can look at once."""
 
+    def add(self, *said: str | None, **options: Any) -> str:
+        page = super().add(*said, **options)
+        self.wait()
+        return page
+
     def add_many(self, turns: Iterable[Turn], *, scope: Scope | None = None, **options: Any) -> list[str]:
         ids = super().add_many(turns, scope=scope, **options)
         self.wait()

@@ -43,10 +43,15 @@ def turns_of(
     now: datetime,
     limit: int,
 ) -> list[Turn]:
-    """The turns of one exchange, with the time that was stated. Raises InvalidInput without query and response."""
+    """The turns of one exchange, checked, said at the time that was stated, or now.
+
+    Raises InvalidInput naming the field; also without query and response.
+    """
     if query is None and response is None and not attachments:
         raise InvalidInput("query", "is missing, and so is the response", "Pass at least one of them")
-    said_at = None if at is None else parse_moment("at", at, now=now)
+    said_at = now if at is None else parse_moment("at", at, now=now)
+    for index, attachment in enumerate(attachments):
+        _check_attachment(attachment, limit, f"attachments[{index}]")
     turns = []
     if query is not None or response is None:
         text = "" if attachments and not query else checked_text("query", query, limit=limit)
@@ -63,7 +68,7 @@ def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") 
     if turn.text.strip() or not turn.attachments:
         checked_text(f"{field}.text", turn.text, limit=limit)
     for attachment in turn.attachments:
-        _check_attachment(attachment, limit, field)
+        _check_attachment(attachment, limit, f"{field}.attachments")
     if turn.speaker is not None:
         checked_text(f"{field}.speaker", turn.speaker, limit=256)
     if turn.source_id is not None:
@@ -73,10 +78,10 @@ def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") 
 
 
 def _check_attachment(attachment: Attachment, limit: int, field: str) -> None:
-    checked_text(f"{field}.attachments.caption", attachment.caption, limit=limit)
+    checked_text(f"{field}.caption", attachment.caption, limit=limit)
     for name in ("uri", "media_type"):
         if getattr(attachment, name) is not None:
-            checked_text(f"{field}.attachments.{name}", getattr(attachment, name), limit=limit)
+            checked_text(f"{field}.{name}", getattr(attachment, name), limit=limit)
 
 
 def paginate(turns: Iterable[Turn]) -> list[Page]:
