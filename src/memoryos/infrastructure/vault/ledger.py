@@ -26,7 +26,7 @@ class Ledger:
 
     def note(self, key: str) -> str | None:
         """What was noted."""
-        rows = ask(self._connection, queries.NOTE, {**self._owner, "key": key}, ())
+        rows = ask(self._connection, queries.NOTE, {**self._owner, "key": key})
         return next((value for (value,) in rows), None)
 
     def write_note(self, key: str, value: str | None) -> None:

@@ -6,6 +6,9 @@ one statement (`session.IDS_PER_STATEMENT`).
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, case, delete, func, select
 
 from memoryos.cube import Kind, State
@@ -70,6 +73,24 @@ VECTORS = (
 TARGETS = _links_by(_links.c.source)
 
 SOURCES = _links_by(_links.c.target)
+
+
+@cache
+def cubes(tiers: int, states: int, *, has_subject: bool, is_newest_first: bool, is_limited: bool) -> Select[Any]:
+    """The cubes of a `kind` in one of so many tiers, `tier_0` and on, and states, `state_0` and on; 0: in any.
+
+    If so, of a `subject`, and only the first `limit`.
+    """
+    position = _cubes.c.position
+    query = select(_cubes.c.id, _cubes.c.document).where(_owned(_cubes), _cubes.c.kind == bindparam("kind"))
+    for column, name, number in ((_cubes.c.tier, "tier", tiers), (_cubes.c.state, "state", states)):
+        if number:
+            query = query.where(column.in_([bindparam(f"{name}_{index}") for index in range(number)]))
+    if has_subject:
+        query = query.where(_cubes.c.subject == bindparam("subject"))
+    query = query.order_by(position.desc() if is_newest_first else position)
+    return query.limit(bindparam("limit")) if is_limited else query
+
 
 PRESENT = select(_cubes.c.id).where(_owned_by_key(), _among(_cubes.c.id))
 

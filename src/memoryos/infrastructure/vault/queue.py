@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, func, or_, select
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
@@ -14,14 +14,36 @@ from memoryos.errors import LeaseLost
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.bell import ring
 from memoryos.infrastructure.vault.contract import Job, JobKind, JobState
-from memoryos.infrastructure.vault.statements import insert_rows, update_job
+from memoryos.infrastructure.vault.statements import ask, insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER
 
 LONGEST_DELAY = timedelta(days=400)  # a job that would wait longer was put off by a clock that ran ahead
 LONGEST_LEASE = timedelta(hours=1)
 
 _jobs = tables.jobs
-_LATER = [JobState.QUEUED.value, JobState.LEASED.value]
+_UNFINISHED = (JobState.QUEUED, JobState.LEASED)
+
+
+class _Row(NamedTuple):
+    """A job as it is stored; moments are microseconds since the epoch."""
+
+    id: str
+    kind: str
+    cube_id: str
+    state: str
+    attempts: int
+    created_at: int
+    lease_until: int | None
+    error: str | None
+    priority: int
+    not_before: int | None
+
+
+_JOBS = (  # of an owner, in the states that are the `ids`
+    select(*(_jobs.c[name] for name in _Row._fields))
+    .where(*(_jobs.c[name] == bindparam(name) for name in OWNER), _jobs.c.state.in_(bindparam("ids", expanding=True)))
+    .order_by(_jobs.c.created_at, _jobs.c.id)
+)
 
 
 class Queue:
@@ -34,16 +56,13 @@ class Queue:
 
     def jobs(self, states: Sequence[JobState]) -> list[Job]:
         """The jobs in these states, oldest first."""
-        query = select(_jobs).where(self._mine()).order_by(_jobs.c.created_at, _jobs.c.id)
-        if states:
-            query = query.where(_jobs.c.state.in_([state.value for state in states]))
-        return [job_of(row) for row in self._connection.execute(query)]
+        return [_job_of(row) for row in self._rows(states or tuple(JobState))]
 
     def next_due(self) -> datetime | None:
         """When there is something to lease."""
         now = self._clock()
         rows = self._unfinished()
-        held = [row.lease_until for row in rows if _is_held(row, now)]
+        held = [until for row in rows if (until := _held_until(row, now))]
         moments = held or [max(_due_at(row, now), micros(now)) for row in rows]
         return from_micros(min(moments)) if moments else None
 
@@ -61,7 +80,7 @@ class Queue:
         """Take the jobs that are due, and companions; those that failed before come alone."""
         now = self._clock()
         rows = self._unfinished()
-        if any(_is_held(row, now) for row in rows):
+        if any(_held_until(row, now) for row in rows):
             return []
         ready = sorted((row for row in rows if _due_at(row, now) <= micros(now)), key=_rank)
         chosen = _together(ready)
@@ -97,10 +116,13 @@ class Queue:
             ring(self._connection)
         return tried
 
-    def _unfinished(self) -> Sequence[Any]:
-        return self._connection.execute(select(_jobs).where(self._mine(), _jobs.c.state.in_(_LATER))).all()
+    def _unfinished(self) -> list[_Row]:
+        return self._rows(_UNFINISHED)
 
-    def _waiting(self, kind: JobKind, cube_ids: Sequence[str]) -> dict[str, Any]:
+    def _rows(self, states: Sequence[JobState]) -> list[_Row]:
+        return list(map(_Row._make, ask(self._connection, _JOBS, self._owner, [state.value for state in states])))
+
+    def _waiting(self, kind: JobKind, cube_ids: Sequence[str]) -> dict[str, _Row]:
         wanted = set(cube_ids)
         return {row.cube_id: row for row in self._unfinished() if row.kind == kind.value and row.cube_id in wanted}
 
@@ -119,7 +141,7 @@ class Queue:
             "not_before": micros(not_before) if not_before else None,
         }
 
-    def _hasten(self, job: Any, priority: int, not_before: datetime | None) -> bool:
+    def _hasten(self, job: _Row, priority: int, not_before: datetime | None) -> bool:
         """Whether that changed the job; one that failed keeps its delay, for new work makes it no more urgent."""
         sooner = None if not_before is None or job.not_before is None else min(job.not_before, micros(not_before))
         values = {"priority": max(job.priority, priority), "not_before": job.not_before if job.attempts else sooner}
@@ -128,11 +150,12 @@ class Queue:
             self._set(job.id, values)
         return is_news
 
-    def _taken(self, row: Any, now: datetime, lasting: timedelta) -> Job:
-        taken = {"state": JobState.LEASED, "attempts": row.attempts + 1}
-        self._set(row.id, {**taken, "state": JobState.LEASED.value, "lease_until": micros(now + lasting)})
+    def _taken(self, row: _Row, now: datetime, lasting: timedelta) -> Job:
+        taken = row._replace(state=JobState.LEASED.value, attempts=row.attempts + 1)
+        changed = {"state": taken.state, "attempts": taken.attempts}
+        self._set(row.id, {**changed, "lease_until": micros(now + lasting)})
         # Only who was taken early still has a time to wait for, whatever the clock said when it was put off.
-        return job_of(row, **taken, **({} if _due_at(row, now) > micros(now) else {"not_before": None}))
+        return _job_of(taken if _due_at(row, now) > micros(now) else taken._replace(not_before=None))
 
     def _release(self, job: Job, values: dict[str, Any]) -> None:
         """Change a job that we hold; after another worker took it over, what we did must not count."""
@@ -142,24 +165,19 @@ class Queue:
     def _set(self, job_id: str, values: dict[str, Any], **now: Any) -> int:
         return update_job(self._connection, {**self._owner, "id": job_id, **now}, values)
 
-    def _mine(self) -> ColumnElement[bool]:
-        return and_(*(_jobs.c[name] == self._owner[name] for name in OWNER))
 
-
-def job_of(row: Any, **changes: Any) -> Job:
-    """The job of a row."""
-    values = {
-        "id": row.id,
-        "kind": JobKind(row.kind),
-        "cube_id": row.cube_id,
-        "state": JobState(row.state),
-        "attempts": row.attempts,
-        "created_at": from_micros(row.created_at),
-        "error": row.error,
-        "priority": row.priority,
-        "not_before": from_micros(row.not_before) if row.not_before is not None else None,
-    }
-    return Job(**(values | changes))
+def _job_of(row: _Row) -> Job:
+    return Job(
+        id=row.id,
+        kind=JobKind(row.kind),
+        cube_id=row.cube_id,
+        state=JobState(row.state),
+        attempts=row.attempts,
+        created_at=from_micros(row.created_at),
+        error=row.error,
+        priority=row.priority,
+        not_before=from_micros(row.not_before) if row.not_before is not None else None,
+    )
 
 
 def waiting_owners(now: datetime) -> Select[Any]:
@@ -169,7 +187,7 @@ def waiting_owners(now: datetime) -> Select[Any]:
     is_held = func.max(case((_leased(now), 1), else_=0))
     return (
         select(*owner)
-        .where(_jobs.c.state.in_(_LATER))
+        .where(_jobs.c.state.in_([state.value for state in _UNFINISHED]))
         .group_by(*owner)
         .having(oldest.is_not(None), is_held == 0)
         .order_by(oldest, *owner)
@@ -184,28 +202,30 @@ def _due(now: datetime) -> ColumnElement[bool]:
 
 
 def _leased(now: datetime) -> ColumnElement[bool]:
-    """`_is_held` as a condition."""
+    """Whether a lease lasts, as a condition."""
     lasts = and_(_jobs.c.lease_until >= micros(now), _jobs.c.lease_until <= micros(now + LONGEST_LEASE))
     return and_(_jobs.c.state == JobState.LEASED.value, lasts)
 
 
-def _is_held(row: Any, now: datetime) -> bool:
-    """Whether a lease lasts; one that ends later than any does is none."""
-    return bool(row.state == JobState.LEASED.value and micros(now) <= row.lease_until <= micros(now + LONGEST_LEASE))
+def _held_until(row: _Row, now: datetime) -> int:
+    """When its lease ends, in microseconds since the epoch; 0 without one, as which a lease counts that is too long."""
+    until = row.lease_until if row.state == JobState.LEASED.value else None
+    return until if until and micros(now) <= until <= micros(now + LONGEST_LEASE) else 0
 
 
-def _due_at(row: Any, now: datetime) -> int:
+def _due_at(row: _Row, now: datetime) -> int:
     """When a job that nobody holds can be taken, in microseconds since the epoch."""
-    waits = row.state == JobState.QUEUED.value and row.not_before is not None
-    return row.not_before if waits and row.not_before <= micros(now + LONGEST_DELAY) else 0
+    if row.state != JobState.QUEUED.value or row.not_before is None:
+        return 0
+    return row.not_before if row.not_before <= micros(now + LONGEST_DELAY) else 0
 
 
-def _together(ready: Sequence[Any]) -> list[Any]:
+def _together(ready: Sequence[_Row]) -> list[_Row]:
     """The jobs that may be done as one: of one kind, and none that failed before."""
     if not ready or ready[0].attempts:
         return list(ready[:1])
     return [row for row in ready if not row.attempts and row.kind == ready[0].kind]
 
 
-def _rank(row: Any) -> tuple[int, int, str]:
+def _rank(row: _Row) -> tuple[int, int, str]:
     return -row.priority, row.created_at, row.id

@@ -36,15 +36,21 @@ from memoryos.infrastructure.vault.contract import (
 )
 from memoryos.infrastructure.vault.ledger import Ledger
 from memoryos.infrastructure.vault.queue import Queue
-from memoryos.infrastructure.vault.statements import ask, ask_one, insert_or, insert_rows, next_position, update_cubes
+from memoryos.infrastructure.vault.statements import (
+    ask,
+    ask_one,
+    insert_or,
+    insert_rows,
+    next_position,
+    stream,
+    update_cubes,
+)
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
-
-_A_FEW_AT_A_TIME = {"yield_per": 2_000}  # rows held at once while a scope's passages are read
 
 
 class SqlReader:
@@ -73,19 +79,19 @@ class SqlReader:
         first: int | None = None,
         last: int | None = None,
     ) -> list[MemCube]:
-        cubes = tables.cubes
-        query = select(cubes.c.id, cubes.c.document).where(self._owned(cubes), cubes.c.kind == kind.value)
-        if tiers:
-            query = query.where(cubes.c.tier.in_([tier.value for tier in tiers]))
-        if states:
-            query = query.where(cubes.c.state.in_([state.value for state in states]))
-        if subject:
-            query = query.where(cubes.c.subject == subject.value)
-        if last is not None:
-            newest = self._connection.execute(query.order_by(cubes.c.position.desc()).limit(last))
-            return [self._cube(*row) for row in newest][::-1]
-        oldest = self._connection.execute(query.order_by(cubes.c.position).limit(first))
-        return [self._cube(*row) for row in oldest]
+        limit = first if last is None else last
+        query = queries.cubes(
+            len(tiers),
+            len(states),
+            has_subject=subject is not None,
+            is_newest_first=last is not None,
+            is_limited=limit is not None,
+        )
+        named = {f"tier_{index}": tier.value for index, tier in enumerate(tiers)}
+        named |= {f"state_{index}": state.value for index, state in enumerate(states)}
+        wanted = {"kind": kind.value, "subject": subject and subject.value, "limit": limit}
+        found = [self._cube(*row) for row in ask(self._connection, query, {**self._owner, **named, **wanted})]
+        return found if last is None else found[::-1]
 
     def added(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
@@ -111,8 +117,7 @@ class SqlReader:
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
         if pages is None:
-            every = self._connection.execute(queries.PASSAGES, self._owner, execution_options=_A_FEW_AT_A_TIME)
-            yield from map(StoredPassage._make, every)
+            yield from map(StoredPassage._make, stream(self._connection, queries.PASSAGES, self._owner))
         else:
             yield from map(StoredPassage._make, self._asked(queries.PASSAGES_OF, pages))
 
@@ -123,11 +128,11 @@ class SqlReader:
         return ask_one(self._connection, queries.SEQUENCE, self._owner) or 0
 
     def history(self, cube_id: str) -> list[MemCube]:
-        rows = self._connection.execute(queries.HISTORY, {**self._owner, "cube_id": cube_id})
-        return [self._cube(cube_id, document) for document in rows.scalars()]
+        rows = ask(self._connection, queries.HISTORY, {**self._owner, "cube_id": cube_id})
+        return [self._cube(cube_id, document) for (document,) in rows]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        rows = self._connection.execute(queries.EVENTS, {**self._owner, "after": after, "limit": limit})
+        rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
         return [
             Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version, detail)
             for sequence, at, operation, kind, cube_id, version, detail in rows

@@ -23,6 +23,8 @@ Row = Mapping[str, Any]
 
 _IDS = "__[POSTCOMPILE_ids]"  # where SQLAlchemy would put as many parameters as there are ids
 
+_ROWS_AT_ONCE = 2_000
+
 _KEY = "key_"  # before the names of parameters that say which row: the others say what it becomes
 
 _STYLES = {"sqlite": "named", "postgresql": "pyformat"}  # of the parameters, as each driver takes them
@@ -59,14 +61,21 @@ def next_position(connection: Connection, owner: Row) -> int:
     return (highest or 0) + 1
 
 
-def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[str]) -> Iterator[Any]:
-    """The rows of one of `queries` for these ids."""
+def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[str] = ()) -> Iterator[Any]:
+    """The rows of one of `queries`, for these ids if it takes some."""
     question = _question(connection.dialect.name, query)
     named: Row = {"ids": ids} if question.takes_lists else {f"id_{number}": one for number, one in enumerate(ids)}
     cursor = _cursor(connection)
     cursor.execute(question.naming(named), {**question.constants, **values, **named})
     for row in cursor:  # noqa: UP028 - `yield from` would close the cursor of whoever stops early, if need be too late
         yield row
+
+
+def stream(connection: Connection, query: Select[Any], values: Row) -> Iterator[Any]:
+    """The rows of one of `queries` that may have very many: a few are held at once."""
+    if connection.dialect.name == "sqlite":  # which reads on as rows are asked for
+        return ask(connection, query, values)
+    return iter(connection.execute(query, values, execution_options={"yield_per": _ROWS_AT_ONCE}))
 
 
 def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:

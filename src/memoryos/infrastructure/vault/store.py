@@ -20,7 +20,7 @@ from memoryos.infrastructure.vault.contract import Bell, Job, JobKind
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
-from memoryos.infrastructure.vault.statements import ask_one
+from memoryos.infrastructure.vault.statements import ask, ask_one
 from memoryos.scope import Scope
 
 EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store
@@ -191,7 +191,7 @@ class SqlVault(ABC):
 
     def _is_ready(self) -> bool:
         with self._reading(EVERY_TENANT) as connection:
-            return migrations.is_current(connection) and noted(connection, EMBEDDER) is not None
+            return migrations.is_current(connection) and any(ask(connection, queries.EMBEDDER, {}))
 
     def _make_ready(self) -> None:
         if self.is_only_read:

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect
 
 from memoryos.errors import StoreCorrupt, StoreTooNew
 
@@ -21,6 +21,11 @@ HEAD = "0006"  # the newest revision in versions/; a test holds it against the f
 _ONE_AT_A_TIME = Lock()  # Alembic's context is global: two threads would migrate each other's store
 
 _FOLDER = Path(__file__).parent
+
+_RECORD = {  # whether there is one; SQLAlchemy's inspection takes longer than all else that an open asks
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'",
+    "postgresql": "SELECT to_regclass('alembic_version')::text",
+}
 
 
 def is_current(connection: Connection) -> bool:
@@ -68,9 +73,9 @@ def _config(connection: Connection) -> Config:
 
 def revision(connection: Connection) -> str | None:
     """The revision of the schema; None in an empty database. Raises StoreCorrupt in one that is no store."""
-    names = inspect(connection).get_table_names()
-    if "alembic_version" in names:
-        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    if names:
+    if connection.exec_driver_sql(_RECORD[connection.dialect.name]).scalar():
+        found: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+        return found
+    if names := inspect(connection).get_table_names():
         raise StoreCorrupt(f"this database is not a MemoryOS store (it has a table {names[0]!r}); name another one")
     return None
