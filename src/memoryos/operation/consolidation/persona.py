@@ -8,6 +8,7 @@ deployment may bring its own file of the same form.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
@@ -64,10 +65,7 @@ class PersonaSchema:
 
         Built-in are children_tutor and support_desk. Raises InvalidInput when the file is not a schema.
         """
-        if name in BUILT_IN:
-            with resources.as_file(resources.files(_PACKAGE).joinpath(f"persona_{name}.json")) as path:
-                return cls.load(path)
-        return cls.load(Path(name) if name else None)
+        return cls.load(Path(name)) if name and name not in BUILT_IN else _built_in(name)
 
     @classmethod
     def load(cls, path: Path | None = None) -> PersonaSchema:
@@ -80,6 +78,14 @@ class PersonaSchema:
         schema = cls(tuple(DimensionGroup(group.name, tuple(map(_dimension, group.dimensions))) for group in groups))
         _check_names(schema, place)
         return schema
+
+
+@cache
+def _built_in(name: str | None) -> PersonaSchema:
+    if not name:
+        return PersonaSchema.load()
+    with resources.as_file(resources.files(_PACKAGE).joinpath(f"persona_{name}.json")) as path:
+        return PersonaSchema.load(path)
 
 
 class _Cues(BaseModel):
