@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -52,6 +53,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _names_its_own(test: pytest.Item) -> bool:
     return any("back_end" in mark.args[0] for mark in test.iter_markers("parametrize"))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is there from now on out of garbage collections: thousands of memories come and go beside it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
