@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from memoryos import MemoryOS
+from memoryos.infrastructure.vault.compiled import SHARED
 from memoryos.models.hashing import Hashing
 
 TESTS = Path(__file__).parents[1]
@@ -50,6 +51,19 @@ def test_consolidation_learns_the_profile(open_memory, clock):
     assert any("peanuts" in hit.cube.text for hit in memory.search("allergic to peanuts").hits)
     assert "小明" in [field.payload.value for field in memory.profile().user.profile]
     assert len(memory.pages()) == len(TALK)
+
+
+def test_who_opens_a_store_again_compiles_nothing_again(open_memory, clock):
+    def use() -> int:
+        with open_memory() as memory:
+            memory.add("I keep bees.", "How many hives?")
+            memory.consolidate()
+            memory.delete(memory.pages()[0].id)
+        return len(SHARED["compiled_cache"])
+
+    compiled = use()
+    assert compiled
+    assert use() == compiled
 
 
 def test_a_memory_that_is_opened_again_knows_everything(open_memory, clock):

@@ -15,6 +15,7 @@ from sqlalchemy import Dialect, Engine, create_engine, event
 from sqlalchemy.engine import URL
 
 from memoryos.errors import StoreBusy
+from memoryos.infrastructure.vault import compiled
 
 # What a server says that has none left. There is no SQLSTATE: libpq tells that of statements alone.
 _FULL = ("too many clients", "too many connections", "remaining connection slots")
@@ -71,6 +72,7 @@ def open_engine(url: URL, *, kept: int, patience: float) -> Engine:
         max_overflow=-1,  # the gate says how many threads there are; a thread that is in must not wait again
         pool_pre_ping=True,  # a connection that the server has closed meanwhile is replaced unseen
         use_native_hstore=False,
+        execution_options=compiled.SHARED,
     )
     event.listen(engine, "do_connect", partial(_connect, patience=patience))
     return engine

@@ -24,6 +24,7 @@ from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.vault import compiled
 from memoryos.infrastructure.vault.sqlite.bell import SqliteBell
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
@@ -214,7 +215,7 @@ def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
         connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
         hide_parameters=True,  # an error must not quote what a user said
         max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection
-        execution_options={_PATIENCE: busy_timeout_seconds},
+        execution_options={_PATIENCE: busy_timeout_seconds, **compiled.SHARED},
     )
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
