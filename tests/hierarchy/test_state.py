@@ -89,6 +89,7 @@ class Memory(RuleBasedStateMachine):
 
     @invariant()
     def the_tiers_hold_their_capacity(self) -> None:
+        self.memory.wait()  # also a search causes work: what it visits may get hot
         stats = self.memory.stats()
         assert stats.stm_pages <= STM
         assert stats.mtm_segments <= MTM + self.spared
