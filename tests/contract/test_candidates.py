@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from contract import milvus, server
 from memoryos.cube import Tier
@@ -34,6 +35,7 @@ STRANGERS = [
     replace(ALICE, namespace=("shared",)),
 ]
 DIM = 8
+SECRET = b"Alice's"
 ANY = Narrow(now=0)
 
 
@@ -329,9 +331,31 @@ def transaction(folder, clock, **settings):
 def test_words_are_looked_up_in_their_index_behind_the_fence_too(postgres_index, tmp_path, clock):
     postgres_index().build(ALICE, [turn(f"p{n}", f"word{n} bee") for n in range(20)], 1)
     with transaction(tmp_path, clock, enable_seqscan="off") as connection:
-        table = TurnsTable(connection, ALICE.tenant, 1)
+        table = TurnsTable(connection, ALICE.tenant, 1, SECRET)
         plan = table.run("EXPLAIN SELECT page FROM {words} WHERE terms && CAST(ARRAY[7] AS bigint[])").scalars().all()
     assert "Bitmap Index Scan on words_1_terms_idx" in "\n".join(plan)
+
+
+def test_a_word_of_two_owners_is_two_numbers_so_that_nobody_can_ask_for_what_others_say(
+    postgres_index, tmp_path, clock
+):
+    for owner in (ALICE, STRANGERS[0]):
+        postgres_index().build(owner, [turn("a", "bee")], 1)
+    with transaction(tmp_path, clock) as connection:
+        query = "SELECT one.terms, other.terms FROM {words} AS one, memoryos_candidates.words_2 AS other"
+        one, other = TurnsTable(connection, ALICE.tenant, 1, SECRET).run(query).one()
+    assert len(one) == len(other) == 1
+    assert one != other
+
+
+def test_tables_of_an_older_layout_are_replaced(postgres_index, tmp_path, clock):
+    postgres_index().build(ALICE, [turn("a", "bee")], 1)
+    with transaction(tmp_path, clock) as connection:
+        connection.execute(text("ALTER TABLE memoryos_candidates.owners DROP COLUMN secret"))
+    index = postgres_index()
+    assert index.reached(ALICE) is None
+    index.build(ALICE, [turn("b", "bee")], 2)
+    assert matching(index, "bee") == ["b"]
 
 
 @pytest.mark.parametrize(("allowed", "taken"), [("64MB", "1GB"), ("3GB", "3GB")])
@@ -340,7 +364,7 @@ def test_an_index_is_built_with_the_memory_that_an_administrator_allows_beyond_o
 ):
     postgres_index().build(ALICE, [], 0)  # which makes the schema
     with transaction(tmp_path, clock, maintenance_work_mem=allowed) as connection:
-        table = TurnsTable(connection, ALICE.tenant, 1_000)
+        table = TurnsTable(connection, ALICE.tenant, 1_000, SECRET)
         table.create(DIM)
         table.index(vectors=True)
         assert table.ask("SHOW maintenance_work_mem") == taken

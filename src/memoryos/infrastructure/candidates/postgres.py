@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from secrets import token_bytes
 from typing import Any
 
 from sqlalchemy import (
@@ -17,12 +18,12 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Identity,
+    LargeBinary,
     MetaData,
     Row,
     Table,
     Text,
     and_,
-    inspect,
     text,
 )
 
@@ -49,12 +50,18 @@ _NO_PGVECTOR = (  # only a superuser may do it
     " let an administrator of the database run: CREATE EXTENSION vector"
 )
 
+_SECRET_BYTES = 16
+
+# Whether the tables are there, and of our layout.
+_SECRETS = text("SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(:owners) AND attname = 'secret'")
+
 _C = Text(collation="C")
 _owners = Table(
     "owners",
     MetaData(schema=SCHEMA),
     *(Column(name, _C, primary_key=True) for name in OWNER),
     Column("number", BigInteger, Identity(), primary_key=True),  # in the names of the owner's tables
+    Column("secret", LargeBinary, nullable=False),  # what the numbers of the owner's words are made with
     Column("made_by", _C, nullable=False),
     Column("reached", BigInteger),  # NULL, like those that follow, until all is there
     Column("turns", BigInteger),
@@ -84,16 +91,17 @@ class PostgresCandidates:
             known = self._current(connection, owner)
             if known is None:
                 raise IndexFailed("there is no candidate index of this scope by our embedder; build it")
-            table = TurnsTable(connection, owner.tenant, known.number)
+            table = TurnsTable(connection, owner.tenant, known.number, known.secret)
             yield PostgresTurns(table, Totals(known.turns, known.words))
 
     def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
         """Make the owner's index anew, in one transaction; of two that do so at once, one waits."""
         self._prepare()
         with self._transaction(owner.tenant, alone=_lock(owner)) as connection:
-            new = {**owner_row(owner), "made_by": self._made_by}
+            secret = token_bytes(_SECRET_BYTES)
+            new = {**owner_row(owner), "secret": secret, "made_by": self._made_by}
             number = connection.execute(_owners.insert().values(new).returning(_owners.c.number)).scalar_one()
-            table = TurnsTable(connection, owner.tenant, number)
+            table = TurnsTable(connection, owner.tenant, number, secret)
             table.create(self._dim)
             totals = table.fill(passages)
             table.index(vectors=totals.turns >= HNSW_FROM)
@@ -106,7 +114,7 @@ class PostgresCandidates:
             known = self._current(connection, owner, lock=True)
             if known is None or known.reached != change.after:
                 return
-            table = TurnsTable(connection, owner.tenant, known.number)
+            table = TurnsTable(connection, owner.tenant, known.number, known.secret)
             lost = table.remove([*change.gone, *dict.fromkeys(turn.page for turn in change.changed)])
             won = table.fill(change.changed)
             table.note(change.noted)
@@ -140,7 +148,7 @@ class PostgresCandidates:
 
     def _has_schema(self, connection: Connection) -> bool:
         if not self._is_ready:
-            self._is_ready = inspect(connection).has_table("owners", SCHEMA)
+            self._is_ready = connection.execute(_SECRETS, {"owners": f"{SCHEMA}.owners"}).scalar() is not None
         return self._is_ready
 
     def _prepare(self) -> None:
@@ -150,6 +158,7 @@ class PostgresCandidates:
                 return
             if connection.execute(text("SELECT 1 FROM pg_extension WHERE extname = 'vector'")).scalar() is None:
                 raise StorageError(_NO_PGVECTOR)
+            connection.execute(text(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE"))  # of an older layout
             connection.execute(text(f"CREATE SCHEMA {SCHEMA}"))
             _owners.create(connection)
             for statement in policy(f"{SCHEMA}.owners"):
@@ -205,8 +214,8 @@ def _note(connection: Connection, number: int, reached: int, totals: Totals) -> 
 
 def _drop(connection: Connection, owner: Scope, before: int | None = None) -> None:
     """Remove the owner's tables, or the earlier ones."""
-    doomed = _owners.delete().where(_of(owner)).returning(_owners.c.number)
+    doomed = _owners.delete().where(_of(owner)).returning(_owners.c.number, _owners.c.secret)
     if before is not None:
         doomed = doomed.where(_owners.c.number < before)
-    for number in connection.execute(doomed).scalars().all():
-        TurnsTable(connection, owner.tenant, number).drop()
+    for number, secret in connection.execute(doomed).all():
+        TurnsTable(connection, owner.tenant, number, secret).drop()

@@ -1,8 +1,8 @@
 """TurnsTable: one owner's turns in PostgreSQL tables, found by vectors and by words; within a transaction.
 
 Behind row-level security an index is used only for comparisons that cannot give away a row, and whether two arrays
-overlap is none of them. So the words of the turns are in a table that has no such policy, as numbers: only the fenced
-table of owners tells whose it is. The numbers are no secret: whoever guesses a word can look for its number.
+overlap is none of them. So the words of the turns are in a table that has no such policy, as numbers that are made with
+a secret of the owner's: it stands in the fenced table of owners, and without it nobody can ask for a word.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memoryos.language.words import stem
 
 SCHEMA = "memoryos_candidates"
 
-LAYOUT = 2  # of the tables; raise it when they change, and every index is built anew
+LAYOUT = 3  # of the tables; raise it when they change, and every index is built anew
 
 _AT_A_TIME = 5_000  # turns on their way into the table
 _KEPT_NUMBERS = 50_000  # of terms, which come again and again
@@ -99,11 +99,12 @@ SELECT page, part FROM (
 
 
 class TurnsTable:
-    """The tables of one owner, by their number."""
+    """The tables of one owner, by their number, and the secret that words are numbered with."""
 
-    def __init__(self, connection: Connection, tenant: str, number: int) -> None:
+    def __init__(self, connection: Connection, tenant: str, number: int, secret: bytes) -> None:
         self._connection = connection
         self._tenant = tenant
+        self._secret = secret
         self._names = {name: f"{SCHEMA}.{name}_{number}" for name in ("turns", "words", "terms")}
 
     def run(self, statement: str, **values: Any) -> CursorResult[*tuple[Any, ...]]:
@@ -138,7 +139,7 @@ class TurnsTable:
         found: Counter[int] = Counter()
         source = (turn for turn in passages if turn.part)
         while chunk := list(islice(source, _AT_A_TIME)):
-            terms = [[_number(stem(word)) for word in turn.words.split()] for turn in chunk]
+            terms = [[self._number(stem(word)) for word in turn.words.split()] for turn in chunk]
             self._insert("turns", [(self._tenant, *_row(turn)) for turn in chunk])
             said = [(turn.page, turn.part, turn.said_at) for turn in chunk]
             self._insert("words", [(*turn, own) for turn, own in zip(said, terms, strict=True)])
@@ -181,16 +182,19 @@ class TurnsTable:
     ) -> list[Place]:
         """The turns with the highest BM25 for the weighed terms, of those that have a rare one."""
         condition, values = _condition(narrow)
-        asked = {"asked": list(map(_number, weights)), "weights": list(weights.values())}
-        looked_for = {"rare": list(map(_number, rare)), "mean": totals.words / totals.turns, "limit": limit}
+        asked = {"asked": list(map(self._number, weights)), "weights": list(weights.values())}
+        looked_for = {"rare": list(map(self._number, rare)), "mean": totals.words / totals.turns, "limit": limit}
         query = _BM25.replace("{narrow}", condition)
         return _places(self.run(query, **values, **asked, **looked_for))
 
     def frequencies(self, terms: Collection[str]) -> dict[str, int]:
         """In how many turns each of these terms occurs, if in any."""
         query = "SELECT term, turns FROM {terms} WHERE term = ANY(CAST(:asked AS bigint[])) AND turns > 0"
-        numbers = {_number(term): term for term in terms}
+        numbers = {self._number(term): term for term in terms}
         return {numbers[number]: turns for number, turns in self.run(query, asked=list(numbers))}
+
+    def _number(self, term: str) -> int:
+        return _number(term, self._secret)
 
     def _count(self, found: Counter[int]) -> None:
         """Add to the numbers of turns; once for each term: a row that one transaction changes often gets slow."""
@@ -205,9 +209,9 @@ class TurnsTable:
 
 
 @lru_cache(_KEPT_NUMBERS)
-def _number(term: str) -> int:
+def _number(term: str, secret: bytes) -> int:
     """What stands for a term; PostgreSQL counts with a sign."""
-    return number_of(term) - 2**63
+    return number_of(term, secret) - 2**63
 
 
 def _row(turn: StoredPassage) -> Iterator[Any]:
