@@ -43,6 +43,13 @@ def memoryos(*arguments: str, cwd: Path, timeout: int = 120, **variables: str) -
     return python("-m", "memoryos", *arguments, cwd=cwd, env=settings(**variables), timeout=timeout)
 
 
+def fork() -> int:
+    """Like `os.fork`, in a process that has other threads as well."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: NumPy's look after themselves
+        return os.fork()
+
+
 def settings(**variables: str) -> dict[str, str]:
     """The environment with these settings in the place of any that it has."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
@@ -68,7 +75,7 @@ def _serve() -> None:
     gc.freeze()  # or each program would copy all of this to look through it
     answers = os.dup(1)
     for line in sys.stdin:
-        program = _forked()
+        program = fork()
         if program == 0:
             os.close(answers)
             _become(**json.loads(line))
@@ -84,12 +91,6 @@ def _warm_up() -> None:
         store.add("I live in Porto.", "我住在成都。")
         store.wait()
         store.search("Porto")
-
-
-def _forked() -> int:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads: NumPy's look after themselves
-        return os.fork()
 
 
 def _become(arguments: list[str], cwd: str, env: dict[str, str], timeout: int, out: str, err: str) -> None:
