@@ -31,6 +31,7 @@ _IMPORTED = (  # before the forks
     "memoryos.operation.consolidation.rules",
     "alembic.command",
     "tokenizers",
+    "openai.resources.chat.completions",  # which the SDK puts off
 )
 
 _LAUNCHER = """#!{python} -IS
