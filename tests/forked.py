@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -201,6 +202,8 @@ def _become(given: int, out: int, err: int, arguments: list[str], cwd: str, env:
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
+    tempfile.tempdir = None  # as the environment says
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have had us ignore
     signal.alarm(timeout)
     sys.path[:1] = ["", *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
     kind, program, *rest = arguments
