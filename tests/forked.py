@@ -49,7 +49,8 @@ for received in (signal.SIGTERM, signal.SIGINT):
     signal.signal(received, lambda number, _: os.kill(program, number))
 code = int(lines.readline())
 if code < 0:
-    signal.signal(-code, signal.SIG_DFL)
+    if -code != signal.SIGKILL:
+        signal.signal(-code, signal.SIG_DFL)
     os.kill(os.getpid(), -code)
 sys.exit(code)
 """
