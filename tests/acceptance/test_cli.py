@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -385,7 +384,7 @@ def test_reembed_tells_how_to_open_the_store_from_now_on(run, locomo):
 
 def test_a_process_searches_and_adds_while_another_one_reembeds(tmp_path):
     path = tmp_path / "memoryos.db"
-    command = [sys.executable, "-W", "error", "-m", "memoryos", "reembed", "--embedder", "minilm", "--json"]
+    command = [forked.executable(), "-m", "memoryos", "reembed", "--embedder", "minilm", "--json"]
     with MemoryOS.open(path, user="ann") as memory:
         memory.add("The boat is called Aurora.")
         memory.add_many(Dialogue(1).session(80))

@@ -6,7 +6,6 @@ import json
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing
 
@@ -36,7 +35,7 @@ def start(tmp_path, wanted):
     def begin(*arguments, **variables):
         begun.append(
             subprocess.Popen(
-                [sys.executable, "-W", "error", "-m", "memoryos", *arguments],
+                [forked.executable(), "-m", "memoryos", *arguments],
                 env=forked.settings(**wanted | variables),
                 cwd=tmp_path,
                 stdout=subprocess.PIPE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,7 @@ def command(tmp_path):
         scratch = tmp_path / "scratch"
         scratch.mkdir(exist_ok=True)
         return {
-            "args": [sys.executable, "-W", "error", "-m", "memoryos", "bench", *map(str, rest)],
+            "args": [forked.executable(), "-W", "error", "-m", "memoryos", "bench", *map(str, rest)],
             "cwd": tmp_path,
             "env": forked.settings(**{"COLUMNS": "100", "TMPDIR": str(scratch), **variables}),
             "text": True,
@@ -43,11 +43,10 @@ def command(tmp_path):
 
 
 @pytest.fixture
-def bench(command, tmp_path):
+def bench(command):
     """bench(argument, ...): run it to its end."""
 
     def run(*rest, **variables):
-        wanted = command(*rest, **variables)
-        return forked.python(*wanted["args"][3:], cwd=tmp_path, env=wanted["env"], timeout=300)
+        return subprocess.run(**command(*rest, **variables), capture_output=True, timeout=300)
 
     return run

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import forked
 from crash.checks import assert_sound
 from crash.stores import open_store
 from memoryos.clock import Clock, system_clock
@@ -19,10 +22,16 @@ PAGES = 8  # before anything happened
 
 @dataclass(frozen=True)
 class Victim:
-    """A store after the process that used it died, or for the last one: lived."""
+    """A store after a process that used it died, or for the last one: lived."""
 
     path: Path
     done: str | None  # what the process was told is done
+    deaths: int = 1  # in a row that left exactly this
+
+    @classmethod
+    def at(cls, path: Path) -> Victim:
+        done = path.with_suffix(".done")
+        return cls(path, done.read_text() if done.exists() else None)
 
     def reopen(self, folder: Path, clock: Clock = system_clock) -> MemoryOS:
         """Open a copy of what the process left, so that each test finds it as it was."""
@@ -42,12 +51,32 @@ def copy(path: Path, folder: Path) -> Path:
 
 
 def victims(scenario: str, template: Path, folder: Path) -> list[Victim]:
-    """The stores of all who died in the scenario, and last that of the one who lived."""
-    command = [sys.executable, "-m", "crash.victims", scenario, str(template), str(folder)]
-    subprocess.run(command, cwd=TESTS, check=True, timeout=120)
-    found = []
-    for step in sorted(int(path.stem) for path in folder.glob("[0-9]*.db")):
-        done = folder / f"{step}.done"
-        found.append(Victim(folder / f"{step}.db", done.read_text() if done.exists() else None))
+    """The stores of all who died in the scenario, and last that of the one who lived.
+
+    Of those in a row who left the same, one is given.
+    """
+    ended = forked.python("-m", "crash.victims", scenario, str(template), str(folder), cwd=TESTS)
+    assert ended.returncode == 0, ended.stderr
+    steps = sorted(int(path.stem) for path in folder.glob("[0-9]*.db"))
+    found = [Victim.at(folder / f"{step}.db") for step in steps]
     assert found[-1].done is not None, "the last one has no step to die at"
-    return found
+    alike = [list(group) for _, group in groupby(found, key=_left)]
+    return [replace(group[-1], deaths=len(group)) for group in alike]
+
+
+def deaths(found: list[Victim]) -> int:
+    """How many processes left these stores."""
+    return sum(victim.deaths for victim in found)
+
+
+def _left(victim: Victim) -> dict[str, bytes]:
+    """All that a process left: what its store holds, and each file that it made beside it."""
+    with TemporaryDirectory() as folder, closing(sqlite3.connect(copy(victim.path, Path(folder)))) as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        left = {"store": connection.serialize() if pages else b""}
+    for path in victim.path.parent.glob(f"{victim.path.stem}.*"):
+        if path.is_file() and path.suffix not in (".db", ".db-wal", ".db-shm"):
+            left[path.name.partition(".")[2]] = path.read_bytes()
+        elif path.is_dir():
+            left.update((f"object {file.name}", file.read_bytes()) for file in path.iterdir())
+    return left

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from crash.checks import assert_consistent
-from crash.killed import TESTS, Victim, victims
+from crash.killed import TESTS, Victim, deaths, victims
 from crash.stores import OWNER, cold_settings, objects_of, open_store
 from memoryos import stores
 from memoryos.clock import system_clock
@@ -50,7 +50,7 @@ def assert_swept(victim: Victim, memory: MemoryOS) -> None:
 @pytest.mark.parametrize("scenario", ["cool", "warm"])
 def test_each_page_is_always_in_one_of_the_two(template, texts, tmp_path, scenario):
     found = victims(scenario, template, tmp_path)
-    assert len(found) >= 15
+    assert deaths(found) >= 15
     outcomes = []
     for victim in found:
         assert stores.verify(victim.path, settings=cold_settings(victim.path)).is_sound
@@ -77,7 +77,7 @@ def assert_consistent_when_warm(memory: MemoryOS, texts: dict[str, str]) -> None
 
 def test_what_was_deleted_is_in_no_pack_in_the_end(template, texts, tmp_path):
     found = victims("erase", template, tmp_path)
-    assert len(found) >= 15
+    assert deaths(found) >= 15
     outcomes = []
     for victim in found:
         with reopened(victim, hours=8) as memory:

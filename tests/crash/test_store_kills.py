@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import forked
 from contract import server
-from crash.killed import TESTS, copy, victims
+from crash.killed import TESTS, copy, deaths, victims
 from crash.stores import open_store
 from memoryos import stores
 from memoryos.errors import MemoryOSError, StorageError
@@ -40,7 +39,7 @@ def left(path: Path, suffix: str) -> Path:
 
 def test_a_backup_has_its_name_only_when_it_is_whole(template, expected, tmp_path):
     found = victims("backup", template, tmp_path)
-    assert len(found) >= 15
+    assert deaths(found) >= 15
     for victim in found:
         backup = left(victim.path, ".backup")
         assert backup.exists() or victim.done is None
@@ -59,7 +58,7 @@ def test_what_was_cut_off_is_refused_and_goes_on(template, expected, tmp_path, s
         stores.backup(template, tmp_path / "template.backup")
         template = tmp_path / "template.backup"
     found = victims(scenario, template, tmp_path)
-    assert len(found) >= 15
+    assert deaths(found) >= 15
     refused, looked_at = 0, tmp_path / "looked_at"
     looked_at.mkdir()
     for victim in found:
@@ -82,7 +81,7 @@ def test_a_store_on_a_server_is_refused_until_it_is_whole(template, expected, tm
         source = tmp_path / "backup.db"
     server_url = server.new_database().render_as_string(hide_password=False)
     place = server_url if target == "postgres" else str(tmp_path / "target.db")
-    killed = subprocess.run([sys.executable, "-m", "crash.movers", name, str(source), place, str(share)], cwd=TESTS)
+    killed = forked.python("-m", "crash.movers", name, str(source), place, str(share), cwd=TESTS)
     assert killed.returncode == -signal.SIGKILL
     with pytest.raises(StorageError, match=f"not complete.*memoryos {name}"):
         open_store(place)
@@ -94,7 +93,7 @@ def test_a_backup_of_a_server_that_was_cut_off_leaves_no_backup(template, expect
     place = server.new_database().render_as_string(hide_password=False)
     stores.copy(copy(template, tmp_path), place)
     backup = tmp_path / "backup.db"
-    killed = subprocess.run([sys.executable, "-m", "crash.movers", "backup", place, str(backup), "0.5"], cwd=TESTS)
+    killed = forked.python("-m", "crash.movers", "backup", place, str(backup), "0.5", cwd=TESTS)
     assert killed.returncode == -signal.SIGKILL
     assert not backup.exists()
     (draft,) = tmp_path.glob("backup.db.*.partial")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from crash.checks import assert_sound
 from crash.workers import settings, state
 from generation.scripted_model import Reply, ScriptedModel, scripted_model
@@ -68,8 +67,9 @@ def worked_on(
     shutil.copyfile(store, path)
     work = state(like)[:2] if like else (1, 1)
     numbers = map(str, (kills, SEED, *work))
-    command = [sys.executable, "-m", "crash.workers", str(path), *numbers, *([url] if url else [])]
-    done = subprocess.run(command, cwd=TESTS, stdout=subprocess.PIPE, text=True, timeout=300, check=True)
+    arguments = (str(path), *numbers, *([url] if url else []))
+    done = forked.python("-m", "crash.workers", *arguments, cwd=TESTS, timeout=300)
+    assert done.returncode == 0, done.stderr
     assert_sound(path)
     killed, states = map(int, done.stdout.split())
     return killed, states

@@ -6,6 +6,9 @@ Forks one process per kill point, so that the imports are paid once. The n-th wo
 copy of TEMPLATE, and is killed by SIGKILL right before its n-th step; what it was told is done it
 writes to FOLDER/n.done. The last one has no n-th step, lives, and ends the series.
 
+Reads in a row are one step, for nothing is written between them; so is a statement with one row after the other.
+All have the same time and make the same ids, so that two who died in one state leave the same.
+
 Scenarios of many steps die only before every so many (`STRIDES`).
 
     python -m crash.victims forever STORE FIRST
@@ -20,17 +23,21 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import UUID
 
 import alembic.command  # noqa: F401 - imported before the forks, not in each of them
 from sqlalchemy import Engine, event
+from uuid_utils.compat import uuid7
 
 from crash.stores import OTHER, SETTINGS, add_page, cold_settings, objects_of, open_store, unique_word
+from forked import fork
 from memoryos import stores
-from memoryos.clock import system_clock
+from memoryos.clock import Clock, system_clock
+from memoryos.config import Settings
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault import rows
 from memoryos.memory import MemoryOS
@@ -39,11 +46,12 @@ from memoryos.operation import rebuild as rebuilding
 from memoryos.operation import reembed as reembedding
 
 STRIDES = {
-    "rebuild": 17,
-    "reembed": 5,
-    "backup": 19,
-    "restore": 19,
-    "copy": 19,
+    "create": 2,
+    "rebuild": 8,
+    "reembed": 3,
+    "backup": 11,
+    "restore": 11,
+    "copy": 11,
     "erase": 3,
 }  # steps from one death to the next
 
@@ -56,21 +64,40 @@ KEY = "ninety"
 
 Done = Callable[[str], None]
 
+MOMENT = system_clock()
+
+
+def now() -> datetime:
+    """The time of all processes."""
+    return MOMENT
+
+
+def opened(path: Path, clock: Clock = now, settings: Settings = SETTINGS) -> MemoryOS:
+    """The store as each of them uses it."""
+    return open_store(path, clock, settings=settings)
+
 
 def kill_at(step: int, folder: Path | None = None) -> None:
     """From now on count the statements and commits of this process; die before the given one.
 
     What happens to files of the folder counts, too: opening, renaming, removing one.
     """
-    steps = count(1)
+    steps, before = count(1), [""]
 
-    def pass_or_die(_statement: str) -> None:
+    def pass_or_die(statement: str) -> None:
+        kind = "SELECT" if statement.startswith("SELECT") else " ".join(statement.split()[:3])
+        if kind != before[-1]:
+            before[:] = [kind]
+            die_or_not()
+
+    def die_or_not() -> None:
         if next(steps) == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def look(told: str, values: tuple[object, ...]) -> None:
         if told in ("open", "os.rename", "os.remove", "os.scandir") and str(values[0]).startswith(str(folder)):
-            pass_or_die(told)
+            before[:] = [told]
+            die_or_not()
 
     # SQLite itself tells of each statement before it runs it, whoever sent it.
     event.listen(Engine, "checkout", lambda connection, *_: connection.set_trace_callback(pass_or_die))
@@ -81,20 +108,20 @@ def kill_at(step: int, folder: Path | None = None) -> None:
 def create(path: Path, step: int, done: Done) -> None:
     """Open a store that does not exist."""
     kill_at(step)
-    open_store(path).close()
+    opened(path).close()
     done("open")
 
 
 def add(path: Path, step: int, done: Done) -> None:
     """Add a page, and run the job that follows."""
-    with open_store(path) as memory:
+    with opened(path) as memory:
         kill_at(step)
         done(add_page(memory, NEW))
 
 
 def add_with_key(path: Path, step: int, done: Done) -> None:
     """Add a page with a key, and end before what follows it."""
-    memory = open_store(path)
+    memory = opened(path)
     with memory._housekeeping.call():
         kill_at(step)
         done(add_page(memory, NEW, idempotency_key=KEY))
@@ -103,7 +130,7 @@ def add_with_key(path: Path, step: int, done: Done) -> None:
 
 def visits(path: Path, step: int, done: Done) -> None:
     """Search, so that closing has visits to write."""
-    with open_store(path) as memory:
+    with opened(path) as memory:
         kill_at(step)
         memory.search(unique_word(7))
     done("close")
@@ -111,7 +138,7 @@ def visits(path: Path, step: int, done: Done) -> None:
 
 def update(path: Path, step: int, done: Done) -> None:
     """Correct a page that shares its segment with another."""
-    with open_store(path) as memory:
+    with opened(path) as memory:
         kill_at(step)
         page = _middle_page(memory)
         memory.update(page, f"I moved to Lisbon {unique_word(NEW)}")
@@ -120,7 +147,7 @@ def update(path: Path, step: int, done: Done) -> None:
 
 def delete(path: Path, step: int, done: Done) -> None:
     """Delete a page that shares its segment with another."""
-    with open_store(path) as memory:
+    with opened(path) as memory:
         kill_at(step)
         page = _middle_page(memory)
         memory.delete(page)
@@ -130,7 +157,7 @@ def delete(path: Path, step: int, done: Done) -> None:
 def rebuild(path: Path, step: int, done: Done) -> None:
     """Derive everything again, a few pages at a time."""
     rebuilding.AT_A_TIME = 3
-    with open_store(path) as memory:
+    with opened(path) as memory:
         kill_at(step)
         memory.rebuild()
         done("rebuild")
@@ -171,7 +198,7 @@ def restore(path: Path, step: int, done: Done) -> None:
 
 def cool(path: Path, step: int, done: Done) -> None:
     """Move what is archived into the object store."""
-    with open_store(path, settings=cold_settings(path)) as memory:
+    with opened(path, settings=cold_settings(path)) as memory:
         kill_at(step, objects_of(path))
         memory.cool(after_days=0)
         done("cool")
@@ -179,7 +206,7 @@ def cool(path: Path, step: int, done: Done) -> None:
 
 def warm(path: Path, step: int, done: Done) -> None:
     """Read a page that is in the object store, so that it is brought back."""
-    with open_store(path, settings=cold_settings(path)) as memory:
+    with opened(path, settings=cold_settings(path)) as memory:
         page = memory.pages(tier=Tier.ARCHIVE)[0].id
         memory.cool(after_days=0)
         kill_at(step)
@@ -190,15 +217,14 @@ def warm(path: Path, step: int, done: Done) -> None:
 
 def erase(path: Path, step: int, done: Done) -> None:
     """Delete a page that is in the object store, and remove the pack that it was in."""
-    now = system_clock()
-    with open_store(path, settings=cold_settings(path)) as memory:
+    with opened(path, settings=cold_settings(path)) as memory:
         page = memory.pages(tier=Tier.ARCHIVE)[0].id
         memory.cool(after_days=0)
-    with open_store(path, lambda: now + timedelta(hours=2), settings=cold_settings(path)) as memory:
+    with opened(path, lambda: now() + timedelta(hours=2), settings=cold_settings(path)) as memory:
         kill_at(step, objects_of(path))
         memory.delete(page)
         done(page)
-        memory._clock = memory._cooler.clock = memory._vault._clock = lambda: now + timedelta(hours=4)
+        memory._clock = memory._cooler.clock = memory._vault._clock = lambda: now() + timedelta(hours=4)
         memory.cool(after_days=10_000)
 
 
@@ -217,8 +243,9 @@ def _middle_page(memory: MemoryOS) -> str:
 def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path) -> None:
     """Run the scenario again and again, each time with a later death, until it survives."""
     _warm_up(scenario, template)
+    _make_the_same_ids()
     for step in count(1, STRIDES.get(scenario.__name__, 1)):
-        victim = os.fork()
+        victim = fork()
         if victim == 0:
             _die(scenario, template, folder, step)
         _, status = os.waitpid(victim, 0)
@@ -235,6 +262,14 @@ def _warm_up(scenario: Callable[[Path, int, Done], None], template: Path) -> Non
         if template.exists():
             shutil.copyfile(template, path)
         scenario(path, NEVER, lambda _what: None)
+
+
+def _make_the_same_ids() -> None:
+    """From now on each process makes the next id from the one that it made before."""
+    numbers = count(uuid7().int)
+    for name, module in sys.modules.items():
+        if name.startswith("memoryos.") and hasattr(module, "uuid7"):
+            module.uuid7 = lambda: UUID(int=next(numbers))
 
 
 def _die(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path, step: int) -> None:

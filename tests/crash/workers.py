@@ -12,6 +12,7 @@ Prints how many were killed at work, and how many states of the work they left.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import select
@@ -29,6 +30,7 @@ from tempfile import TemporaryDirectory
 import alembic.command  # noqa: F401 - imported before the forks, not in each of them
 import openai.resources.chat.completions  # noqa: F401 - as well, which the SDK puts off
 
+from forked import fork
 from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Role, Turn
@@ -65,10 +67,10 @@ def work(path: Path, url: str | None, later: timedelta, begin: Callable[[], None
         memory.work(threading.Event(), threads=THREADS, poll_seconds=None)
 
 
-def fork(path: Path, url: str | None, later: timedelta) -> tuple[int, int]:
+def started(path: Path, url: str | None, later: timedelta) -> tuple[int, int]:
     """A process that works: its id, and a pipe that tells that it begins."""
     told, tell = os.pipe()
-    process = os.fork()
+    process = fork()
     if process:
         os.close(tell)
         return process, told
@@ -84,7 +86,7 @@ def fork(path: Path, url: str | None, later: timedelta) -> tuple[int, int]:
 
 def killed(path: Path, url: str | None, later: timedelta, rest: float) -> bool:
     """Whether a worker was killed at work, `rest` seconds after it began."""
-    process, told = fork(path, url, later)
+    process, told = started(path, url, later)
     select.select([told], [], [], 30)
     os.close(told)
     time.sleep(rest)
@@ -121,6 +123,7 @@ def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | No
     if kills:  # in shorter steps: more is written between two deaths
         moving.AT_A_TIME, promotion.PAGES_AT_ONCE, promotion.SEGMENTS_AT_ONCE = 2, 4, 1
     warm_up()
+    gc.freeze()
     chance, later, left, most = random.Random(seed), timedelta(), [], MOST_OF_MODEL if url else MOST
     while len(left) < kills:
         if not killed(path, url, later, chance.uniform(LEAST, most)):
@@ -130,7 +133,7 @@ def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | No
         moved, ended_jobs = (part / whole for part, whole in zip(left[-1], work, strict=False))
         done = ended_jobs if url else (moved + ended_jobs) / 2  # to move pages is next to nothing beside a model
         most = most / 2 if done > GOAL * len(left) / kills else min(most * (1.5 if url else 1.2), LONGEST)
-    process, told = fork(path, url, later)
+    process, told = started(path, url, later)
     os.close(told)
     ended(process)
     print(len(left), len(set(left)))  # noqa: T201 - to the test that reads it

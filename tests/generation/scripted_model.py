@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import pytest
 
 from memoryos.models.hashing import Hashing
 
@@ -158,7 +161,7 @@ def scripted_model(answers: type[_Handler] = _Handler) -> Iterator[ScriptedModel
     """Run the server on a free port of the loopback interface."""
     model = ScriptedModel()
     handler = type("Handler", (answers,), {"model": model})
-    with _Server(("127.0.0.1", 0), handler) as server:
+    with _no_certificates(), _Server(("127.0.0.1", 0), handler) as server:
         model.url = f"http://127.0.0.1:{server.server_port}/v1"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
@@ -167,6 +170,14 @@ def scripted_model(answers: type[_Handler] = _Handler) -> Iterator[ScriptedModel
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def _no_certificates() -> Iterator[None]:
+    """Each client would read all that the machine trusts, for plain HTTP too: let there be none."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_DIR", folder)
+        yield
 
 
 def scripted_embedder() -> AbstractContextManager[ScriptedModel]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
+
+import forked
 
 from .conftest import KEY
 from .scripted_model import Reply, says
@@ -17,7 +18,7 @@ def run_script(folder, url):
     original = SCRIPT.read_text("utf-8")
     filled = original.replace('"YOUR_OPENAI_API_KEY"', f'"{KEY}"').replace('BASE_URL = ""', f'BASE_URL = "{url}"')
     assert sum(a != b for a, b in zip(original.splitlines(), filled.splitlines(), strict=True)) == 2
-    return subprocess.run([sys.executable, "-c", filled], cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run([forked.executable(), "-c", filled], cwd=folder, capture_output=True, text=True, timeout=120)
 
 
 def test_two_processes_one_after_the_other_and_the_second_remembers_the_first(tmp_path, model):

@@ -10,6 +10,7 @@ from threading import Event, Thread
 import pytest
 from sqlalchemy import text
 
+import forked
 from contract import server
 from memoryos import MemoryOS
 from memoryos.cube import Kind
@@ -97,7 +98,7 @@ def test_a_process_killed_in_mid_write_leaves_nothing_and_holds_nobody_up(vault,
         "    assert writer.events()[-1].operation == 'delete'\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=TESTS, capture_output=True)
+    done = subprocess.run([forked.executable(), "-c", program, str(tmp_path)], cwd=TESTS, capture_output=True)
     assert done.returncode == -9, done.stderr
     again = store("again")
     assert pages(vault) == [stored.id, again.id]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
+import forked
 from contract import server
 from memoryos.errors import EmbedderMismatch, InvalidInput, StoreCorrupt, StoreTooNew
 from memoryos.infrastructure.vault import migrations, tables
@@ -71,7 +71,7 @@ def test_a_new_database_becomes_a_store_that_is_at_head(open_vault):
 def test_processes_that_open_a_new_database_at_the_same_moment_share_it(open_vault, tmp_path):
     bare = server.new_database()
     (tmp_path / "postgres.txt").write_text(str(bare.database))
-    command = [sys.executable, "-m", "contract.append", "postgres", str(tmp_path)]
+    command = [forked.executable(), "-m", "contract.append", "postgres", str(tmp_path)]
     children = [subprocess.Popen([*command, label, "2"], cwd=TESTS) for label in "abc"]
     assert [child.wait() for child in children] == [0, 0, 0]
     with open_vault(bare).read(Scope(user="alice")) as reader:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.actor import Part, Reader, notice_file
 from memoryos.bench.processes import Crowd, measure_processes
@@ -21,9 +21,14 @@ SETTINGS = load_settings(embedder="hashing")
 SOON = 300.0  # seconds; nobody waits that long when all is well
 
 
+@pytest.fixture(autouse=True)
+def _forked_actors(monkeypatch):
+    monkeypatch.setattr(sys, "executable", forked.executable())
+
+
 @pytest.mark.parametrize("workers", [0, 2], ids=["jobs here", "jobs by workers"])
 def test_processes_on_one_store_keep_what_each_was_promised(place, workers):
-    report = measure_processes(place, Crowd(writers=4, readers=4, workers=workers, seconds=4), SETTINGS)
+    report = measure_processes(place, Crowd(writers=4, readers=4, workers=workers, seconds=3), SETTINGS)
     assert report.errors == {}
     assert report.violations == []
     assert report.is_sound
@@ -115,11 +120,9 @@ def test_a_line_that_is_half_written_is_read_when_it_is_whole(part, memory):
 
 def bench(*options, **variables):
     """The command as a process: its exit code, and the report that it prints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMORYOS_")}
     command = [sys.executable, "-W", "error", "-m", "memoryos", "bench", "processes", "--json", "--embedder", "hashing"]
-    done = subprocess.run(
-        [*command, *options], env={**environment, **variables}, capture_output=True, text=True, timeout=SOON
-    )
+    environment = forked.settings(**variables)
+    done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True, timeout=SOON)
     assert done.stderr == ""
     return done.returncode, json.loads(done.stdout)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -104,13 +105,22 @@ def test_a_huge_text_is_embedded_beside_a_short_one(embedder: Embedder) -> None:
     np.testing.assert_allclose(vectors[1], embedder.embed(["music"])[0], atol=1e-6)
 
 
-def test_same_vectors_in_another_process(embedder: Embedder, request: pytest.FixtureRequest) -> None:
-    name = request.node.callspec.params["embedder"]
+@pytest.fixture(scope="module")
+def vectors_elsewhere() -> list[dict[str, str]]:
+    """The vector of each embedder, from two other processes."""
     code = (
-        "from memoryos.models.embedder import load_embedder;"
-        f"print(load_embedder({name!r}).embed(['a cat on the 屋顶']).tobytes().hex())"
+        "import json; from memoryos.models.embedder import load_embedder as load;"
+        f"vectors = {{name: load(name).embed(['a cat on the 屋顶']) for name in {NAMES}}};"
+        "print(json.dumps({name: vector.tobytes().hex() for name, vector in vectors.items()}))"
     )
-    outputs = [bytes.fromhex(python(code, PYTHONHASHSEED=seed).stdout) for seed in ("1", "2")]
+    return [json.loads(python(code, PYTHONHASHSEED=seed).stdout) for seed in ("1", "2")]
+
+
+def test_same_vectors_in_another_process(
+    embedder: Embedder, vectors_elsewhere: list[dict[str, str]], request: pytest.FixtureRequest
+) -> None:
+    name = request.node.callspec.params["embedder"]
+    outputs = [bytes.fromhex(vectors[name]) for vectors in vectors_elsewhere]
     assert outputs[0] == outputs[1]
     np.testing.assert_allclose(
         np.frombuffer(outputs[0], np.float32), embedder.embed(["a cat on the 屋顶"])[0], atol=1e-6
