@@ -9,6 +9,7 @@ from itertools import count
 
 import pytest
 
+import statements
 from contract import server
 from contract.back_ends import BACK_ENDS
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Payload, Role, SemanticType, Tier, Turn
@@ -52,6 +53,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _names_its_own(test: pytest.Item) -> bool:
     return any("back_end" in mark.args[0] for mark in test.iter_markers("parametrize"))
+
+
+def pytest_configure() -> None:
+    statements.share()
 
 
 def pytest_sessionfinish() -> None:

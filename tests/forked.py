@@ -64,6 +64,7 @@ def _asked(wanted: dict[str, Any]) -> int:
 def _serve() -> None:
     for module in _IMPORTED:
         importlib.import_module(module)
+    importlib.import_module("statements").share()
     _warm_up()
     gc.freeze()  # or each program would copy all of this to look through it
     answers = os.dup(1)
