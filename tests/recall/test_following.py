@@ -172,21 +172,22 @@ def step(memory: MemoryOS, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("events", [3, 10_000])
-def test_who_followed_knows_what_somebody_knows_who_comes_late(open_memory, monkeypatch, seed, events):
-    monkeypatch.setattr(resident_module, "_EVENTS", events)
+def test_who_followed_knows_what_somebody_knows_who_comes_late(open_memory, monkeypatch, seed):
     monkeypatch.setattr(resident_module, "_AT_A_TIME", 5)
     memory, chance = open_memory(short_term_capacity=3, mid_term_capacity=2, knowledge_capacity=4), random.Random(seed)
     memory.add("I like tea")
-    follower = Resident(Hashing.dim, Hashing(), 7)
+    followers = {events: Resident(Hashing.dim, Hashing(), 7) for events in (3, 10_000)}
     for _ in range(25):
         step(memory, chance)
         if chance.random() < 0.6:
             newcomer = Resident(Hashing.dim, Hashing(), 7)
             with memory._vault.read(ANN) as reader:
-                follower.follow(reader)
                 newcomer.follow(reader)
-            assert known(follower) == known(newcomer)
+                for events, follower in followers.items():
+                    monkeypatch.setattr(resident_module, "_EVENTS", events)
+                    follower.follow(reader)
+            for events, follower in followers.items():
+                assert known(follower) == known(newcomer), f"with up to {events} events at once"
 
 
 def test_pages_come_in_the_order_of_the_store_whatever_their_ids(open_memory, entry):
