@@ -85,38 +85,49 @@ def said(memory: MemoryOS, question: str, **options) -> list[str]:
     return [hit.cube.payload.turns[0].words for hit in recalled.hits]
 
 
-@pytest.mark.parametrize("strategy", [Strategy.HYBRID, Strategy.BM25, Strategy.DENSE])
-@pytest.mark.parametrize(
-    "only",
-    [
-        {},
-        {"tiers": [Tier.MTM, Tier.ARCHIVE]},
-        {"since": NOW - timedelta(days=50), "until": NOW - timedelta(days=20)},
-        {"as_of": NOW - timedelta(days=40)},
-        {"tags": ["none"]},
-    ],
-    ids=["all", "tiers", "period", "as_of", "tags"],
-)
-def test_the_same_is_found_as_in_memory(memory, open_memory, strategy, only):
-    whole = [memory.search(question, strategy=strategy, pages=8, **only) for question in QUESTIONS]
+FILTERS = {
+    "all": {},
+    "tiers": {"tiers": [Tier.MTM, Tier.ARCHIVE]},
+    "period": {"since": NOW - timedelta(days=50), "until": NOW - timedelta(days=20)},
+    "as_of": {"as_of": NOW - timedelta(days=40)},
+    "tags": {"tags": ["none"]},
+}
+
+
+def test_the_same_is_found_as_in_memory(memory, open_memory):
+    def recalled(memory):
+        return {
+            (strategy, name, question): memory.search(question, strategy=strategy, pages=8, **only)
+            for strategy in (Strategy.HYBRID, Strategy.BM25, Strategy.DENSE)
+            for name, only in FILTERS.items()
+            for question in QUESTIONS
+        }
+
+    whole = recalled(memory)
     assert memory.index()
-    other = open_memory()
-    for question, expected in zip(QUESTIONS, whole, strict=True):
-        recalled = other.search(question, strategy=strategy, pages=8, **only)
-        assert [(hit.cube.id, hit.index) for hit in recalled.turns] == [
+    for asked, moved in recalled(open_memory()).items():
+        expected = whole[asked]
+        assert [(hit.cube.id, hit.index) for hit in moved.turns] == [
             (hit.cube.id, hit.index) for hit in expected.turns
-        ]
-        assert [hit.score for hit in recalled.turns] == pytest.approx([hit.score for hit in expected.turns], abs=0.01)
-        assert [hit.topic for hit in recalled.hits] == [hit.topic for hit in expected.hits]
-        assert recalled.user_facts == expected.user_facts
-        assert [hit.id for hit in recalled.recent] == [hit.id for hit in expected.recent]
+        ], asked
+        scores = [hit.score for hit in expected.turns]
+        assert [hit.score for hit in moved.turns] == pytest.approx(scores, abs=0.01), asked
+        assert [hit.topic for hit in moved.hits] == [hit.topic for hit in expected.hits], asked
+        assert moved.user_facts == expected.user_facts, asked
+        assert [hit.id for hit in moved.recent] == [hit.id for hit in expected.recent], asked
 
 
-@pytest.mark.parametrize("strategy", [Strategy.RRF, Strategy.LINEAR, Strategy.TWO_STAGE])
-def test_the_other_strategies_find_the_same(memory, strategy):
-    whole = [found(memory, question, strategy=strategy) for question in QUESTIONS]
+def test_the_other_strategies_find_the_same(memory):
+    def all_found():
+        return {
+            (strategy, question): found(memory, question, strategy=strategy)
+            for strategy in (Strategy.RRF, Strategy.LINEAR, Strategy.TWO_STAGE)
+            for question in QUESTIONS
+        }
+
+    whole = all_found()
     memory.index()
-    assert [found(memory, question, strategy=strategy) for question in QUESTIONS] == whole
+    assert all_found() == whole
 
 
 def test_few_candidates_of_many_turns_bring_the_best(memory, monkeypatch):

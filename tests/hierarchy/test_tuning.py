@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memoryos import MemoryOS, Scope, load_settings
 from memoryos.bench import chinese
-from memoryos.cube import Kind, Tier
+from memoryos.cube import Kind, Role, Tier, Turn
 from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
 from memoryos.infrastructure.vault.contract import LinkKind, Operation
@@ -224,13 +224,21 @@ def test_counts_stay_whole():
 # In a memory
 
 
+def exchange(world: World, query: str, response: str) -> list[Turn]:
+    return [
+        Turn(role=role, text=text, at=world.clock.now)
+        for role, text in zip((Role.USER, Role.ASSISTANT), (query, response), strict=True)
+    ]
+
+
 def talk(world: World, memory: MemoryOS, *, common: int = 0, sittings: int = 8, pages: int = 5) -> None:
     """Sittings about one symbol each, two hours apart; on every page there is some of the symbol 📐, too."""
     for number in range(sittings):
-        said = AXES[number % 9] * 4 + "📐" * common
+        said, turns = AXES[number % 9] * 4 + "📐" * common, []
         for _ in range(pages):
-            memory.add(said, said, at=world.clock.now)
+            turns += exchange(world, said, said)
             world.clock.advance(minutes=1)
+        memory.add_many(turns)
         world.clock.advance(hours=2)
 
 
@@ -334,9 +342,11 @@ def test_off_means_nothing_is_noted(world: World):
 
 def test_one_sitting_tells_nothing_of_strangers(world: World):
     memory = world.open(short_term_capacity=1)
+    turns = []
     for number in range(40):
-        memory.add(f"{AXES[number % 9]} {number}", at=world.clock.now)
+        turns.append(Turn(role=Role.USER, text=f"{AXES[number % 9]} {number}", at=world.clock.now))
         world.clock.advance(minutes=1)
+    memory.add_many(turns)
     assert in_use(memory)["segment_threshold"] == 0.6
 
 
@@ -353,10 +363,14 @@ def test_two_stage_uses_m_and_k_of_the_scope_unless_told_otherwise(world: World)
 
 def gossip(world: World, memory: MemoryOS) -> None:
     """Sittings of exchanges that all look alike, but for the name of somebody that query and response share."""
-    for number in range(64):
-        name = f"person{number}"
-        memory.add(f"🍵 how is {name}?", f"🍵{'🚲' if number % 2 else '🌙'} ask {name}", at=world.clock.now)
-        world.clock.advance(hours=2 if number % 8 == 7 else 0.01)
+    for sitting in range(8):
+        turns = []
+        for number in range(8 * sitting, 8 * sitting + 8):
+            name = f"person{number}"
+            turns += exchange(world, f"🍵 how is {name}?", f"🍵{'🚲' if number % 2 else '🌙'} ask {name}")
+            world.clock.advance(minutes=1)
+        memory.add_many(turns)
+        world.clock.advance(hours=2)
 
 
 def test_keywords_count_where_only_they_tell_pages_apart(world: World):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from contract.back_ends import copy_store, files_on, opening_on
-from memoryos import MemoryOS, Role, Scope, Turn, load_settings
+from memoryos import MemoryOS, Role, Scope, Strategy, Turn, load_settings
 from memoryos.operation.recall.hit import Recall
 
 ANN = Scope(user="ann", agent="default")
@@ -68,11 +68,29 @@ def answers(memory: MemoryOS, **options) -> list[Found]:
     return [results(memory, question, **options) for question in QUESTIONS]
 
 
+def by_strategy(memory: MemoryOS, **options) -> dict[Strategy, list[Found]]:
+    """The results of every question by every strategy."""
+    return {strategy: answers(memory, strategy=strategy, **options) for strategy in Strategy}
+
+
 def assert_same(left: Sequence[Found], right: Sequence[Found]) -> None:
     """The same turns in the same order, with the same scores."""
     for one, other in zip(left, right, strict=True):
         assert [found[:2] for found in one] == [found[:2] for found in other]
         assert [found[2] for found in one] == pytest.approx([found[2] for found in other], abs=1e-5)
+
+
+def assert_same_by_each(left: Mapping[Strategy, Sequence[Found]], right: Mapping[Strategy, Sequence[Found]]) -> None:
+    """The same turns by every strategy."""
+    assert {strategy: _places(found) for strategy, found in left.items()} == {
+        strategy: _places(found) for strategy, found in right.items()
+    }
+    for strategy, found in left.items():
+        assert_same(found, right[strategy])
+
+
+def _places(answered: Sequence[Found]) -> list[list[tuple[str, int]]]:
+    return [[(page, index) for page, index, _ in found] for found in answered]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from memoryos.infrastructure.vault.contract import Entry, Operation
 from .conftest import WORDS, pages_in
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
-DAYS = 400
+DAYS = 260
 
 
 @pytest.fixture(scope="module")
@@ -98,12 +98,12 @@ def test_a_reranker_has_the_last_word(tmp_path: Path, strategy: str) -> None:
 # Labels, tiers and kinds
 
 RARE, MANY = 2, 15  # pages with a tag: less than asked for, and more
-TAGGED = 2_000
+TAGGED = 400
 
 
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[MemoryOS]:
-    """2,000 pages about tea, of which some worse matches carry tags, in several sessions and all tiers."""
+    """400 pages about tea, of which some worse matches carry tags, in several sessions and all tiers."""
     path = tmp_path_factory.mktemp("crowd") / "memory.db"
     knobs = load_settings(
         embedder="hashing", mid_term_capacity=10, short_term_capacity=3, heat_threshold=1000, segment_threshold=1.2
@@ -203,19 +203,32 @@ def _ranked(memory: MemoryOS, strategy: Strategy) -> tuple[TurnHit, ...]:
     return memory.search("green tea", strategy=strategy, pages=2 * TAGGED).turns
 
 
-@pytest.fixture
-def known(tmp_path: Path) -> Iterator[MemoryOS]:
-    """Something of every kind; the facts of Ann rest on a page that is tagged."""
-    path = tmp_path / "memory.db"
-    knobs = load_settings(embedder="hashing", short_term_capacity=1, heat_threshold=1000)
-    with MemoryOS.open(path, user="ann", settings=knobs) as opened:
-        home = Scope(user="ann", session="home")
-        opened.add("I live in Lisbon and I love tea. My name is Ann.", "Noted!", tags=["me"], scope=home)
-        opened.add("Green tea is the best.")
-        opened.consolidate()
-        opened.add_fact("Ann has a kettle")
-        opened.set_profile("role", "helper", subject="agent")
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[MemoryOS]:
+    """Something of every kind; the facts of Ann rest on a page that is tagged. To be searched, not to be changed."""
+    with opening_on(back_end):
+        opened = _of_every_kind(tmp_path_factory.mktemp("known") / "memory.db")
+    with opened:
         yield opened
+
+
+@pytest.fixture
+def changing(tmp_path: Path) -> Iterator[MemoryOS]:
+    """The same, to be changed."""
+    with _of_every_kind(tmp_path / "memory.db") as opened:
+        yield opened
+
+
+def _of_every_kind(path: Path) -> MemoryOS:
+    knobs = load_settings(embedder="hashing", short_term_capacity=1, heat_threshold=1000)
+    opened = MemoryOS.open(path, user="ann", settings=knobs)
+    home = Scope(user="ann", session="home")
+    opened.add("I live in Lisbon and I love tea. My name is Ann.", "Noted!", tags=["me"], scope=home)
+    opened.add("Green tea is the best.")
+    opened.consolidate()
+    opened.add_fact("Ann has a kettle")
+    opened.set_profile("role", "helper", subject="agent")
+    return opened
 
 
 LISTS = {
@@ -239,13 +252,13 @@ def test_only_the_kinds_asked_for_are_found(known: MemoryOS, strategy: Strategy,
         assert any(getattr(found, name) for name in LISTS[Kind(kind)]) == (kind in kinds)
 
 
-def test_segments_are_found_on_demand_and_counted_as_visited(known: MemoryOS) -> None:
-    assert known.search("tea").segments == ()
-    (segment, *_) = known.search("tea", kinds=["segment"], explain=True).segments
+def test_segments_are_found_on_demand_and_counted_as_visited(changing: MemoryOS) -> None:
+    assert changing.search("tea").segments == ()
+    (segment, *_) = changing.search("tea", kinds=["segment"], explain=True).segments
     assert segment.score == pytest.approx(sum(segment.parts.values()))
-    known.add("and now?")
-    known.wait()
-    assert known.get(segment.id).behaviour.visits == 2, "for a page of it, and for itself"
+    changing.add("and now?")
+    changing.wait()
+    assert changing.get(segment.id).behaviour.visits == 2, "for a page of it, and for itself"
 
 
 def test_what_was_derived_has_the_labels_of_its_pages(known: MemoryOS) -> None:
@@ -267,14 +280,14 @@ def test_a_context_takes_the_same_filters(known: MemoryOS) -> None:
     assert known.context("tea", kinds=["fact"], session="other").text == ""
 
 
-def test_labels_follow_the_log(known: MemoryOS) -> None:
-    page = known.pages()[-1]
-    assert known.search("best", tags=["new"]).hits == ()
-    with known._vault.write(page.scope) as writer:
+def test_labels_follow_the_log(changing: MemoryOS) -> None:
+    page = changing.pages()[-1]
+    assert changing.search("best", tags=["new"]).hits == ()
+    with changing._vault.write(page.scope) as writer:
         changed = replace(page, descriptive=replace(page.descriptive, tags=("new",)))
         writer.update([Entry(changed)], Operation.MOVE)
     for strategy in Strategy:
-        assert [hit.id for hit in known.search("best", strategy=strategy, tags=["new"]).hits] == [page.id]
+        assert [hit.id for hit in changing.search("best", strategy=strategy, tags=["new"]).hits] == [page.id]
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import cache
 from itertools import count
 from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import URL, make_url
 
 from contract import server
 from memoryos import Attachment, MemoryOS, Role, Scope, Turn, load_settings
@@ -44,23 +47,34 @@ def new_place(tmp_path) -> Iterator[NewPlace]:
     numbers = count(1)
     yield (
         lambda back_end: (
-            server.new_database().render_as_string(hide_password=False)
-            if back_end == "postgres"
-            else str(tmp_path / f"store-{next(numbers)}.db")
+            _url(server.new_database()) if back_end == "postgres" else str(tmp_path / f"store-{next(numbers)}.db")
         )
     )
 
 
-@pytest.fixture
-def full(new_place) -> Callable[[str], str]:
-    """full(back_end): a store with something in every table."""
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """filled(back_end): a store with something in every table, made once: to be read and copied, not to be used."""
 
-    def make(back_end: str = "sqlite") -> str:
-        place = new_place(back_end)
+    @cache
+    def make(back_end: str) -> str:
+        place = _url(server.new_database()) if back_end == "postgres" else str(tmp_path_factory.mktemp("full") / "a.db")
         with opened(place) as memory:
             fill(memory)
         begin_to_reembed(place)
         return place
+
+    return make
+
+
+@pytest.fixture
+def full(new_place, filled) -> Callable[[str], str]:
+    """full(back_end): a store with something in every table."""
+
+    def make(back_end: str) -> str:
+        if back_end == "postgres":
+            return _url(server.copy_of(str(make_url(filled(back_end)).database)))
+        return shutil.copy(filled(back_end), new_place(back_end))
 
     return make
 
@@ -74,6 +88,10 @@ def small_steps(monkeypatch):
 @pytest.fixture
 def store(full) -> str:
     return full("sqlite")
+
+
+def _url(database: URL) -> str:
+    return database.render_as_string(hide_password=False)
 
 
 def opened(place: str, **options) -> MemoryOS:

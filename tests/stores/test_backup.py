@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -23,11 +24,18 @@ class Stopped(Exception):
     """The process ends here."""
 
 
+@pytest.fixture(scope="module")
+def made(filled, tmp_path_factory) -> Path:
+    """A backup, made once: to be copied."""
+    file = tmp_path_factory.mktemp("made") / "backup.db"
+    stores.backup(filled("sqlite"), file)
+    return file
+
+
 @pytest.fixture
-def backup(store, tmp_path) -> Path:
+def backup(made, tmp_path) -> Path:
     """The backup of a store."""
-    stores.backup(store, tmp_path / "backup.db")
-    return tmp_path / "backup.db"
+    return shutil.copy(made, tmp_path / "backup.db")
 
 
 def without_manifest(found):
@@ -208,6 +216,8 @@ def test_what_is_no_backup_is_not_restored(store, tmp_path):
 @pytest.mark.parametrize("back_end", BACK_ENDS)
 def test_a_restore_over_memory_is_refused(full, backup, back_end):
     place = full(back_end)
+    with opened(place) as memory:
+        memory.add("This is in no backup.")
     before = content(place)
     with pytest.raises(InvalidInput, match="holds memory already"):
         stores.restore(backup, place)

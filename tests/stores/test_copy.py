@@ -144,6 +144,8 @@ def test_of_a_source_that_is_written_without_end_the_copy_is_a_moment(store, new
 @pytest.mark.parametrize("target", BACK_ENDS)
 def test_a_store_with_memory_in_it_is_left_alone(store, full, target):
     place = full(target)
+    with opened(place) as memory:
+        memory.add("This is in no other store.")
     before = content(place)
     with pytest.raises(InvalidInput, match="holds memory already"):
         stores.copy(store, place)
@@ -168,6 +170,8 @@ def test_an_empty_store_becomes_the_copy_and_who_had_it_open_is_refused(store, n
 
 def test_another_copy_into_an_unfinished_target_is_refused(store, full, new_place, small_steps):
     place, other = new_place("sqlite"), full("sqlite")
+    with opened(other) as memory:
+        memory.add("This is in no other store.")
     with pytest.raises(Stopped):
         stores.copy(store, place, progress=stop_at(0.5))
     with pytest.raises(InvalidInput, match="another copy into it was begun"):
