@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import timedelta
 
 import numpy as np
@@ -379,3 +381,29 @@ def test_corrections_survive_a_restart(world: World):
     again = world.open()
     assert texts(again.pages()) == ["🍵 茶", "🍵 Sugar for Quetzalcoatl.", "🚲 bike"]
     assert texts(again.history(pages[1])) == ["🍵🐈 Milk in the pot.", "🍵 茶"]
+
+
+UPDATE = """
+import sys
+from sqlalchemy import Engine, event
+from memoryos import MemoryOS
+
+RULES = "memoryos.operation.consolidation.rules"
+told = []
+look = lambda statement: told.append(RULES in sys.modules) if statement.startswith("BEGIN IMMEDIATE") else None
+event.listen(Engine, "checkout", lambda connection, *_: connection.set_trace_callback(look))
+with MemoryOS.open("memory.db", user="ann") as memory:
+    page = memory.add("I live in Rome.")
+    memory.wait()
+    told.clear()
+    print(RULES in sys.modules)
+    getattr(memory, sys.argv[1])(page, *sys.argv[2:])
+    print(all(told), len(told) > 0)
+"""
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("change", [["update", "I live in Oslo."], ["delete"]])
+def test_rules_are_loaded_before_a_change_locks_others_out(tmp_path, change):
+    ended = subprocess.run([sys.executable, "-c", UPDATE, *change], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.stdout.split() == ["False", "True", "True"], ended.stderr

@@ -39,6 +39,7 @@ class Corrector:
     def delete(self, cube_id: str) -> None:
         """Remove a memory with what rests on it alone; a segment goes with its pages. Raises NotFound."""
         cube, home = self.find(cube_id)
+        self._load_rules()
         if self._persona != self._owner and cube.kind in (Kind.PAGE, Kind.SEGMENT):
             # First what was derived: a crash in between leaves the page, and the user can ask again.
             with self._vault.write(self._owner) as writer:
@@ -70,6 +71,7 @@ class Corrector:
         `role` says which turn of a page is meant.
         """
         _, home = self.find(cube_id)
+        self._load_rules()
         with self._vault.write(home) as writer:
             cube = self._present(writer, cube_id)
             revised = _revised(cube, text, role, self.promoter.clock())
@@ -105,6 +107,10 @@ class Corrector:
     @property
     def _persona(self) -> Scope:
         return persona_scope(self.scope, self.promoter.settings)
+
+    def _load_rules(self) -> None:
+        """Load what reads pages again, the first time for 0.2 s or longer, before others wait for our lock."""
+        self.promoter.extractor.extract([])
 
     def _present(self, reader: Reader, cube_id: str) -> MemCube:
         """The memory as it is now, within the transaction that will change it."""
