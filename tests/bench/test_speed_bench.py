@@ -23,8 +23,9 @@ def test_what_a_program_reads(bench, tmp_path):
     assert set(found) == {"sizes", "embedder", "machine", "version"}
     assert found["embedder"] == "hashing-384-v1"
     (size,) = found["sizes"].values()
-    assert set(size) == {*PERCENTILES, *FIGURES, "busy_add_ms", "archived_pages", "floor"}
+    assert set(size) == {*PERCENTILES, *FIGURES, "busy_add_ms", "busy_floor_ms", "archived_pages", "floor"}
     assert 0 < size["busy_add_ms"]["p50"] <= size["busy_add_ms"]["p95"]
+    assert size["busy_floor_ms"] > 0
     for name, wanted in PERCENTILES.items():
         assert set(size[name]) == wanted
         assert 0 < size[name]["p50"] <= size[name]["p95"]

@@ -70,13 +70,20 @@ def _transaction_ms(path: Path) -> float:
         return median_ms([insert] * TRANSACTIONS)
 
 
-def _exchange_ms(embedder: Embedder, exchanges: Sequence[tuple[str, str]], path: Path) -> float:
+@contextmanager
+def least_add(embedder: Embedder, path: Path) -> Iterator[Callable[[tuple[str, str]], None]]:
+    """A function that embeds the two texts of one add and commits a row, in a database of its own."""
     with _rows(path) as insert:
 
         def add(exchange: tuple[str, str]) -> None:
             embedder.embed(exchange)
             insert()
 
+        yield add
+
+
+def _exchange_ms(embedder: Embedder, exchanges: Sequence[tuple[str, str]], path: Path) -> float:
+    with least_add(embedder, path) as add:
         return median_ms(partial(add, exchange) for exchange in exchanges)
 
 

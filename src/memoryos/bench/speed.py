@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memoryos.bench import busy
+from memoryos.bench.busy import Beside, adds_beside_worker
 from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.floor import Floor, Texts, measure_floor
 from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
@@ -40,7 +40,7 @@ class Size:
     pages: int  #: loaded in bulk, before the single adds
     archived_pages: int  #: of these; they were evicted, and a search looks there, too
     add_ms: dict[str, float]  #: p50 and p95 of one durable exchange
-    busy_add_ms: dict[str, float]  #: the same, while a worker of another process reads another user's pages
+    busy: Beside  #: the same, while a worker of another process reads another user's pages
     bulk_pages_per_s: float  #: until all were stored durably
     settled_pages_per_s: float  #: until the work behind the writes was done too
     disk_bytes_per_page: float
@@ -79,7 +79,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
         pages=pages,
         archived_pages=written.archived_pages,
         add_ms=written.add_ms,
-        busy_add_ms=beside,
+        busy=beside,
         bulk_pages_per_s=written.bulk_pages_per_s,
         settled_pages_per_s=written.settled_pages_per_s,
         disk_bytes_per_page=weight / (pages + WARM_UP + ADDS),
@@ -101,13 +101,13 @@ def _write(memory: MemoryOS, pages: int, progress: Progress) -> _Written:
     return _Written(archived, percentiles(times[WARM_UP:], 50, 95), pages / stored_s, pages / settled_s)
 
 
-def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progress: Progress) -> dict[str, float]:
+def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progress: Progress) -> Beside:
     """Adds beside a busy worker, in a copy of the store: what is searched later is the one user's memory alone."""
     progress(f"{pages:,} pages: adding beside a worker", 0, 1)
     copied = store.with_name("busy.db")
     shutil.copy(store, copied)
     with MemoryOS.open(copied, user=USER, settings=settings, embedder=embedder) as memory:
-        found = busy.busy_add_ms(memory, pages, copied, embedder, settings)
+        found = adds_beside_worker(memory, pages, copied, embedder, settings)
     progress(f"{pages:,} pages: adding beside a worker", 1, 1)
     return found
 

@@ -97,7 +97,8 @@ def speed(sizes: Sequence[Size], embedder: str) -> dict[str, Any]:
 def _size(size: Size) -> dict[str, Any]:
     return {
         "add_ms": _rounded(size.add_ms),
-        "busy_add_ms": _rounded(size.busy_add_ms),
+        "busy_add_ms": _rounded(size.busy.add_ms),
+        "busy_floor_ms": round(size.busy.floor_ms, 3),
         "search_ms": _rounded(size.probed.search_ms),
         "bulk_pages_per_s": _round(size.bulk_pages_per_s),
         "settled_pages_per_s": _round(size.settled_pages_per_s),
