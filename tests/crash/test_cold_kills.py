@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -97,13 +100,12 @@ def test_what_was_deleted_is_in_no_pack_in_the_end(template, texts, tmp_path):
 def test_another_process_that_reads_meanwhile_always_sees_every_page(template, texts, tmp_path):
     path = tmp_path / "memory.db"
     path.write_bytes(template.read_bytes())
-    command = [sys.executable, "-m", "crash.cold_reader", str(path), str(len(texts))]
-    with open_store(path, settings=cold_settings(path)) as memory:
+    rounds = 25
+    with open_store(path, settings=cold_settings(path)) as memory, reading(path, len(texts)) as reader:
         archived = [page.id for page in memory.pages(tier=Tier.ARCHIVE)]
-        reader = subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert reader.stdout.readline() == "reading\n"
-        for _ in range(25):
-            assert memory.cool(after_days=0).pages == len(archived)
+        moved = 0
+        for _ in range(rounds):
+            moved += memory.cool(after_days=0).pages  # none of those that the other one visits at that moment
             memory.get(archived[0])
             memory.wait()
         told, _ = reader.communicate("stop\n", timeout=120)
@@ -111,4 +113,18 @@ def test_another_process_that_reads_meanwhile_always_sees_every_page(template, t
         seen_cold, looks = map(int, told.split())
         assert looks >= 5
         assert seen_cold > 0
+        assert rounds <= moved <= rounds * len(archived)
         assert read(memory) == texts
+
+
+@contextmanager
+def reading(path: Path, pages: int) -> Iterator[subprocess.Popen[str]]:
+    """A process that reads all pages again and again until it is told to stop."""
+    command = [sys.executable, "-m", "crash.cold_reader", str(path), str(pages)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=TESTS, text=True, **pipes) as reader:
+        try:
+            assert reader.stdout.readline() == "reading\n"
+            yield reader
+        finally:
+            reader.kill()
