@@ -7,6 +7,8 @@ import pytest
 
 from contract import server
 from contract.back_ends import BACK_ENDS
+from contract.objects import LocalFolder, S3Bucket
+from contract.s3 import S3
 from memoryos import MemoryOS
 from memoryos.config import load_settings
 from memoryos.infrastructure.vault.contract import Entry, Vault
@@ -62,3 +64,22 @@ def open_memory(place, clock):
     yield call
     for memory in opened:
         memory.close()
+
+
+@pytest.fixture(scope="session")
+def s3_server(tmp_path_factory) -> Iterator[S3]:
+    server = S3(tmp_path_factory.mktemp("s3"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["folder", "s3"])
+def objects(request, tmp_path, monkeypatch) -> LocalFolder | S3Bucket:
+    """Where an object store is, of each kind."""
+    if request.param == "folder":
+        return LocalFolder(tmp_path)
+    server = request.getfixturevalue("s3_server")
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    return S3Bucket(server, tmp_path.name)

@@ -7,8 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from contract.objects import LocalFolder, S3Bucket
-from contract.s3 import S3
 from memoryos import MemoryOS, stores
 from memoryos.config import load_settings
 from memoryos.cube import Kind, Role, Tier, Turn, to_json
@@ -30,24 +28,6 @@ TALK = (
     ("My sister plays the violin in an orchestra.", "An orchestra has many violins."),
     ("The train to Vienna was late again.", "Trains to Vienna are often late."),
 )
-
-
-@pytest.fixture(scope="session")
-def s3_server(tmp_path_factory):
-    server = S3(tmp_path_factory.mktemp("s3"))
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(params=["folder", "s3"])
-def objects(request, tmp_path, monkeypatch):
-    if request.param == "folder":
-        return LocalFolder(tmp_path)
-    server = request.getfixturevalue("s3_server")
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    return S3Bucket(server, tmp_path.name)
 
 
 @pytest.fixture

@@ -6,63 +6,43 @@ import sys
 
 import pytest
 
-from contract.objects import LocalFolder, S3Bucket
-from contract.s3 import S3
 from memoryos import load_settings
 from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
 from memoryos.infrastructure.cold.objects import open_objects
 from memoryos.infrastructure.cold.packs import Packs
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    server = S3(tmp_path_factory.mktemp("s3"))
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(params=["folder", "s3"])
-def place(request, tmp_path, monkeypatch):
-    if request.param == "folder":
-        return LocalFolder(tmp_path)
-    server = request.getfixturevalue("server")
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    return S3Bucket(server, tmp_path.name)
-
-
 @pytest.mark.parametrize("data", [b"", b"one", bytes(range(256)) * 40_000])
-def test_what_was_put_is_got(place, data):
-    open_objects(place.url).put("name", data)
-    assert open_objects(place.url).get("name") == data
-    assert [path.name for path in place.folder.iterdir()] == ["name"]
+def test_what_was_put_is_got(objects, data):
+    open_objects(objects.url).put("name", data)
+    assert open_objects(objects.url).get("name") == data
+    assert [path.name for path in objects.folder.iterdir()] == ["name"]
 
 
-def test_what_is_not_there_is_none_and_can_be_removed(place):
-    objects = open_objects(place.url)
-    objects.put("name", b"one")
-    objects.remove("name")
-    objects.remove("name")
-    assert objects.get("name") is None
+def test_what_is_not_there_is_none_and_can_be_removed(objects):
+    store = open_objects(objects.url)
+    store.put("name", b"one")
+    store.remove("name")
+    store.remove("name")
+    assert store.get("name") is None
 
 
-def test_one_that_is_away_is_an_error_for_each_call_until_it_is_back(place):
-    objects = open_objects(place.url)
-    objects.put("name", b"one")
-    place.go_away()
+def test_one_that_is_away_is_an_error_for_each_call_until_it_is_back(objects):
+    store = open_objects(objects.url)
+    store.put("name", b"one")
+    objects.go_away()
     try:
-        for call in (lambda: objects.get("name"), lambda: objects.put("other", b""), lambda: objects.remove("name")):
+        for call in (lambda: store.get("name"), lambda: store.put("other", b""), lambda: store.remove("name")):
             with pytest.raises(ObjectsUnreachable):
                 call()
     finally:
-        place.come_back()
-    assert objects.get("name") == b"one"
-    assert objects.get("other") is None
+        objects.come_back()
+    assert store.get("name") == b"one"
+    assert store.get("other") is None
 
 
-def test_a_wrong_key_is_an_error_that_does_not_tell_it(server, monkeypatch):
-    for name, value in {**server.environment, "AWS_SECRET_ACCESS_KEY": "guessed"}.items():
+def test_a_wrong_key_is_an_error_that_does_not_tell_it(s3_server, monkeypatch):
+    for name, value in {**s3_server.environment, "AWS_SECRET_ACCESS_KEY": "guessed"}.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ObjectsUnreachable) as caught:
         open_objects("s3://packs/some").put("name", b"one")
@@ -70,10 +50,10 @@ def test_a_wrong_key_is_an_error_that_does_not_tell_it(server, monkeypatch):
 
 
 def test_a_folder_that_a_killed_process_wrote_to_is_cleaned_with_the_pack(tmp_path):
-    objects = open_objects(tmp_path.as_uri())
+    store = open_objects(tmp_path.as_uri())
     (tmp_path / "name.0190.partial").write_bytes(b"ha")
     (tmp_path / "other.0190.partial").write_bytes(b"ha")
-    objects.remove("name")
+    store.remove("name")
     assert [path.name for path in tmp_path.iterdir()] == ["other.0190.partial"]
 
 
