@@ -261,6 +261,28 @@ def test_a_segment_that_was_deleted_leaves_no_job_behind(world: World):
     assert memory.jobs() == []
 
 
+@pytest.mark.parametrize(("threshold", "is_due"), [(0, True), (1000, False)])
+def test_a_page_that_joins_while_its_segment_is_read_is_read_soon_if_it_is_hot(world: World, threshold, is_due):
+    memory = world.open(short_term_capacity=1, heat_threshold=1000, extract_within_seconds=3600, self_tuning=False)
+    memory.add("🍵\nfact: likes tea")
+    memory.add("🍵\nfact: likes green tea")
+
+    class Slow(LineExtractor):
+        def extract(self, pages):
+            if "likes green tea" not in str(pages):
+                memory.add("🚲 end")
+                memory.wait()
+            return super().extract(pages)
+
+    world.settings = world.settings.model_copy(update={"heat_threshold": threshold})
+    world.clock.advance(hours=2)
+    runner = world.runner(Slow())
+    assert runner.run_all(ANN) == (2 if is_due else 1)
+    assert [text for _, text, _, _ in learned(world)] == ["likes tea", "likes green tea"][: 2 if is_due else 1]
+    world.clock.advance(hours=2)
+    assert runner.run_all(ANN) == (0 if is_due else 1)
+
+
 def test_extraction_keeps_what_was_written_meanwhile(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 2)

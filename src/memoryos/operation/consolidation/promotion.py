@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from memoryos.clock import Clock
 from memoryos.config import PersonaSharing, Settings
@@ -18,7 +19,9 @@ from memoryos.operation.consolidation.extractor import Extractor, Finding
 from memoryos.operation.consolidation.reader import ModelReader, Reading, Topic
 from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches, write_metas
 from memoryos.operation.consolidation.utterance import utterances
-from memoryos.operation.hierarchy.heat import extracted_by
+from memoryos.operation.hierarchy.calibrator import tuned_for
+from memoryos.operation.hierarchy.changes import Urgency
+from memoryos.operation.hierarchy.heat import extracted_by, is_hot
 from memoryos.operation.hierarchy.knowledge import doubts
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.likeness import Judge, Verdicts, judged
@@ -165,8 +168,17 @@ class Promoter:
                 writer.finish(portion.job)
                 if portion.is_of_stm:
                     ask_for_recent(writer, self.settings)  # pages came in meanwhile
-                elif left and (latest := extracted_by(self.settings, self.clock())):  # pages joined meanwhile
-                    writer.enqueue(JobKind.EXTRACT, [portion.job.cube_id], not_before=latest)
+                elif left and left.behaviour.interactions:  # pages joined meanwhile
+                    self._ask_again(writer, left)
+
+    def _ask_again(self, writer: Writer, segment: MemCube) -> None:
+        """Have the rest of a segment read: soon when it is hot, some day when it is not."""
+        now = self.clock()
+        if is_hot(segment.behaviour, now, tuned_for(writer, self.settings)):
+            wait = timedelta(seconds=self.settings.batch_seconds) if self.reader else timedelta()
+            writer.enqueue(JobKind.EXTRACT, [segment.id], priority=Urgency.HOT, not_before=now + wait)
+        elif latest := extracted_by(self.settings, now):
+            writer.enqueue(JobKind.EXTRACT, [segment.id], not_before=latest)
 
     def learn(
         self,
@@ -282,16 +294,17 @@ def _lost_words(segment: MemCube, now: MemCube) -> bool:
     return left < read or segment_of(now).written != segment_of(segment).written
 
 
-def _mark_extracted(writer: Writer, portion: Portion, summary: str | None) -> int:
-    """Lower L_interaction by what was read, and nothing else but the summary; returns how many pages are left."""
+def _mark_extracted(writer: Writer, portion: Portion, summary: str | None) -> MemCube | None:
+    """Lower L_interaction by what was read, and nothing else but the summary; returns the segment, if it is there."""
     segment = writer.get([portion.job.cube_id]).get(portion.job.cube_id)
     if segment is None or not isinstance(segment.payload, Segment):
-        return 0
+        return None
     left = max(0, segment.behaviour.interactions - len(portion.pages))
     later = new_pages(writer, segment)[len(portion.pages) :] if summary else []
     cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
-    writer.update([Entry(_summarised(cube, summary, later) if summary else cube)], Operation.PROMOTE)
-    return left
+    read = _summarised(cube, summary, later) if summary else cube
+    writer.update([Entry(read)], Operation.PROMOTE)
+    return read
 
 
 def _summarised(segment: MemCube, summary: str, later: Sequence[MemCube]) -> MemCube:

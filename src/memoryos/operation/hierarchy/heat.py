@@ -26,6 +26,11 @@ def extracted_by(settings: Settings, now: datetime) -> datetime | None:
     return now + timedelta(seconds=within) if within is not None else None
 
 
+def is_hot(behaviour: Behaviour, now: datetime, settings: Settings) -> bool:
+    """Whether the segment should be extracted into LPM: heat above tau, and pages not extracted yet."""
+    return behaviour.interactions > 0 and heat(behaviour, now, settings) > settings.heat_threshold
+
+
 def heat(behaviour: Behaviour, now: datetime, settings: Settings) -> float:
     """The heat of a segment that behaved like this."""
     return (

@@ -21,7 +21,7 @@ from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment
 from memoryos.infrastructure.vault.contract import Entry, Vector
 from memoryos.language.summary import extended
 from memoryos.language.words import stem
-from memoryos.operation.hierarchy.heat import heat
+from memoryos.operation.hierarchy.heat import heat, is_hot
 from memoryos.operation.hierarchy.score import FScore, Probe, f_scores
 
 SEGMENT_KEYWORDS = 12  # K_s: the most frequent keywords; more would only dilute Jaccard
@@ -109,9 +109,8 @@ class MidTerm:
         return best[0][0] if best and best[0][1].total > self.settings.segment_threshold else None
 
     def is_hot(self, topic: Topic, now: datetime) -> bool:
-        """Whether the segment should be extracted into LPM: heat above tau, and pages not extracted yet."""
-        behaviour = topic.cube.behaviour
-        return behaviour.interactions > 0 and heat(behaviour, now, self.settings) > self.settings.heat_threshold
+        """Whether the segment should be extracted into LPM."""
+        return is_hot(topic.cube.behaviour, now, self.settings)
 
     def evict(self, now: datetime, *, spared: Collection[str]) -> list[Topic]:
         """Take out the coldest segments until the rest fits; the `spared` stay even if it then does not."""
