@@ -132,7 +132,7 @@ def test_the_command_reports_what_it_measured(tmp_path):
     crowd = {"writers": 2, "readers": 1, "workers": 1, "seconds": 1.0}
     options = [f"--{name}={value}" for name, value in crowd.items()]
     code, report = bench("--db", str(db), *options)
-    assert code == 0
+    assert code == 0, report
     assert report["is_sound"]
     assert report["crowd"] == crowd
     assert set(report["ms"]["add"]) == {"p50", "p95"}
