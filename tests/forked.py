@@ -37,6 +37,8 @@ _IMPORTED = (  # before the forks
 
 _LAUNCHER = """#!{python} -IS
 import json, os, signal, socket, sys
+passed_on = signal.SIGTERM, signal.SIGINT
+signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)  # until there is somebody to pass them on to
 talk = socket.socket(socket.AF_UNIX)
 talk.connect({address!r})
 rest = sys.argv[min(sys.argv.index(kind) for kind in ("-m", "-c") if kind in sys.argv):]
@@ -45,8 +47,9 @@ socket.send_fds(talk, [b"."], [0, 1, 2])
 lines = talk.makefile("rw")
 print(json.dumps(wanted), file=lines, flush=True)
 program = int(lines.readline())
-for received in (signal.SIGTERM, signal.SIGINT):
+for received in passed_on:
     signal.signal(received, lambda number, _: os.kill(program, number))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
 code = int(lines.readline())
 if code < 0:
     if -code != signal.SIGKILL:
