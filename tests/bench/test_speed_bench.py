@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-PERCENTILES = {"add_ms": {"p50", "p95"}, "search_ms": {"p50", "p95", "p99"}}
-FIGURES = ("bulk_pages_per_s", "settled_pages_per_s", "rss_mb", "disk_bytes_per_page", "cold_start_ms")
-FLOOR = {"embed_ms", "embed_exchange_ms", "matvec_ms", "txn_ms", "exchange_ms", "embed_texts_per_s"}
+PERCENTILES = {"add_ms": {"p50", "p95"}, "busy_add_ms": {"p50", "p95"}, "search_ms": {"p50", "p95", "p99"}}
+SPEEDS = ("bulk_pages_per_s", "settled_pages_per_s", "add_floor_ms", "busy_floor_ms", "cold_start_ms")
+FIGURES = (*SPEEDS, "rss_mb", "disk_bytes_per_page")
+FLOOR = {"embed_ms", "embed_exchange_ms", "matvec_ms", "txn_ms", "embed_texts_per_s"}
 
 
 def test_what_a_program_reads(bench, tmp_path):
@@ -23,9 +24,7 @@ def test_what_a_program_reads(bench, tmp_path):
     assert set(found) == {"sizes", "embedder", "machine", "version"}
     assert found["embedder"] == "hashing-384-v1"
     (size,) = found["sizes"].values()
-    assert set(size) == {*PERCENTILES, *FIGURES, "busy_add_ms", "busy_floor_ms", "archived_pages", "floor"}
-    assert 0 < size["busy_add_ms"]["p50"] <= size["busy_add_ms"]["p95"]
-    assert size["busy_floor_ms"] > 0
+    assert set(size) == {*PERCENTILES, *FIGURES, "archived_pages", "floor"}
     for name, wanted in PERCENTILES.items():
         assert set(size[name]) == wanted
         assert 0 < size[name]["p50"] <= size[name]["p95"]

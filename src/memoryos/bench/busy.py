@@ -1,8 +1,5 @@
 """Adding while a worker is busy: another process reads the pages of another user of the same store meanwhile.
 
-The worker takes a core, its caches and the disk, and with these slows down whatever is done beside it. So the floor is
-measured beside it, too: after each add the least that one takes.
-
 `python -m memoryos.bench.busy STORE EMBEDDER` is that process; it works until it is told to stop.
 """
 
@@ -14,14 +11,12 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from threading import Event
 
+from memoryos.bench.adds import Adds, in_turn, summed_up
 from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.floor import least_add
-from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.config import JobsRun, Settings, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import JobState
@@ -39,37 +34,27 @@ _SEED = 4
 _SPOKEN_SEED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Durable adds beside a busy worker, and what each takes at least, in turn; ms."""
-
-    add_ms: dict[str, float]  #: p50 and p95
-    floor_ms: float  #: p50 of the two texts of one add and one row
-
-
 def adds_beside_worker(
     memory: MemoryOS,
     pages: int,
     store: Path,
     embedder: Embedder,
     settings: Settings,
-) -> Beside:
+) -> Adds:
     """Add to a memory of so many pages, one exchange after the other for as long as a worker reads."""
     left = settings.model_copy(update={"jobs": JobsRun.WORKER})
     with MemoryOS.open(store, user=USER, settings=left, embedder=embedder) as other:
         other.add_many(Dialogue(_SEED).session(min(PAGES, PER_PAGE * pages)))
         other.consolidate()
-        with least_add(embedder, store.with_name("least.db")) as least, _worker(store, settings.embedder):
+        with least_add(embedder, store.with_name("busy-least.db")) as least, _worker(store, settings.embedder):
             _await_work(other)
-            times: list[float] = []
-            floors: list[float] = []
+            times: list[tuple[float, float]] = []
             said = Dialogue(_SPOKEN_SEED).exchanges(2 * min(ADDS, PER_PAGE * pages))
-            for exchange, unheard in zip(said[::2], said[1::2], strict=True):
-                times.append(milliseconds(partial(memory.add, *exchange)))
-                floors.append(milliseconds(partial(least, unheard)))
+            for taken in in_turn(memory, least, said):
+                times.append(taken)
                 if len(times) % ADDS_AT_ONCE == 0 and not other.jobs(JobState.QUEUED, JobState.LEASED):
                     break
-    return Beside(percentiles(times, 50, 95), percentiles(floors, 50)["p50"])
+    return summed_up(times)
 
 
 def _await_work(other: MemoryOS) -> None:

@@ -33,7 +33,6 @@ class Floor:
     embed_texts_per_s: float  #: turns, all at once
     matvec_ms: float  #: the vectors of all turns by one vector, float32
     txn_ms: float  #: one row, durably
-    exchange_ms: float  #: the two texts of one add and one row, in turn: after a wait for the disk all is slower
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +49,10 @@ def measure_floor(embedder: Embedder, texts: Texts, turns: int, folder: Path) ->
     batch_ms = milliseconds(partial(embedder.embed, texts.turns))
     return Floor(
         embed_ms=median_ms(partial(embedder.embed, [query]) for query in texts.questions[:QUERIES]),
-        embed_exchange_ms=median_ms(partial(embedder.embed, exchange) for exchange in texts.exchanges[:QUERIES]),
+        embed_exchange_ms=median_ms(partial(embedder.embed, exchange) for exchange in texts.exchanges),
         embed_texts_per_s=len(texts.turns) / batch_ms * 1000,
         matvec_ms=_product_ms(turns, embedder.dim),
         txn_ms=_transaction_ms(folder / "floor.db"),
-        exchange_ms=_exchange_ms(embedder, texts.exchanges[QUERIES:], folder / "exchanges.db"),
     )
 
 
@@ -80,11 +78,6 @@ def least_add(embedder: Embedder, path: Path) -> Iterator[Callable[[tuple[str, s
             insert()
 
         yield add
-
-
-def _exchange_ms(embedder: Embedder, exchanges: Sequence[tuple[str, str]], path: Path) -> float:
-    with least_add(embedder, path) as add:
-        return median_ms(partial(add, exchange) for exchange in exchanges)
 
 
 @contextmanager

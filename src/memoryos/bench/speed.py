@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memoryos.bench.busy import Beside, adds_beside_worker
+from memoryos.bench.adds import Adds, in_turn, summed_up
+from memoryos.bench.busy import adds_beside_worker
 from memoryos.bench.dialogue import Dialogue
-from memoryos.bench.floor import Floor, Texts, measure_floor
+from memoryos.bench.floor import QUERIES, Floor, Texts, least_add, measure_floor
 from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
 from memoryos.bench.progress import Progress, unwatched
-from memoryos.bench.timing import milliseconds, percentiles
+from memoryos.bench.timing import milliseconds
 from memoryos.config import Settings
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
@@ -39,8 +40,8 @@ class Size:
 
     pages: int  #: loaded in bulk, before the single adds
     archived_pages: int  #: of these; they were evicted, and a search looks there, too
-    add_ms: dict[str, float]  #: p50 and p95 of one durable exchange
-    busy: Beside  #: the same, while a worker of another process reads another user's pages
+    adds: Adds
+    busy: Adds  #: while a worker of another process reads another user's pages
     bulk_pages_per_s: float  #: until all were stored durably
     settled_pages_per_s: float  #: until the work behind the writes was done too
     disk_bytes_per_page: float
@@ -51,7 +52,7 @@ class Size:
 @dataclass(frozen=True, slots=True)
 class _Written:
     archived_pages: int
-    add_ms: dict[str, float]
+    adds: Adds
     bulk_pages_per_s: float
     settled_pages_per_s: float
 
@@ -68,8 +69,8 @@ def measure_sizes(sizes: Sequence[int], settings: Settings, progress: Progress =
 def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, progress: Progress) -> Size:
     store = folder / "speed.db"
     with MemoryOS.open(store, user=USER, settings=settings, embedder=embedder) as memory:
-        written = _write(memory, pages, progress)
-    weight = sum(file.stat().st_size for file in folder.iterdir())
+        written = _write(memory, pages, embedder, folder / "least.db", progress)
+    weight = sum(file.stat().st_size for file in folder.glob(f"{store.name}*"))
     beside = _busy(pages, store, settings, embedder, progress)
     floor = _floor(pages, embedder, folder, progress)  # now: a shared machine is slower at one time than at another
     progress(f"{pages:,} pages: searching", 0, 1)
@@ -78,7 +79,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
     return Size(
         pages=pages,
         archived_pages=written.archived_pages,
-        add_ms=written.add_ms,
+        adds=written.adds,
         busy=beside,
         bulk_pages_per_s=written.bulk_pages_per_s,
         settled_pages_per_s=written.settled_pages_per_s,
@@ -88,20 +89,21 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
     )
 
 
-def _write(memory: MemoryOS, pages: int, progress: Progress) -> _Written:
+def _write(memory: MemoryOS, pages: int, embedder: Embedder, least_store: Path, progress: Progress) -> _Written:
     dialogue = Dialogue(_DIALOGUE_SEED)
     stored_s = _bulk(memory, dialogue, pages, progress)
     settled_s = stored_s + milliseconds(memory.wait) / 1000
     archived = memory.stats().archived_pages
     times = []
-    for number, (query, response) in enumerate(dialogue.exchanges(WARM_UP + ADDS)):
-        times.append(milliseconds(partial(memory.add, query, response)))
-        progress(f"{pages:,} pages: adding one by one", number + 1, WARM_UP + ADDS)
+    with least_add(embedder, least_store) as least:
+        for taken in in_turn(memory, least, dialogue.exchanges(2 * (WARM_UP + ADDS))):
+            times.append(taken)
+            progress(f"{pages:,} pages: adding one by one", len(times), WARM_UP + ADDS)
     memory.wait()
-    return _Written(archived, percentiles(times[WARM_UP:], 50, 95), pages / stored_s, pages / settled_s)
+    return _Written(archived, summed_up(times[WARM_UP:]), pages / stored_s, pages / settled_s)
 
 
-def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progress: Progress) -> Beside:
+def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progress: Progress) -> Adds:
     """Adds beside a busy worker, in a copy of the store: what is searched later is the one user's memory alone."""
     progress(f"{pages:,} pages: adding beside a worker", 0, 1)
     copied = store.with_name("busy.db")
@@ -127,7 +129,7 @@ def _floor(pages: int, embedder: Embedder, folder: Path, progress: Progress) -> 
     texts = Texts(
         [turn.text for turn in Dialogue(_DIALOGUE_SEED).session(FLOOR_TEXTS // TURNS_PER_PAGE)],
         Dialogue(SEED).questions(SEARCHES),
-        Dialogue(_UNHEARD_SEED + pages).exchanges(ADDS),
+        Dialogue(_UNHEARD_SEED + pages).exchanges(QUERIES),
     )
     floor = measure_floor(embedder, texts, pages * TURNS_PER_PAGE, folder)
     progress(f"{pages:,} pages: the floor", 1, 1)

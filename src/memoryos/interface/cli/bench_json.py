@@ -96,8 +96,9 @@ def speed(sizes: Sequence[Size], embedder: str) -> dict[str, Any]:
 
 def _size(size: Size) -> dict[str, Any]:
     return {
-        "add_ms": _rounded(size.add_ms),
-        "busy_add_ms": _rounded(size.busy.add_ms),
+        "add_ms": _rounded(size.adds.ms),
+        "add_floor_ms": round(size.adds.floor_ms, 3),
+        "busy_add_ms": _rounded(size.busy.ms),
         "busy_floor_ms": round(size.busy.floor_ms, 3),
         "search_ms": _rounded(size.probed.search_ms),
         "bulk_pages_per_s": _round(size.bulk_pages_per_s),
