@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
-from itertools import chain
 
 from sqlalchemy import Connection, func, select
 
@@ -16,14 +15,15 @@ TENANT = "memoryos.tenant"  # the settings of a transaction that the policies of
 EVERY_TENANT = "memoryos.every_tenant"
 _LIFTED, _UP = "on", ""
 
+Call = tuple[str, tuple[str | int, ...]]  # of a function of the server, and what its %s stand for
+Calls = list[Call]
 
-def enclose(connection: Connection, tenant: str | None, **settings: str) -> None:
-    """Put the fence around that tenant (None: lift it), until the transaction ends; likewise other settings."""
+
+def enclosing(tenant: str | None, **settings: str) -> Calls:
+    """What puts the fence around that tenant (None: lifts it), until the transaction ends; likewise other settings."""
     every = _UP if tenant is not None else _LIFTED
     wanted = {TENANT: tenant or "", EVERY_TENANT: every, **settings}
-    # In the driver's own words: for so short a statement, and one of every transaction, SQLAlchemy's cost more than it.
-    calls = ", ".join(["set_config(%s, %s, true)"] * len(wanted))
-    connection.exec_driver_sql(f"SELECT {calls}", tuple(chain.from_iterable(wanted.items())))
+    return [("set_config(%s, %s, true)", setting) for setting in wanted.items()]
 
 
 @contextmanager

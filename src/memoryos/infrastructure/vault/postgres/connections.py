@@ -7,15 +7,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from threading import BoundedSemaphore, local
 from typing import Any
 
 import psycopg
-from sqlalchemy import Dialect, Engine, create_engine, event
+from sqlalchemy import Connection, Dialect, Engine, Row, create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 
 from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault import compiled
+from memoryos.infrastructure.vault.fence import Calls
 
 # What a server says that has none left. There is no SQLSTATE: libpq tells that of statements alone.
 _FULL = ("too many clients", "too many connections", "remaining connection slots")
@@ -70,12 +73,40 @@ def open_engine(url: URL, *, kept: int, patience: float) -> Engine:
         hide_parameters=True,  # an error must not quote what a user said
         pool_size=kept,
         max_overflow=-1,  # the gate says how many threads there are; a thread that is in must not wait again
-        pool_pre_ping=True,  # a connection that the server has closed meanwhile is replaced unseen
         use_native_hstore=False,
         execution_options=compiled.SHARED,
     )
     event.listen(engine, "do_connect", partial(_connect, patience=patience))
     return engine
+
+
+@contextmanager
+def begun(engine: Engine, calls: Calls) -> Iterator[tuple[Connection, Row[Any]]]:
+    """A transaction that begins with these calls, and their answers; what is not committed is rolled back.
+
+    They are one statement, for each is a journey to the server. It is tried again when the connection was lost: the
+    server may have closed it while nobody used it.
+    """
+    try:
+        connection, answers = _opened(engine, calls)
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        connection, answers = _opened(engine, calls)
+    with connection:
+        yield connection, answers
+
+
+def _opened(engine: Engine, calls: Calls) -> tuple[Connection, Row[Any]]:
+    # In the driver's own words: for so short a statement, and one of every transaction, SQLAlchemy's cost more than it.
+    statement = f"SELECT {', '.join(call for call, _ in calls)}"
+    values = tuple(chain.from_iterable(given for _, given in calls))
+    connection = engine.connect()
+    try:
+        return connection, connection.exec_driver_sql(statement, values).one()
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _connect(dialect: Dialect, _record: Any, given: list[Any], named: dict[str, Any], *, patience: float) -> Any:

@@ -12,9 +12,10 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, event, func, select
+from sqlalchemy import Connection, Engine, Row, event, func, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
@@ -31,10 +32,10 @@ from memoryos.errors import (
     StoreUnreachable,
 )
 from memoryos.infrastructure.vault import migrations
-from memoryos.infrastructure.vault.fence import enclose, lock_number
+from memoryos.infrastructure.vault.fence import Call, Calls, enclosing, lock_number
 from memoryos.infrastructure.vault.postgres import schema
 from memoryos.infrastructure.vault.postgres.bell import PostgresBell
-from memoryos.infrastructure.vault.postgres.connections import Gate, is_full, open_engine
+from memoryos.infrastructure.vault.postgres.connections import Gate, begun, is_full, open_engine
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.tables import owner_row
 from memoryos.scope import Scope
@@ -55,8 +56,8 @@ _ERRORS: dict[str, type[StorageError]] = {  # by SQLSTATE or its class
 _LONGEST_PAUSE = "5min"  # between two statements of a writer; a machine that vanished must not hold its owner for ever
 
 _STORE = lock_number("store")  # writers share it; who changes the whole store holds it alone
-_LOCKS = "SELECT pg_advisory_xact_lock_shared(%s), pg_advisory_xact_lock(%s)"
-_TRIED_LOCKS = "SELECT pg_try_advisory_xact_lock_shared(%s), pg_try_advisory_xact_lock(%s)"
+_LOCK, _SHARED_LOCK = "pg_advisory_xact_lock(%s)", "pg_advisory_xact_lock_shared(%s)"
+_TRIED_LOCK, _TRIED_SHARED_LOCK = "pg_try_advisory_xact_lock(%s)", "pg_try_advisory_xact_lock_shared(%s)"
 
 
 class PostgresVault(SqlVault):
@@ -97,11 +98,10 @@ class PostgresVault(SqlVault):
     @contextmanager
     def transaction(self, tenant: str, *, alone: str | None = None, **settings: str) -> Iterator[Connection]:
         """A transaction of one tenant on what is derived from the vault; one at a time of those `alone` by a name."""
-        with self._usable(), self._gate.passed(), self._engine.connect() as connection, connection.begin():
-            enclose(connection, tenant, **settings)
-            if alone:
-                connection.execute(select(func.pg_advisory_xact_lock(lock_number(alone))))
+        locks: Calls = [(_LOCK, (lock_number(alone),))] if alone else []
+        with self._begun(self._engine, [*enclosing(tenant, **settings), *locks]) as (connection, _):
             yield connection
+            connection.commit()
 
     def number_after(self, connection: Connection, sequence: int) -> None:
         """Let the next event have a higher number than that."""
@@ -110,20 +110,19 @@ class PostgresVault(SqlVault):
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:
-        with self._usable(), self._gate.passed(), self._readers.connect() as connection, connection.begin():
-            enclose(connection, tenant)
+        with self._begun(self._readers, enclosing(tenant)) as (connection, _):
             yield connection
 
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:
-        with self._begun(owner.tenant) as connection:
-            connection.exec_driver_sql(_LOCKS, (_STORE, _of(owner)))
+        with self._changing(owner.tenant, (_SHARED_LOCK, (_STORE,)), (_LOCK, (_of(owner),))) as (connection, _):
             yield connection
 
     @contextmanager
     def _trying(self, owner: Scope) -> Iterator[Connection | None]:
-        with self._begun(owner.tenant) as connection:
-            yield connection if all(connection.exec_driver_sql(_TRIED_LOCKS, (_STORE, _of(owner))).one()) else None
+        locks = (_TRIED_SHARED_LOCK, (_STORE,)), (_TRIED_LOCK, (_of(owner),))
+        with self._changing(owner.tenant, *locks) as (connection, answers):
+            yield connection if all(answers[-len(locks) :]) else None
 
     def bell(self) -> PostgresBell:
         """What tells a worker that jobs may have become due; close it."""
@@ -131,23 +130,22 @@ class PostgresVault(SqlVault):
 
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:
-        with self._begun(EVERY_TENANT) as connection:
-            connection.execute(select(func.pg_advisory_xact_lock(_STORE)))
+        with self._changing(EVERY_TENANT, (_LOCK, (_STORE,))) as (connection, _):
             yield connection
 
     @contextmanager
-    def _begun(self, tenant: str | None) -> Iterator[Connection]:
+    def _changing(self, tenant: str | None, *locks: Call) -> Iterator[tuple[Connection, Row[Any]]]:
         """A transaction at READ COMMITTED: its statements see what was committed before it had its locks."""
-        with (
-            self._usable(),
-            self._gate.passed(),
-            self._engine.connect() as connection,
-            connection.begin() as transaction,
-        ):
-            enclose(connection, tenant, lock_timeout=self._patience, idle_in_transaction_session_timeout=_LONGEST_PAUSE)
-            yield connection
+        limits = {"lock_timeout": self._patience, "idle_in_transaction_session_timeout": _LONGEST_PAUSE}
+        with self._begun(self._engine, [*enclosing(tenant, **limits), *locks]) as (connection, answers):
+            yield connection, answers
             with self._committing():
-                transaction.commit()
+                connection.commit()
+
+    @contextmanager
+    def _begun(self, engine: Engine, calls: Calls) -> Iterator[tuple[Connection, Row[Any]]]:
+        with self._usable(), self._gate.passed(), begun(engine, calls) as session:
+            yield session
 
     @contextmanager
     def _committing(self) -> Iterator[None]:
