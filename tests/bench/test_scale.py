@@ -8,7 +8,19 @@ import pytest
 
 from contract import server
 
-ARGUMENTS = ["--tenants", "2,3", "--pages", "20", "--large", "60", "--embedder", "hashing", "--json"]
+ARGUMENTS = [
+    "--tenants",
+    "2,3",
+    "--pages",
+    "20",
+    "--large",
+    "60",
+    "--searches",
+    "10",
+    "--embedder",
+    "hashing",
+    "--json",
+]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

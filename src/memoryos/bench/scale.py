@@ -28,6 +28,7 @@ from memoryos.operation import ingest
 from memoryos.scope import Scope
 
 AT_A_TIME = 1_000  # pages in one transaction
+SEARCHES = 200
 LARGE = "large"  # the tenant of very many pages
 
 
@@ -43,11 +44,19 @@ class Populated:
 
 
 def measure(
-    place: str, tenants: Sequence[int], pages: int, large: int, settings: Settings, progress: Progress = unwatched
+    place: str,
+    tenants: Sequence[int],
+    pages: int,
+    large: int,
+    settings: Settings,
+    progress: Progress = unwatched,
+    *,
+    searches: int = SEARCHES,
 ) -> Iterator[Populated]:
     """Grow the store to each number of tenants, then add one with `large` pages (0: none); search after each step.
 
-    Raises InvalidInput when the store is not empty.
+    So many `searches` are timed in one tenant, and as many in tenants drawn at random. Raises InvalidInput when the
+    store is not empty.
     """
     embedder = load_embedder(settings.embedder, settings)
     embedder.embed(["warm up"])
@@ -62,14 +71,14 @@ def measure(
             seconds = sum(_load(vault, embedder, name, pages, progress) for name in names[there:wanted])
             rate, there = (wanted - there) * pages / seconds, wanted
             progress(f"{wanted:,} tenants: searching", 0, 1)
-            found = visitor.visit(place, settings.embedder, names[:wanted])
+            found = visitor.visit(place, settings.embedder, names[:wanted], searches=searches)
             yield Populated(wanted, pages, rate, vault.nbytes() / (wanted * pages), found)
         if large:
             before = vault.nbytes()
             rate = large / _load(vault, embedder, LARGE, large, progress)
             size = (vault.nbytes() - before) / large
             progress(f"{large:,} pages: searching", 0, 1)
-            found = visitor.visit(place, settings.embedder, [LARGE], is_large=True)
+            found = visitor.visit(place, settings.embedder, [LARGE], searches=searches, is_large=True)
             yield Populated(1, large, rate, size, found)
 
 

@@ -24,7 +24,6 @@ from memoryos.memory import MemoryOS
 from memoryos.scope import Scope
 
 USER = "bench"
-SEARCHES = 200
 WARM_UP = 20
 
 _SEED = 2
@@ -43,12 +42,13 @@ class Visited:
     rss_mb: float | None  #: after all of it
 
 
-def visit(place: str, embedder: str, tenants: Sequence[str], *, is_large: bool = False) -> Visited:
+def visit(place: str, embedder: str, tenants: Sequence[str], *, searches: int, is_large: bool = False) -> Visited:
     """Search the tenants in a process of its own; a large one after its turns moved to the candidate index.
 
     Raises MemoryOSError when that fails.
     """
-    task = json.dumps({"place": place, "embedder": embedder, "tenants": list(tenants), "is_large": is_large})
+    wanted = {"tenants": list(tenants), "searches": searches, "is_large": is_large}
+    task = json.dumps({"place": place, "embedder": embedder, **wanted})
     command = [sys.executable, "-m", __name__]
     done = subprocess.run(command, input=task, capture_output=True, text=True, check=False)  # noqa: S603 - our own module
     if done.returncode:
@@ -56,18 +56,18 @@ def visit(place: str, embedder: str, tenants: Sequence[str], *, is_large: bool =
     return Visited(**json.loads(done.stdout))
 
 
-def visited(place: str, embedder: str, tenants: Sequence[str], *, is_large: bool) -> Visited:
+def visited(place: str, embedder: str, tenants: Sequence[str], *, searches: int, is_large: bool) -> Visited:
     """Search the tenants, in this process."""
     first = Scope(tenant=tenants[0], user=USER)
     chance = random.Random(_SEED)  # noqa: S311 - nobody is to be surprised
-    asked = iter(Dialogue(_SEED).questions(2 * (WARM_UP + SEARCHES)))
+    asked = iter(Dialogue(_SEED).questions(2 * (WARM_UP + searches)))
     settings = load_settings(embedder=embedder, mounts=())
     moved_out_s = _moved_out(place, settings, first) if is_large else None
     with MemoryOS.open(place, settings=settings, read_only=True) as memory:  # pages wait for workers, and go on waiting
         memory.search("warm up", scope=Scope(tenant=tenants[0], user="nobody"))
         first_ms = _search_ms(memory, next(asked), first)
-        within = [_search_ms(memory, next(asked), first) for _ in range(WARM_UP + SEARCHES)][WARM_UP:]
-        drawn = [Scope(tenant=chance.choice(tenants), user=USER) for _ in range(SEARCHES)]
+        within = [_search_ms(memory, next(asked), first) for _ in range(WARM_UP + searches)][WARM_UP:]
+        drawn = [Scope(tenant=chance.choice(tenants), user=USER) for _ in range(searches)]
         roaming = [_search_ms(memory, next(asked), scope) for scope in drawn]
         return Visited(first_ms, moved_out_s, percentiles(within, 50, 95), percentiles(roaming, 50, 95), rss_mb())
 

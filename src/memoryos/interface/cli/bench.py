@@ -10,6 +10,7 @@ import typer
 from memoryos.bench import chinese as chinese_talk
 from memoryos.bench.locomo import Corpus, RecallReport, load_corpus, run
 from memoryos.bench.plot import check_plot, plot_recall
+from memoryos.bench.scale import SEARCHES
 from memoryos.bench.scale import measure as measure_scale
 from memoryos.bench.speed import Size, measure_sizes
 from memoryos.bench.sweep import Swept
@@ -145,6 +146,7 @@ def scale(
     tenants: Annotated[str, typer.Option(help="Numbers of tenants, or nothing.")] = "10,1000",
     pages: Annotated[int, typer.Option(help="Pages of each tenant.", min=1)] = 1_000,
     large: Annotated[int, typer.Option(help="Pages of one more tenant; 0: none.", min=0)] = 0,
+    searches: Annotated[int, typer.Option(help="How many are timed in one tenant, and in any.", min=1)] = SEARCHES,
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
@@ -152,7 +154,7 @@ def scale(
     settings = _settings(embedder)
     numbers = _sizes(tenants, "--tenants") if tenants else []
     with watched() as progress:
-        found = list(measure_scale(db, numbers, pages, large, settings, progress))
+        found = list(measure_scale(db, numbers, pages, large, settings, progress, searches=searches))
     if json:
         render.print_json(bench_json.scale(found))
     else:
