@@ -229,9 +229,15 @@ def test_static_vectors_are_the_same_to_the_last_bit_in_any_batch() -> None:
     np.testing.assert_array_equal(embedder.embed(TEXTS * 3), np.concatenate([alone] * 3))
 
 
+def test_static_embeds_words_by_themselves_to_the_last_bit_as_it_embeds_texts() -> None:
+    words = [*list(loaded_table().words._whole), *"猫🦕п", ""]  # more than are added up at once
+    one_by_one = [loaded_table().vector(loaded_table().rows(word)) for word in words]
+    np.testing.assert_array_equal(Static().embed(words), one_by_one)
+
+
 @cache
-def loaded_words() -> static._Words:
-    return static._load(Static.dim).words
+def loaded_table() -> static._Table:
+    return static._load(Static.dim)
 
 
 PARTS = st.sampled_from(
@@ -243,12 +249,12 @@ PARTS = st.sampled_from(
 @given(word=st.lists(PARTS, min_size=1, max_size=4).map("".join), is_shouted=st.booleans())
 def test_static_cuts_a_word_as_the_tokenizer_does(word: str, is_shouted: bool) -> None:
     word = word.upper() if is_shouted else word
-    words = loaded_words()
+    words = loaded_table().words
     assert words._of_parts(word) in ((), words._cut(word))
 
 
 def test_static_need_not_ask_the_tokenizer_about_common_words() -> None:
-    assert all(loaded_words()._of_parts(word) for word in ["Weekend,", "(yes)", "don't", "1999."])
+    assert all(loaded_table().words._of_parts(word) for word in ["Weekend,", "(yes)", "don't", "1999."])
 
 
 def test_static_sees_the_whole_text() -> None:

@@ -47,8 +47,16 @@ class Static:
         if not texts:
             return vectors
         table = self._loaded()
-        for row, text in enumerate(texts):
-            vectors[row] = table.vector(text)
+        words: list[tuple[int, int]] = []
+        for place, text in enumerate(texts):
+            rows = table.rows(text)
+            if len(rows) == 1:
+                words.append((place, rows[0]))
+            else:
+                vectors[place] = table.vector(rows)
+        for start in range(0, len(words), _ROWS_AT_ONCE):
+            places, alone = zip(*words[start : start + _ROWS_AT_ONCE], strict=True)
+            vectors[list(places)] = table.word_vectors(alone)
         return vectors
 
     def _loaded(self) -> _Table:
@@ -65,9 +73,12 @@ class _Table:
     centre: NDArray[np.float32]  # what texts share whose pieces have vectors, (dim,)
     words: _Words
 
-    def vector(self, text: str) -> NDArray[np.float32]:
-        """The direction of the sum of the text's rows, without what all texts share, shape (dim,)."""
-        rows = list(chain.from_iterable(map(self.words.__getitem__, text.split())))
+    def rows(self, text: str) -> list[int]:
+        """The rows of a text's pieces."""
+        return list(chain.from_iterable(map(self.words.__getitem__, text.split())))
+
+    def vector(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """The direction of the sum of a text's rows, without what all texts share, shape (dim,)."""
         # One text at a time and in a fixed order, so that the sum is the same to the last bit whatever it is beside.
         total = self._sum(rows[:_ROWS_AT_ONCE])
         for start in range(_ROWS_AT_ONCE, len(rows), _ROWS_AT_ONCE):
@@ -76,6 +87,13 @@ class _Table:
         if not length > 0:
             return _fixed_vector(len(total))
         return _unit(total / length - self._shared(rows))
+
+    def word_vectors(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        """The same for texts of one row each, to the last bit, shape (n, dim): a vocabulary in a fifth of the time."""
+        totals = self._scaled(rows)
+        centred = totals / _lengths(totals)
+        centred[np.array(rows) < len(self.values) - _STRANGERS] -= self.centre
+        return centred / _lengths(centred)
 
     def _shared(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """The part of the centre that is in these rows; strangers have nothing in common."""
@@ -86,11 +104,14 @@ class _Table:
         return known * self.centre
 
     def _sum(self, rows: Sequence[int]) -> NDArray[np.float32]:
-        # `take` gathers whole rows in half the time of an index; the sum is over them in their order.
-        places = np.array(rows, dtype=np.intp)
-        scaled = self.values.take(places, axis=0) * self.scales.take(places, axis=0)
-        total: NDArray[np.float32] = np.add.reduce(scaled, axis=0)
+        total: NDArray[np.float32] = np.add.reduce(self._scaled(rows), axis=0)  # in their order
         return total
+
+    def _scaled(self, rows: Sequence[int]) -> NDArray[np.float32]:
+        # `take` gathers whole rows in half the time of an index.
+        places = np.array(rows, dtype=np.intp)
+        scaled: NDArray[np.float32] = self.values.take(places, axis=0) * self.scales.take(places, axis=0)
+        return scaled
 
 
 class _Words(dict[str, tuple[int, ...]]):
@@ -131,6 +152,11 @@ class _Words(dict[str, tuple[int, ...]]):
 def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     unit: NDArray[np.float32] = vector / np.sqrt(vector.dot(vector))
     return unit
+
+
+def _lengths(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of each by itself, as `vector.dot(vector)` adds up: a product of all at once may differ in the last bit."""
+    return np.sqrt([vector.dot(vector) for vector in vectors], dtype=np.float32)[:, None]
 
 
 def _fixed_vector(dim: int) -> NDArray[np.float32]:

@@ -104,8 +104,9 @@ class Vocabulary:
     def _follow(self, known: Sequence[str]) -> None:
         new = known[len(self._vectors) :]
         if new:
-            vectors = self._embed(new)
-            vectors[[not _has_meaning(word) for word in new]] = 0
+            places = [place for place, word in enumerate(new) if _has_meaning(word)]
+            vectors = np.zeros((len(new), min(NUMBERS, self._lexicon.dim)), np.float32)
+            vectors[places] = self._embed([new[place] for place in places])
             self._vectors.append(vectors)
 
 
