@@ -63,7 +63,7 @@ class Sources:
         When the candidate index fails, even in the middle of it, all turns in memory serve as well.
         """
         follower = self.follower
-        if follower is not None and search.strategy is not Strategy.TWO_STAGE and follower.has(owner):
+        if follower is not None and search.strategy is not Strategy.TWO_STAGE and follower.may_have(owner):
             try:
                 with self._excerpt(follower, owner, asked, search, pages) as source:
                     if source is not None:
@@ -84,7 +84,7 @@ class Sources:
                 return
             with follower.asking(owner) as candidates:
                 turns = excerpt(candidates, reader, asked, search.filters, pages)
-                yield Source(reader, self.residency.following(owner, reader).having(turns))
+                yield Source(reader, self.residency.following(owner, reader, whole=False).having(turns))
 
     def move_out(self, owner: Scope) -> bool:
         """Move the owner's turns to the candidate index, whatever their size; False when there is none."""

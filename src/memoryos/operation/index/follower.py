@@ -51,6 +51,10 @@ class Follower:
         """Remove the owner's index; searches read all their turns into memory again."""
         self._index.forget(owner.owner)
 
+    def may_have(self, owner: Scope) -> bool:
+        """Whether there may be an index of the owner: not of those, nearly all, who had none a moment ago."""
+        return not self.is_away and monotonic() - self._absent.get(owner.owner, -_ABSENT_SECONDS) >= _ABSENT_SECONDS
+
     def has(self, owner: Scope) -> bool:
         """Whether there is an index of the owner; one that another process made may be seen a minute later."""
         return self._reached(owner.owner) is not None
@@ -66,10 +70,8 @@ class Follower:
         return True
 
     def _reached(self, owner: Scope) -> int | None:
-        """How far the index of an owner got; those without one, nearly all, are not looked up each time."""
-        if monotonic() - self._absent.get(owner, -_ABSENT_SECONDS) < _ABSENT_SECONDS:
-            return None
-        if self.is_away:
+        """How far the index of an owner got; those without one are not looked up each time."""
+        if not self.may_have(owner):
             return None
         try:
             reached = self._index.reached(owner)

@@ -32,17 +32,20 @@ class Residency:
         """Bytes held by all of them, roughly."""
         return sum(self._sizes.values())
 
-    def following(self, scope: Scope, reader: Reader, *, whole: bool = False) -> Resident:
+    def following(self, scope: Scope, reader: Reader, *, whole: bool | None = None) -> Resident:
         """The resident of the scope's owner, in step with the reader; with all turns when it must be whole.
 
-        It is there even when it alone passes the budget; the others leave first.
+        Where that is left open, it is whole unless there is a candidate index. It is there even when it alone passes
+        the budget; the others leave first.
         """
         owner = scope.owner
         with self._lock:
             resident = self._residents.get(owner) or self._make()
             self._residents[owner] = resident
             self._residents.move_to_end(owner)
-        resident.follow(reader, turns=whole or self._follower is None or not self._follower.has(owner))
+        if whole is None:
+            whole = self._follower is None or not self._follower.has(owner)
+        resident.follow(reader, turns=whole)
         with self._lock:
             self._residents[owner] = resident  # another owner may have pushed it out meanwhile
             self._sizes[owner] = resident.nbytes
