@@ -101,7 +101,10 @@ class _Question:
 
 def _run(connection: Connection, statement: str, rows: Sequence[Row]) -> int:
     cursor = _cursor(connection)
-    cursor.executemany(statement, rows)
+    if len(rows) == 1:  # psycopg sends many in a pipeline, which takes longer than one row
+        cursor.execute(statement, rows[0])
+    else:
+        cursor.executemany(statement, rows)
     return int(cursor.rowcount)
 
 
