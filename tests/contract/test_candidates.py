@@ -19,7 +19,7 @@ from memoryos.infrastructure.candidates.contract import CandidateIndex, Change, 
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.postgres import PostgresCandidates
-from memoryos.infrastructure.candidates.turns_table import TurnsTable
+from memoryos.infrastructure.candidates.turns_table import SCHEMA, TurnsTable
 from memoryos.infrastructure.vault.contract import StoredPassage
 from memoryos.infrastructure.vault.postgres import PostgresVault
 from memoryos.models.hashing import Hashing
@@ -305,6 +305,19 @@ def test_among_many_the_nearest_are_found_and_a_rare_condition_costs_none(index,
     assert len(set(found) & set(rare[:20])) >= 18
 
 
+def test_a_rare_condition_costs_none_where_the_index_of_vectors_is_searched(postgres_index, monkeypatch):
+    monkeypatch.setattr(postgres, "HNSW_FROM", 100)
+    index, question = postgres_index(), at(1, 2, 3)
+    build_of_many(index, question)
+    found = {}
+    for scanning in (postgres._SEARCHING, {}):
+        # So few turns the planner would rather sort.
+        monkeypatch.setattr(postgres, "_SEARCHING", {**scanning, "enable_sort": "off"})
+        found[len(scanning)] = nearest(index, question, 20, Narrow(now=0, session="rare"))
+    assert len(found[2]) == 20
+    assert len(found[0]) < 10, "HNSW was not asked"
+
+
 def test_milvus_finds_the_nearest_of_many_by_its_own_index(milvus_index, monkeypatch):
     monkeypatch.setattr(milvus_candidates, "HNSW_FROM", 100)
     index, question = milvus_index(), at(1, 2, 3)
@@ -321,11 +334,11 @@ def test_many_turns_come_in_at_once(index):
 
 
 @contextmanager
-def transaction(folder, clock, **settings):
-    """A transaction of Alice's tenant, as the index begins one."""
+def transaction(folder, clock, tenant=ALICE.tenant, **settings):
+    """A transaction of a tenant, Alice's if none is named, as the index begins one."""
     place = server.store_of(folder)
     vault = PostgresVault("store", place, embedder=Hashing.name, clock=clock, busy_timeout_seconds=30)
-    with closing(vault), vault.transaction(ALICE.tenant, **settings) as connection:
+    with closing(vault), vault.transaction(tenant, **settings) as connection:
         yield connection
 
 
@@ -335,6 +348,17 @@ def test_words_are_looked_up_in_their_index_behind_the_fence_too(postgres_index,
         table = TurnsTable(connection, ALICE.tenant, 1, SECRET)
         plan = table.run("EXPLAIN SELECT page FROM {words} WHERE terms && CAST(ARRAY[7] AS bigint[])").scalars().all()
     assert "Bitmap Index Scan on words_1_terms_idx" in "\n".join(plan)
+
+
+def test_another_tenant_sees_nothing_of_an_index_but_numbers(postgres_index, tmp_path, clock):
+    postgres_index().build(ALICE, [turn("a", "bee")], 1)
+    tables = ("owners", "turns_1", "terms_1", "words_1")
+    counts = text(f"SELECT {', '.join(f'(SELECT count(*) FROM {SCHEMA}.{name})' for name in tables)}")
+    seen = {}
+    for tenant in (ALICE.tenant, "acme"):
+        with transaction(tmp_path, clock, tenant) as connection:
+            seen[tenant] = tuple(connection.execute(counts).one())
+    assert seen == {ALICE.tenant: (1, 1, 1, 1), "acme": (0, 0, 0, 1)}
 
 
 def test_a_word_of_two_owners_is_two_numbers_so_that_nobody_can_ask_for_what_others_say(
