@@ -13,7 +13,7 @@ from milvus_lite.server_manager import server_manager_instance
 
 from contract import milvus
 from contract.test_candidates import ALICE, DIM, at, matching, nearest, turn
-from memoryos import MemoryOS, Role, Turn, load_settings
+from memoryos import MemoryOS, Role, Turn, load_settings, stores
 from memoryos.errors import InvalidInput, StoreUnreachable
 from memoryos.infrastructure.candidates import milvus_server
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Totals
@@ -139,6 +139,27 @@ def test_a_file_of_milvus_lite_serves_one_process_and_the_other_searches_in_memo
             with pytest.raises(StoreUnreachable, match="one process"):
                 memory.index()
         other.communicate("\n")
+
+
+def test_a_restored_store_has_no_index_of_what_stood_in_its_place(uri, server, tmp_path, clock):
+    place, backup = tmp_path / "memory.db", tmp_path / "backup.db"
+    settings = load_settings(embedder="hashing", candidates=f"milvus:{uri}")
+
+    def opened() -> MemoryOS:
+        return MemoryOS.open(place, user="ann", settings=settings, clock=clock)
+
+    with opened() as memory:
+        memory.add("The lighthouse is red.", "Is it?")
+        stores.backup(place, backup)
+        memory.add_many([Turn(role=Role.USER, text=f"It has {n} steps.", at=clock()) for n in range(20)])
+        assert memory.index()
+    place.unlink()
+    stores.restore(backup, place)
+    with opened() as memory:
+        memory.add("Nobody painted the windmill.", "I did.")
+        assert memory.search("windmill").hits[0].cube.payload.turns[0].text == "Nobody painted the windmill."
+        assert memory.index()
+        assert len(server.ask("list_collections")) == 2  # of owners, and of what ann says now
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine, event
 
-from memoryos import MemoryOS, Role, Scope, Strategy, Tier, load_settings
+from memoryos import MemoryOS, Role, Scope, Strategy, Tier, load_settings, stores
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment, SemanticType, Turn, to_json
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import migrations
@@ -82,19 +82,24 @@ def insert(connection: sqlite3.Connection, made: MemCube, position: int) -> None
         connection.execute(TERMS, (row, made.text.lower()))
 
 
-@pytest.fixture
-def path(tmp_path) -> Path:
-    """A store of schema 0001 with four pages and a segment each of Ann and of Bob at Acme."""
-    found = tmp_path / "memory.db"
-    engine = create_engine(f"sqlite:///{found}")
+def migrate(path: Path, revision: str) -> None:
+    """Bring the file to that schema, as the program did whose newest it was."""
+    engine = create_engine(f"sqlite:///{path}")
     event.listen(engine, "connect", lambda driver, _: setattr(driver, "isolation_level", None))
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, revision)
     engine.dispose()
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    """A store of schema 0001 with four pages and a segment each of Ann and of Bob at Acme."""
+    found = tmp_path / "memory.db"
+    migrate(found, "0001")
     with closing(sqlite3.connect(found)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("INSERT INTO meta VALUES ('embedder', ?)", (Hashing.name,))
@@ -129,6 +134,25 @@ def test_it_migrates_when_it_is_opened_and_keeps_every_memory(path):
     assert ask(path, "SELECT name FROM sqlite_schema WHERE name LIKE 'text%'") == []
     assert ask(path, "PRAGMA integrity_check") == [("ok",)]
     assert ask(path, "PRAGMA foreign_key_check") == []
+
+
+@pytest.mark.parametrize("schema", [f"{number:04}" for number in range(1, int(migrations.HEAD))])
+def test_one_of_each_schema_keeps_every_memory_and_goes_on(path, schema):
+    migrate(path, schema)
+    assert ask(path, "SELECT version_num FROM alembic_version") == [(schema,)]
+    with opened(path) as memory:
+        assert memory.search("lavender").hits[0].id == "page-3"
+        assert memory.search("杭州", scope=BOB).hits[0].id == "page-1"
+        assert [view.page_ids for view in memory.segments()] == [("page-1", "page-2")]
+        memory.update("page-2", "The zanzibarquux is in the drawer.")
+        memory.delete("page-1")
+        new = memory.add("I live in Porto.")
+        memory.add_fact("I keep bees.")
+        assert memory.search("Porto").hits[0].id == new
+        assert [fact.text for fact in memory.profile().user.facts] == ["I keep bees."]
+        assert memory.search("drawer").hits[0].id == "page-2"
+        assert "page-1" not in [page for page, _ in results(memory, "杭州")]
+    assert {damage.id for damage in stores.verify(path).damages} == {"page-0"}  # archived above without its segment
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "bm25"])

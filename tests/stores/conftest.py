@@ -20,7 +20,7 @@ from memoryos.clock import system_clock
 from memoryos.infrastructure.vault import rows, tables
 from memoryos.infrastructure.vault.contract import Spending
 from memoryos.infrastructure.vault.place import Place, database_url, is_url, open_vault
-from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.infrastructure.vault.store import COPY, SqlVault
 from memoryos.models.embedder import load_embedder
 from memoryos.operation import reembed
 
@@ -141,9 +141,10 @@ def vault_of(place: str) -> SqlVault:
 
 
 def content(place: str) -> dict[str, list[tuple]]:
-    """Every row of every table, and what the store says of itself."""
+    """Every row of every table, and what the store says of itself, but for which copy it is."""
     with closing(vault_of(place)) as vault, vault.snapshot() as connection:
-        return {table.name: [tuple(row) for row in rows.stream(connection, table)] for table in all_tables()}
+        found = {table.name: [tuple(row) for row in rows.stream(connection, table)] for table in all_tables()}
+    return {**found, "meta": [row for row in found["meta"] if row[0] != COPY]}
 
 
 def all_tables():

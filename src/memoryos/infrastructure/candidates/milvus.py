@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, islice
 from threading import Lock
@@ -19,7 +20,7 @@ from uuid import uuid4
 from pymilvus import DataType, MilvusClient
 
 from memoryos.errors import IndexFailed
-from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
+from memoryos.infrastructure.candidates.contract import Change, CopyId, Narrow, Place, Totals, no_copy
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.turns_collection import TurnsCollection
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
@@ -59,14 +60,16 @@ class _Counts:
 class MilvusCandidates:
     """The candidate index of one store; `embedder` names what makes its vectors, of length `dim`.
 
-    `store` tells this store from others that use the same Milvus.
+    `store` tells this store from others that use the same Milvus. An index of what stood in the place of a copy before
+    is none of the copy.
     """
 
-    def __init__(self, server: MilvusServer, store: str, *, embedder: str, dim: int) -> None:
+    def __init__(self, server: MilvusServer, store: str, *, embedder: str, dim: int, copy_id: CopyId = no_copy) -> None:
         self._server = server
         self._store = store
-        self._made_by = f"{embedder}/{dim}"
+        self._embedder = embedder
         self._dim = dim
+        self._copy_id = copy_id
         self._lock = Lock()  # one change at a time; those of other processes repeat each other at worst
         self._counts: dict[str, _Counts] = {}
 
@@ -120,6 +123,10 @@ class MilvusCandidates:
     def close(self) -> None:
         """Release the connection."""
         self._server.close()
+
+    @cached_property
+    def _made_by(self) -> str:
+        return f"{self._embedder}/{self._dim}/{self._copy_id() or ''}"
 
     def _known(self, owner: Scope) -> _Known | None:
         """What is known of the owner's index, if there is one."""

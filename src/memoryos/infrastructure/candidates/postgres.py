@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from secrets import token_bytes
 from typing import Any
 
@@ -28,7 +29,7 @@ from sqlalchemy import (
 )
 
 from memoryos.errors import IndexFailed, StorageError
-from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
+from memoryos.infrastructure.candidates.contract import Change, CopyId, Narrow, Place, Totals, no_copy
 from memoryos.infrastructure.candidates.turns_table import LAYOUT, SCHEMA, TurnsTable
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.infrastructure.vault.postgres import PostgresVault
@@ -70,11 +71,15 @@ _owners = Table(
 
 
 class PostgresCandidates:
-    """The candidate index in the database of a vault; `embedder` names what makes its vectors, of length `dim`."""
+    """The candidate index in the database of a vault; `embedder` names what makes its vectors, of length `dim`.
 
-    def __init__(self, vault: PostgresVault, *, embedder: str, dim: int) -> None:
+    An index of what stood in the place of a copy before is none of the copy.
+    """
+
+    def __init__(self, vault: PostgresVault, *, embedder: str, dim: int, copy_id: CopyId = no_copy) -> None:
         self._vault = vault
-        self._made_by = f"{embedder}/{dim}/{LAYOUT}"
+        self._embedder = embedder
+        self._copy_id = copy_id
         self._dim = dim
         self._is_ready = False  # the schema, as far as we know
 
@@ -138,6 +143,10 @@ class PostgresCandidates:
                 yield connection
         except StorageError as error:
             raise IndexFailed(str(error)) from error
+
+    @cached_property
+    def _made_by(self) -> str:
+        return f"{self._embedder}/{self._dim}/{LAYOUT}/{self._copy_id() or ''}"
 
     def _current(self, connection: Connection, owner: Scope, *, lock: bool = False) -> Row[Any] | None:
         """The row of the owner's index, if there is one."""

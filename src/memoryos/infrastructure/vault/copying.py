@@ -22,7 +22,7 @@ from memoryos.infrastructure.vault.cold import is_pack
 from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.infrastructure.vault.queries import is_cold
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
-from memoryos.infrastructure.vault.store import UNFINISHED, SqlVault, noted
+from memoryos.infrastructure.vault.store import COPY, UNFINISHED, SqlVault, noted
 
 MANIFEST = "backup"  # in `meta`: what a backup says of itself, and of no copy of it
 RUN = "unfinished_run"  # in `meta`: which process copies; one that was taken for dead must not write any more
@@ -72,7 +72,7 @@ class Target:
             if sequence := connection.scalar(newest):
                 self.vault.number_after(connection, sequence)
             connection.execute(delete(tables.meta))
-            _note(connection, meta)
+            _note(connection, {**meta, COPY: str(uuid7())})
 
     def close(self) -> None:
         """Release the store, complete or not."""
@@ -164,7 +164,7 @@ def _prune(ours: Connection, target: Target) -> None:
 
 def about(connection: Connection) -> dict[str, str]:
     """What the store says of itself, as far as it is true of a copy."""
-    return {row.key: row.value for row in rows.stream(connection, tables.meta) if row.key != MANIFEST}
+    return {row.key: row.value for row in rows.stream(connection, tables.meta) if row.key not in (MANIFEST, COPY)}
 
 
 def _claim(vault: SqlVault) -> None:

@@ -25,6 +25,7 @@ from memoryos.scope import Scope
 
 EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store
 
+COPY = "copy"  # in `meta`: which copy of another store this is
 UNFINISHED = "unfinished"  # in the place of the embedder, while a store is being copied; in `meta`, who does so
 
 
@@ -101,6 +102,14 @@ class SqlVault(ABC):
         )
         with self._reading(tenant) as connection:
             return [tables.scope_of(*row) for row in connection.execute(query)]
+
+    def copy_id(self) -> str | None:
+        """Which copy of another store this is, such as a restored backup; None for one that is none.
+
+        What is derived from a store and kept elsewhere is not a copy's, though that may stand in the store's place.
+        """
+        with self._reading(EVERY_TENANT) as connection:
+            return noted(connection, COPY)
 
     def waiting(self) -> list[Scope]:
         """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held.
