@@ -7,7 +7,8 @@ import pytest
 
 from contract import server
 from contract.back_ends import BACK_ENDS
-from contract.objects import LocalFolder, S3Bucket
+from contract.clouds import Azure, Cloud, Google
+from contract.objects import CloudBucket, LocalFolder
 from contract.s3 import S3
 from memoryos import MemoryOS
 from memoryos.config import load_settings
@@ -68,18 +69,31 @@ def open_memory(place, clock):
 
 @pytest.fixture(scope="session")
 def s3_server(tmp_path_factory) -> Iterator[S3]:
-    server = S3(tmp_path_factory.mktemp("s3"))
+    yield from running(S3(tmp_path_factory.mktemp("s3")))
+
+
+@pytest.fixture(scope="session")
+def gs_server(tmp_path_factory) -> Iterator[Cloud]:
+    yield from running(Cloud(tmp_path_factory.mktemp("gs"), Google))
+
+
+@pytest.fixture(scope="session")
+def az_server(tmp_path_factory) -> Iterator[Cloud]:
+    yield from running(Cloud(tmp_path_factory.mktemp("az"), Azure))
+
+
+def running(server):
     server.start()
     yield server
     server.stop()
 
 
 @pytest.fixture(params=["folder", "s3"])
-def objects(request, tmp_path, monkeypatch) -> LocalFolder | S3Bucket:
+def objects(request, tmp_path, monkeypatch) -> LocalFolder | CloudBucket:
     """Where an object store is, of each kind."""
     if request.param == "folder":
         return LocalFolder(tmp_path)
-    server = request.getfixturevalue("s3_server")
+    server = request.getfixturevalue(f"{request.param}_server")
     for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
-    return S3Bucket(server, tmp_path.name)
+    return CloudBucket(server, tmp_path.name)

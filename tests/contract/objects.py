@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from contract.s3 import BUCKET, S3
+from contract.clouds import Cloud
+from contract.s3 import S3
 
 
 class LocalFolder:
@@ -20,11 +21,12 @@ class LocalFolder:
         self.folder.with_suffix(".away").rename(self.folder)
 
 
-class S3Bucket:
-    def __init__(self, server: S3, prefix: str) -> None:
+class CloudBucket:
+    def __init__(self, server: S3 | Cloud, prefix: str) -> None:
         self._server = server
         self.folder = server.bucket / prefix
-        self.url = f"s3://{BUCKET}/{prefix}"
+        self.url = f"{server.url}/{prefix}"
+        self.url_of_no_bucket = f"{server.url}-elsewhere/{prefix}"
 
     def go_away(self) -> None:
         self._server.stop()

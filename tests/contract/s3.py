@@ -15,6 +15,8 @@ KEY, SECRET, BUCKET = "memory", "of-elephants", "packs"
 class S3:
     """One server; it can be stopped and started again on the same port."""
 
+    url = f"s3://{BUCKET}"
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.bucket = folder / BUCKET

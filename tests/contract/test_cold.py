@@ -199,6 +199,20 @@ def test_what_came_back_and_is_deleted_is_nowhere(memory, objects, clock):
     assert names(objects) == []
 
 
+@pytest.mark.parametrize("objects", ["s3", "az"], indirect=True)
+def test_what_was_deleted_is_removed_after_the_bucket_was_mistaken_for_another(memory, objects, clock, open_memory):
+    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    memory.cool(after_days=0)
+    memory.delete(page.id)
+    memory.close()  # it would sweep by itself
+    mistaken = open_memory(object_store=objects.url_of_no_bucket)
+    with pytest.raises(ObjectsUnreachable, match="no such bucket"):
+        sweep(mistaken, clock)
+    assert names(objects)
+    sweep(open_memory(object_store=objects.url), clock)
+    assert names(objects) == []
+
+
 def test_a_deletion_waits_for_the_object_store(memory, objects, clock, open_memory):
     page = memory.pages(tier=Tier.ARCHIVE)[0]
     memory.cool(after_days=0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from uuid_utils.compat import uuid7
 
@@ -16,9 +17,15 @@ from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
 
 BUCKETS = ("s3", "gs", "az")
 _FIX = "Write file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix"
+_AZURE_FIX = "Write az://account/container/prefix"
 # Who names an endpoint with http:// means it; all others are https.
 _CLIENT: Any = {"connect_timeout": "5s", "timeout": "30s", "allow_http": True}
 _RETRIES: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=20)}
+_OPTIONS: Any = {"client_options": _CLIENT, "retry_config": _RETRIES}
+_ACCOUNT = re.compile("[a-z0-9]{3,24}")
+_CONTAINER = re.compile("[a-z0-9$][a-z0-9-]{2,62}")
+# What S3, Google and Azure say of an object; of a bucket or an account that is not there they say something else.
+_ABSENT = ("<Code>NoSuchKey</Code>", "<Code>BlobNotFound</Code>")
 
 
 class Objects(Protocol):
@@ -44,7 +51,7 @@ def open_objects(url: str) -> Objects:
         return Folder(Path(unquote(parts.path)))
     if parts.scheme not in BUCKETS or not parts.netloc:
         raise InvalidInput("object_store", "is not the URL of an object store", _FIX)
-    return Bucket(url)
+    return Bucket(parts)
 
 
 class Folder:
@@ -103,21 +110,22 @@ class Folder:
 class Bucket:
     """A bucket of S3, Google or Azure; credentials and endpoint come from the variables that their tools read."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: SplitResult) -> None:
         try:
             import obstore
             from obstore.exceptions import BaseError, NotFoundError
-            from obstore.store import from_url
         except ModuleNotFoundError as error:
             if error.name != "obstore":
                 raise
             raise MissingExtra("An object store in the cloud", "cold") from None
-        self._place = url.split("?", 1)[0]
+        self._place = f"{url.scheme}://{url.netloc}{url.path}"
         self._obstore: Any = obstore
-        self._failure, self._absence = BaseError, NotFoundError
+        self._failure, self._absence = BaseError, (NotFoundError, FileNotFoundError)
         try:
-            self._store = from_url(url, client_options=_CLIENT, retry_config=_RETRIES)
-        except BaseError as error:
+            self._store = _azure(url) if url.scheme == "az" else _bucket(url)
+        except InvalidInput:
+            raise
+        except (BaseError, ValueError) as error:
             raise InvalidInput("object_store", f"{type(error).__name__} for {self._place}", _FIX) from error
 
     def put(self, name: str, data: bytes) -> None:
@@ -130,7 +138,9 @@ class Bucket:
         with self._usable():
             try:
                 return bytes(self._obstore.get(self._store, name).bytes())
-            except (self._absence, FileNotFoundError):
+            except self._absence as error:
+                if not _is_of_the_object(error):
+                    raise
                 return None
 
     def remove(self, name: str) -> None:
@@ -138,14 +148,41 @@ class Bucket:
         with self._usable():
             try:
                 self._obstore.delete(self._store, name)
-            except (self._absence, FileNotFoundError):
-                return
+            except self._absence as error:
+                # Azure removes in batches, whose answers hold no code: reading tells what is missing.
+                if not _is_of_the_object(error) and self.get(name) is not None:
+                    raise
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
         try:
             yield
+        except self._absence as error:
+            raise ObjectsUnreachable(
+                f"the object store {self._place} is not there: no such bucket or container"
+            ) from error
         except (self._failure, OSError) as error:
             raise ObjectsUnreachable(
                 f"the object store {self._place} does not answer: {type(error).__name__}"
             ) from error
+
+
+def _bucket(url: SplitResult) -> Any:
+    from obstore.store import from_url
+
+    return from_url(url.geturl(), **_OPTIONS)
+
+
+def _azure(url: SplitResult) -> Any:
+    """The container in az://account/container/prefix, where obstore itself would take the account for a container."""
+    from obstore.store import AzureStore
+
+    container, _, prefix = unquote(url.path[1:]).partition("/")
+    if not (_ACCOUNT.fullmatch(url.netloc) and _CONTAINER.fullmatch(container)):
+        raise InvalidInput("object_store", "does not name an account and a container of Azure", _AZURE_FIX)
+    return AzureStore(container, account_name=url.netloc, prefix=prefix or None, **_OPTIONS)
+
+
+def _is_of_the_object(error: BaseException) -> bool:
+    """Whether a 404 is about the object, and not about its bucket or about something else that answers there."""
+    return any(code in str(error) for code in _ABSENT)
