@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -191,8 +192,8 @@ def _keep(program: int, talk: socket.socket, lives: int) -> None:
 
 def _warm_up() -> None:
     """What a program reads, compiles or builds when it uses a memory for the first time."""
-    memory, main = importlib.import_module("memoryos"), importlib.import_module("typer.main")
-    main.get_command(importlib.import_module("memoryos.interface.cli.app").app)
+    memory = importlib.import_module("memoryos")
+    importlib.import_module("memoryos.interface.cli.app").command()
     with TemporaryDirectory() as folder, memory.MemoryOS.open(Path(folder, "memory.db"), user="nobody") as store:
         store.add("I live in Porto.", "我住在成都。")
         store.wait()
@@ -210,7 +211,16 @@ def _become(given: int, out: int, err: int, arguments: list[str], cwd: str, env:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have had us ignore
     signal.alarm(timeout)
     sys.path[:1] = ["", *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
-    kind, program, *rest = arguments
+    try:
+        _execute(*arguments)
+    except SystemExit as ended:
+        if isinstance(ended.code, str):  # which the interpreter would print
+            raise
+        _end(ended.code or 0)
+    _end(0)
+
+
+def _execute(kind: str, program: str, *rest: str) -> None:
     sys.argv = [kind, *rest]
     if kind == "-m":
         sys.modules.pop(program, None)  # or it would warn: the program is a module of its own
@@ -218,7 +228,16 @@ def _become(given: int, out: int, err: int, arguments: list[str], cwd: str, env:
     else:
         sys.modules["__main__"] = ModuleType("__main__")
         exec(compile(program, "<string>", "exec"), vars(sys.modules["__main__"]))
-    sys.exit()
+
+
+def _end(code: int) -> None:
+    """End as a program does, but without taking all modules apart: that takes longer than most programs run."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    gc.collect()  # what nobody closed is told of
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

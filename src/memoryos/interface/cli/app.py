@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.main
 from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
@@ -87,10 +90,16 @@ def root(
     """Memory for AI agents: layered, durable, searchable, in one file."""
 
 
+@cache
+def command() -> Callable[[], Any]:
+    """The command, put together of its parts: that takes longer than many of them run."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command; errors of the memory are told in one line."""
     try:
-        app()
+        command()()
     except MemoryOSError as error:
         sys.exit(_tell(error))
 
