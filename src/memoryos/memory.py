@@ -710,7 +710,7 @@ class MemoryOS:
         With `later`, as for mounts of the settings, it is opened when it is first asked, and missing until it can be.
         """
         self._mounted.check(mount)
-        adapter = Patient(mount.name, lambda: self._adapter(mount))
+        adapter = Patient(mount.name, lambda: self._adapter(mount), self.settings.mount_timeout_seconds)
         if not later:
             adapter.open()
         with ExitStack() as undo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from datetime import timedelta
 
 import pytest
@@ -230,6 +231,19 @@ def test_a_mount_of_the_settings_that_is_away_keeps_nobody_from_the_own_memory(o
     assert memory.search(QUESTION).missing == ("away",)  # it is left alone for a while
     monkeypatch.setattr(patient, "AWAY_SECONDS", 0.0)
     assert "away" in mounts_of(memory.search(QUESTION))
+
+
+def test_a_mount_that_says_nothing_keeps_nobody_waiting(open_memory, monkeypatch):
+    monkeypatch.setattr(patient, "AWAY_SECONDS", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"postgresql://ann@127.0.0.1:{silent.getsockname()[1]}/memory"
+        memory = open_memory(mounts=[Mount("silent", place, CLINIC)], mount_timeout_seconds=0.1)
+        memory.add("My asthma got worse in spring.")
+        found = memory.search(QUESTION)
+        assert (len(found.hits), found.missing) == (1, ("silent",))
+        with pytest.raises(StorageError, match=r"'silent' did not answer within 0\.1 seconds"):
+            memory.search(QUESTION, mounts=["silent"])
+        memory.close()  # while the client still waits
 
 
 def test_nothing_is_mounted_in_a_memory_that_is_closed(own, expert_base):

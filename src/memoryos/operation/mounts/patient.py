@@ -1,10 +1,16 @@
-"""Patient: a mount that is opened when it is first asked, and left alone for a while when it fails."""
+"""Patient: a mount that is opened when it is first asked, and left alone for a while when it fails.
+
+Who asks does not wait for ever: a server may take a question and say nothing. The question goes on beside, and nobody
+waits for its answer any more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
+from concurrent.futures import Future
+from threading import Lock, Thread
 from time import monotonic
+from typing import TypeVar
 
 from memoryos.cube import Origin, Turn
 from memoryos.errors import InvalidInput, StorageError
@@ -12,13 +18,17 @@ from memoryos.operation.mounts.adapter import Found, MemoryAdapter, Wanted
 
 AWAY_SECONDS = 30.0  # to find out again that a server is away may take seconds, of each search
 
+T = TypeVar("T")
+
 
 class Patient:
-    """An adapter around another one. Threads may share it."""
+    """An adapter around another one, that answers within so many seconds. Threads may share it."""
 
-    def __init__(self, name: str, opener: Callable[[], MemoryAdapter]) -> None:
+    def __init__(self, name: str, opener: Callable[[], MemoryAdapter], seconds: float) -> None:
         self._name = name
         self._opener = opener
+        self._seconds = seconds
+        self._opening = Lock()  # which may take long; to close it takes none of that
         self._lock = Lock()
         self._adapter: MemoryAdapter | None = None
         self._failed = -AWAY_SECONDS  # when it did last
@@ -26,22 +36,48 @@ class Patient:
 
     def open(self) -> MemoryAdapter:
         """The adapter itself. Raises whatever opening it does."""
+        with self._opening:
+            if self._adapter is None and not self._is_closed:
+                self._keep(self._opener())
+            adapter = self._adapter
+        if adapter is None:
+            raise StorageError(f"{self._name!r} is not mounted any more")
+        return adapter
+
+    def _keep(self, adapter: MemoryAdapter) -> None:
+        """Have it, unless nobody wants it any more."""
         with self._lock:
-            if self._is_closed:
-                raise StorageError(f"{self._name!r} is not mounted any more")
-            if self._adapter is None:
-                self._adapter = self._opener()
-            return self._adapter
+            if not self._is_closed:
+                self._adapter = adapter
+                return
+        adapter.close()
 
     def query(self, wanted: Wanted) -> Found:
-        """What it has. Raises StorageError at once while it is left alone, or when it cannot be opened."""
+        """What it has. Raises StorageError at once while it is left alone, when it cannot be opened, or is too late."""
         if monotonic() - self._failed < AWAY_SECONDS:
             raise StorageError(f"{self._name!r} did not answer a moment ago, and is left alone for a while")
         try:
-            return self._reached().query(wanted)
+            return self._in_time(lambda: self._reached().query(wanted))
         except StorageError:
             self._failed = monotonic()
             raise
+
+    def _in_time(self, ask: Callable[[], T]) -> T:
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(ask())
+            except BaseException as error:  # noqa: BLE001 - who waits is to see it
+                answer.set_exception(error)
+
+        Thread(target=run, name=f"mount {self._name}", daemon=True).start()
+        try:
+            return answer.result(self._seconds)
+        except TimeoutError:
+            if answer.done():
+                raise
+            raise StorageError(f"{self._name!r} did not answer within {self._seconds:g} seconds") from None
 
     def _reached(self) -> MemoryAdapter:
         try:
