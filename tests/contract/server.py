@@ -138,6 +138,13 @@ def cut_connections(database: str) -> int:
         return len(connection.execute(_ENDING, [database]).fetchall())
 
 
+def let_in(database: str, anybody: bool) -> None:
+    """Say whether new clients may connect to it."""
+    with administrator() as connection:
+        statement = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+        connection.execute(statement.format(sql.Identifier(database), anybody))
+
+
 def wait_for_sessions(database: str) -> None:
     """Return when nobody is connected: what a client that died had asked for is done, or undone."""
     end = time.monotonic() + 30
