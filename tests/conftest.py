@@ -42,12 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Let each test that takes a back end run on every one, unless it is about the file of a store."""
+    """Let each test that takes a back end run on every one, unless it is marked to be for one alone."""
     if "back_end" not in metafunc.fixturenames or _names_its_own(metafunc.definition):
         return
     wanted = metafunc.config.getoption("--store")
-    is_of_file = metafunc.definition.get_closest_marker("file") is not None
-    names = [name for name in BACK_ENDS if wanted in (None, name) and (name == "sqlite" or not is_of_file)]
+    is_for_one = any(metafunc.definition.get_closest_marker(name) for name in ("file", "once"))
+    names = [name for name in BACK_ENDS if wanted in (None, name) and (name == "sqlite" or not is_for_one)]
     metafunc.parametrize("back_end", names, indirect=True, scope="session")
 
 

@@ -66,13 +66,13 @@ def copy_store(source: Path, target: Path) -> None:
 
 
 def _open_in_place_of_file(place: Place, *, embedder: str | None, **options: Any) -> SqlVault:
-    if isinstance(place, Path):
+    if isinstance(place, Path) and (server.stands_for(place) or not options.get("is_only_read")):
         place = server.store_for(place, embedder)
     return open_vault(place, embedder=embedder, **options)
 
 
 def _open_file(place: Place, *, embedder: str | None, **options: Any) -> SqlVault:
-    if isinstance(place, Path) and embedder:
+    if isinstance(place, Path) and embedder and not options.get("is_only_read"):
         _begin(place, embedder)
     return open_vault(place, embedder=embedder, **options)
 

@@ -10,6 +10,7 @@ import atexit
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from functools import cache
 from itertools import count
@@ -37,6 +38,7 @@ _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
 schema.PARTITIONS = 4  # of each table, in the place of 16: what takes long about a store is to make them
 
 _ENDING = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
+_SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
 _USED_PARTS = """
     SELECT part.relname, coalesce(whole.relname, part.relname) FROM pg_class AS part
     LEFT JOIN pg_inherits ON inhrelid = part.oid LEFT JOIN pg_class AS whole ON inhparent = whole.oid
@@ -135,6 +137,22 @@ def cut_connections(database: str) -> int:
     """End what the database's clients do, as a server does that goes down; returns how many there were."""
     with administrator() as connection:
         return len(connection.execute(_ENDING, [database]).fetchall())
+
+
+def let_in(database: str, anybody: bool) -> None:
+    """Say whether new clients may connect to it."""
+    with administrator() as connection:
+        statement = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+        connection.execute(statement.format(sql.Identifier(database), anybody))
+
+
+def wait_for_sessions(database: str) -> None:
+    """Return when nobody is connected: what a client that died had asked for is done, or undone."""
+    end = time.monotonic() + 30
+    with administrator() as connection:
+        while connection.execute(_SESSIONS, [database]).fetchone() != (0,):
+            assert time.monotonic() < end, "somebody stays connected"
+            time.sleep(0.005)
 
 
 def restart() -> None:

@@ -27,10 +27,10 @@ _TOPICS = (  # a reply that suits them all would make one topic of them
 
 
 def open_store(
-    path: Path, clock: Clock = system_clock, embedder: str = SETTINGS.embedder, settings: Settings = SETTINGS
+    place: str | Path, clock: Clock = system_clock, embedder: str = SETTINGS.embedder, settings: Settings = SETTINGS
 ) -> MemoryOS:
     """The store as all of them use it."""
-    return MemoryOS.open(path, user=OWNER.user, settings=settings, embedder=load_embedder(embedder), clock=clock)
+    return MemoryOS.open(place, user=OWNER.user, settings=settings, embedder=load_embedder(embedder), clock=clock)
 
 
 def cold_settings(path: Path) -> Settings:

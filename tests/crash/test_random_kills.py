@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 import time
 from pathlib import Path
 
+import forked
+from contract import server
 from crash.checks import assert_consistent, assert_sound
-from crash.stores import add_page, open_store
+from crash.stores import SETTINGS, add_page, open_store
+from memoryos import stores
+from memoryos.infrastructure.vault.place import database_url, is_url
 
 TESTS = Path(__file__).parents[1]
 ROUNDS = 5
@@ -17,27 +20,36 @@ SOME = 10  # pages acknowledged before the end may come
 TELLING = 0.05  # seconds; a page takes some ten milliseconds, so the end hits any part of one
 
 
-def killed_while_adding(path: Path, first: int, rest: float) -> list[str]:
+def killed_while_adding(place: str, first: int, rest: float) -> list[str]:
     """The ids that a process printed until it was killed, `rest` seconds after the first few."""
-    command = [sys.executable, "-m", "crash.victims", "forever", str(path), str(first)]
+    command = [forked.executable(), "-m", "crash.victims", "forever", place, str(first)]
     with subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True) as victim:
         acknowledged = [victim.stdout.readline() for _ in range(SOME)]
         time.sleep(rest)
         victim.kill()
-        acknowledged += victim.stdout.readlines()
+        acknowledged += victim.stdout.readlines()  # to the end, which is that of the process
     return [line.strip() for line in acknowledged if line.endswith("\n")]
 
 
-def test_a_store_outlives_any_number_of_crashes(tmp_path):
-    path, acknowledged, chance = tmp_path / "memory.db", [], random.Random(20260601)
+def assert_left_sound(place: str) -> None:
+    """What the dead process left fits together, before anybody goes on with it."""
+    if is_url(place):
+        server.wait_for_sessions(database_url(place).database)  # the server may still do what it was told
+    else:
+        assert_sound(Path(place))
+    assert stores.verify(place, settings=SETTINGS).is_sound
+
+
+def test_a_store_outlives_any_number_of_crashes(place):
+    acknowledged, chance = [], random.Random(20260601)
     for crash in range(1, ROUNDS + 1):
-        acknowledged += killed_while_adding(path, crash * 1_000, chance.random() * TELLING)
-        assert_sound(path)
-        with open_store(path) as memory:
+        acknowledged += killed_while_adding(place, crash * 1_000, chance.random() * TELLING)
+        assert_left_sound(place)
+        with open_store(place) as memory:
             assert_consistent(memory)
             stored = [page.id for page in memory.pages()]
         assert [page for page in stored if page in acknowledged] == acknowledged, "all there, in order"
         assert len(stored) - len(acknowledged) <= crash, "at most the page that was being added"
-    with open_store(path) as memory:
+    with open_store(place) as memory:
         assert len(acknowledged) >= ROUNDS * SOME
         assert add_page(memory, 0) in {page.id for page in memory.pages()}

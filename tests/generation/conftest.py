@@ -1,14 +1,25 @@
-"""A scripted chat model and a memory that asks it."""
+"""A scripted chat model and a memory that asks it, on either back end."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from contract.back_ends import files_on
 from memoryos import MemoryOS, load_settings
 
 from .scripted_model import scripted_embedder, scripted_model
 
 KEY = "sk-secret-of-the-test"
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, back_end: str) -> Iterator[Path]:
+    """A folder whose files are stores on each back end in turn, for the memories that open them."""
+    with files_on(back_end, tmp_path):
+        yield tmp_path
 
 
 @pytest.fixture

@@ -157,6 +157,7 @@ def test_retriever(open_memory):
     assert memory.retriever.retrieve_context("parrot", user_id="ann")["retrieved_pages"] == []
 
 
+@pytest.mark.once
 def test_an_outage_is_an_error_and_leaves_no_trace(open_memory, model):
     memory = open_memory()
     model.will(*[Reply(status=500)] * 3)
@@ -165,6 +166,7 @@ def test_an_outage_is_an_error_and_leaves_no_trace(open_memory, model):
     assert said(memory) == []
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
@@ -182,11 +184,13 @@ def test_what_cannot_be_honoured_is_refused(open_memory, arguments, field):
         open_memory(**arguments)
 
 
+@pytest.mark.once
 def test_an_unknown_argument_is_refused(open_memory):
     with pytest.raises(TypeError):
         open_memory(short_term_capasity=3)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("timestamp", ["yesterday", "2024-13-01 00:00:00"])
 def test_an_unreadable_timestamp_is_refused(open_memory, timestamp):
     memory = open_memory()
@@ -201,6 +205,7 @@ def test_what_is_no_folder_is_refused(path):
         Memoryos("tom", "k", path)
 
 
+@pytest.mark.file
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("mine", "utf-8")
     with pytest.raises(InvalidInput, match="data_storage_path"):
@@ -208,6 +213,7 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
     assert (tmp_path / "file").read_text("utf-8") == "mine"
 
 
+@pytest.mark.file
 @pytest.mark.parametrize(("user", "assistant"), [("../../evil", "helper"), ("tom", "../../evil"), ("/tmp/evil", "..")])
 def test_an_id_is_no_path(open_memory, tmp_path, user, assistant):
     memory = open_memory(user=user, assistant_id=assistant)
@@ -236,6 +242,7 @@ for number in range(5):
 """
 
 
+@pytest.mark.file
 def test_two_processes_write_to_one_folder(open_memory, tmp_path):
     command = [sys.executable, "-c", ADDS_FIVE, str(tmp_path / "data")]
     running = [

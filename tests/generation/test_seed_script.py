@@ -5,10 +5,14 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 import forked
 
 from .conftest import KEY
 from .scripted_model import Reply, says
+
+pytestmark = pytest.mark.file  # as it stands, the script keeps a file
 
 SCRIPT = Path(__file__).parent / "seed_004_script.py"
 

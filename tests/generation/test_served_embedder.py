@@ -168,6 +168,7 @@ def test_a_failure_is_an_error_that_quotes_nothing(server, failure, caplog):
     assert "Whither" not in caplog.text
 
 
+@pytest.mark.file
 @pytest.mark.parametrize("failure", ["server error", "no JSON", "NaN", "empty vectors", "wrong key"])
 def test_what_fails_at_the_start_leaves_no_file(server, failure, tmp_path):
     server.will(*FAILURES[failure])
@@ -211,6 +212,12 @@ def test_a_memory_finds_what_it_stored(server, tmp_path):
         memory.add("The taxes are due.", "In May?")
         assert "Aurora" in memory.search("Aurora boats", strategy="dense").hits[0].text
         assert memory.stats().embedder == "openai:m@384"
+
+
+@pytest.mark.file
+def test_its_key_is_not_in_the_file(server, tmp_path):
+    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
+        memory.add("My boat is called Aurora.", "A fine name.")
     assert KEY.encode() not in (tmp_path / "m.db").read_bytes()
 
 
@@ -297,6 +304,7 @@ def test_without_the_sdk_it_says_what_to_install(monkeypatch, server):
         embedder_of(server)
 
 
+@pytest.mark.once
 def test_the_command_line_measures_it(server, tmp_path):
     wanted = {"MEMORYOS_EMBEDDER_BASE_URL": server.url, "MEMORYOS_EMBEDDER_API_KEY": KEY}
     command = ["bench", "chinese", "--strategy", "hybrid", "--embedder", NAME, "--json"]

@@ -1,14 +1,21 @@
-"""A user's own memory and an expert's, each in a store of its own."""
+"""A user's own memory and an expert's, each in a store of its own, on either back end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import URL
 
+from contract import server
+from contract.back_ends import files_on
 from memoryos import MemoryOS, Mount, Scope, load_settings
+from memoryos.infrastructure.vault.place import database_url, is_url
+from memoryos.models.hashing import Hashing
+from stores.conftest import content
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 ANN, BOB = Scope(user="ann"), Scope(user="bob")
@@ -24,6 +31,55 @@ EXPERT = [
     ("What is a normal resting pulse?", "Sixty to a hundred beats a minute."),
     ("How is atrial fibrillation found?", "By an electrocardiogram over a day."),
 ]
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, back_end: str) -> Iterator[Path]:
+    """A folder whose files are stores on each back end in turn, for the memories that open them."""
+    with files_on(back_end, tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
+def place_of(tmp_path: Path, back_end: str) -> Callable[[str], str]:
+    """place_of(name): what others mount to have the store of that name: a file, or the URL of a database."""
+
+    def one(name: str) -> str:
+        path = tmp_path / f"{name}.db"
+        return str(path) if back_end == "sqlite" else server.store_for(path, Hashing.name).render_as_string()
+
+    return one
+
+
+@pytest.fixture
+def left_in(back_end: str) -> Callable[[str], object]:
+    """left_in(place): all that a store holds, and how."""
+    return (lambda place: Path(place).read_bytes()) if back_end == "sqlite" else content
+
+
+@contextmanager
+def away(place: str) -> Iterator[None]:
+    """Let nobody use a store: the file is none for a while, or the server lets nobody in."""
+    with _refused(database_url(place)) if is_url(place) else _damaged(Path(place)):
+        yield
+
+
+@contextmanager
+def _damaged(path: Path) -> Iterator[None]:
+    whole = path.read_bytes()
+    path.write_bytes(b"no store any more" * 1000)
+    yield
+    path.write_bytes(whole)
+
+
+@contextmanager
+def _refused(url: URL) -> Iterator[None]:
+    server.let_in(url.database, False)
+    server.cut_connections(url.database)
+    try:
+        yield
+    finally:
+        server.let_in(url.database, True)
 
 
 @pytest.fixture
@@ -47,13 +103,13 @@ def open_memory(opened, tmp_path):
 
 
 @pytest.fixture
-def expert_base(open_memory, tmp_path) -> Mount:
+def expert_base(open_memory, place_of) -> Mount:
     """What the clinic knows, closed; `mount` it."""
     with open_memory("expert") as clinic:
         for number, (question, answer) in enumerate(EXPERT):
             clinic.add(question, answer, at=NOW - timedelta(days=number), tags=["heart"], scope=CLINIC)
         clinic.add_fact("Propranolol is dangerous with asthma.", scope=CLINIC)
-    return Mount("cardiology", tmp_path / "expert.db", CLINIC)
+    return Mount("cardiology", place_of("expert"), CLINIC)
 
 
 @pytest.fixture

@@ -82,6 +82,7 @@ def test_the_scope_of_an_adapter_says_whom_it_serves(own, folder):
     assert {turn.mount for turn in own.search(QUESTION, scope=ANN).turns} == {None}
 
 
+@pytest.mark.file
 def test_without_its_package_a_place_is_a_file(own, folder):
     with pytest.raises(InvalidInput, match="does not exist"):
         own.mount(Mount("kitchen", f"notes:{folder}", ANN))

@@ -11,7 +11,7 @@ from memoryos import Kind, MemoryOS, Mount, Scope, load_settings
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreReadOnly
 from memoryos.operation.mounts import patient
 from memoryos.operation.recall.hit import Strategy
-from mounts.conftest import ANN, BOB, CLINIC, EXPERT, NOW, OWN
+from mounts.conftest import ANN, BOB, CLINIC, EXPERT, NOW, OWN, away
 
 QUESTION = "Is propranolol dangerous with my asthma?"
 
@@ -104,8 +104,8 @@ def test_what_is_tagged_is_found_in_all_the_latest_first(own, expert_base):
     assert {hit.at for hit in own.tagged("heart", since=NOW)} == {NOW}
 
 
-def test_a_mount_to_be_read_stays_as_it_is(own, expert_base):
-    before = expert_base.place.read_bytes()
+def test_a_mount_to_be_read_stays_as_it_is(own, expert_base, left_in):
+    before = left_in(expert_base.place)
     own.mount(expert_base)
     own.search(QUESTION)
     own.search(QUESTION, strategy="two_stage")
@@ -113,19 +113,19 @@ def test_a_mount_to_be_read_stays_as_it_is(own, expert_base):
     with pytest.raises(StoreReadOnly, match="'cardiology' is mounted to be read"):
         own.add("Write this down.", mount="cardiology")
     own.unmount("cardiology")
-    assert expert_base.place.read_bytes() == before
+    assert left_in(expert_base.place) == before
 
 
-def test_a_writable_mount_is_written_and_found_by_others(own, open_memory, tmp_path):
+def test_a_writable_mount_is_written_and_found_by_others(own, open_memory, place_of):
     team = Scope(user="team", agent=None, namespace=("context", "ward-3"))
-    own.mount(Mount("team", tmp_path / "team.db", team, writable=True))
+    own.mount(Mount("team", place_of("team"), team, writable=True))
     page = own.add("The drill is on Friday.", "Noted.", tags=["drill"], mount="team", idempotency_key="drill-1")
     assert own.add("The drill is on Friday.", "Noted.", tags=["drill"], mount="team", idempotency_key="drill-1") == page
     own.wait()
     assert mounts_of(own.search("When is the drill?"))[0] == "team"
     assert [hit.text for hit in own.search("When is the drill?", mounts=[]).hits if "drill" in hit.text] == []
     other = open_memory("other", user="bob")
-    other.mount(Mount("ward", tmp_path / "team.db", team))
+    other.mount(Mount("ward", place_of("team"), team))
     assert [hit.id for hit in other.tagged("drill")] == [page]
 
 
@@ -166,32 +166,49 @@ def test_a_namespace_says_whom_a_mount_serves(open_memory, scope, served, refuse
 
 def test_a_mount_that_does_not_answer_is_named_and_the_rest_answers(own, expert_base):
     own.mount(expert_base)
-    expert_base.place.write_bytes(b"no store any more" * 1000)
-    found = own.search(QUESTION)
-    assert found.missing == ("cardiology",)
-    assert set(mounts_of(found)) == {None}
-    with pytest.raises(StorageError):
-        own.search(QUESTION, mounts=["cardiology"])
+    with away(expert_base.place):
+        found = own.search(QUESTION)
+        assert found.missing == ("cardiology",)
+        assert set(mounts_of(found)) == {None}
+        with pytest.raises(StorageError):
+            own.search(QUESTION, mounts=["cardiology"])
 
 
-def test_what_cannot_be_mounted_is_told(own, expert_base, tmp_path):
+@pytest.mark.file
+def test_a_file_that_is_not_there_cannot_be_mounted(own, tmp_path):
+    with pytest.raises(InvalidInput, match="does not exist"):
+        own.mount(Mount("lost", tmp_path / "lost.db", CLINIC))
+    with pytest.raises(InvalidInput, match="does not exist"):
+        own.mount(Mount("folder", tmp_path, CLINIC))
+    assert own.mounts == []
+
+
+@pytest.mark.file
+def test_a_file_that_the_settings_mount_may_be_made_later(open_memory, tmp_path, monkeypatch):
+    memory = open_memory(mounts=[Mount("later", tmp_path / "later.db", CLINIC)])
+    assert memory.search(QUESTION).missing == ("later",)
+    monkeypatch.setattr(patient, "AWAY_SECONDS", 0.0)
+    with pytest.raises(StorageError, match=r"later\.db does not exist"):
+        memory.search(QUESTION, mounts=["later"])
+    with open_memory("later") as later:
+        later.add("Propranolol narrows the airways.", scope=CLINIC)
+    assert "later" in mounts_of(memory.search(QUESTION))
+
+
+def test_what_cannot_be_mounted_is_told(own, expert_base):
     own.mount(expert_base)
     with pytest.raises(InvalidInput, match="'cardiology' is mounted already"):
         own.mount(expert_base)
-    with pytest.raises(InvalidInput, match="does not exist"):
-        own.mount(Mount("lost", tmp_path / "lost.db", CLINIC))
     with pytest.raises(InvalidInput, match=r"mount\.scope: is missing"):
-        own.mount(Mount("nobody's", tmp_path / "expert.db"))
+        own.mount(Mount("nobody's", expert_base.place))
     with pytest.raises(InvalidInput, match="no adapter is installed for gopher://"):
         own.mount(Mount("old", "gopher://somewhere"))
     with pytest.raises(InvalidInput, match=r"mount\.scope: is missing"):
         Mount("nowhere")
     with pytest.raises(InvalidInput, match=r"mount\.name"):
-        Mount("", tmp_path / "expert.db", CLINIC)
+        Mount("", expert_base.place, CLINIC)
     with pytest.raises(InvalidInput, match="names a session"):
-        Mount("monday", tmp_path / "expert.db", Scope(user="clinic", session="monday"))
-    with pytest.raises(InvalidInput, match="does not exist"):
-        own.mount(Mount("folder", tmp_path, CLINIC))
+        Mount("monday", expert_base.place, Scope(user="clinic", session="monday"))
     with pytest.raises(InvalidInput, match="nothing is mounted as 'surgery'"):
         own.unmount("surgery")
     assert [mount.name for mount in own.mounts] == ["cardiology"]
@@ -219,18 +236,16 @@ def test_settings_name_mounts(open_memory, expert_base, monkeypatch):
             load_settings()
 
 
-def test_a_mount_of_the_settings_that_is_away_keeps_nobody_from_the_own_memory(open_memory, tmp_path, monkeypatch):
-    away = Mount("away", tmp_path / "later.db", CLINIC)
-    memory = open_memory(mounts=[away])
-    memory.add("My asthma got worse in spring.")
-    assert memory.search(QUESTION).missing == ("away",)
-    with pytest.raises(StorageError, match=r"later\.db does not exist|a moment ago"):
-        memory.search(QUESTION, mounts=["away"])
-    with open_memory("later") as later:
-        later.add("Propranolol narrows the airways.", scope=CLINIC)
-    assert memory.search(QUESTION).missing == ("away",)  # it is left alone for a while
+def test_a_mount_of_the_settings_that_is_away_keeps_nobody_from_the_own_memory(open_memory, expert_base, monkeypatch):
+    with away(expert_base.place):
+        memory = open_memory(mounts=[expert_base])
+        memory.add("My asthma got worse in spring.")
+        assert memory.search(QUESTION).missing == ("cardiology",)
+        with pytest.raises(StorageError, match="a moment ago"):
+            memory.search(QUESTION, mounts=["cardiology"])
+    assert memory.search(QUESTION).missing == ("cardiology",)  # it is left alone for a while
     monkeypatch.setattr(patient, "AWAY_SECONDS", 0.0)
-    assert "away" in mounts_of(memory.search(QUESTION))
+    assert "cardiology" in mounts_of(memory.search(QUESTION))
 
 
 def test_a_mount_that_says_nothing_keeps_nobody_waiting(open_memory, monkeypatch):
@@ -254,8 +269,7 @@ def test_nothing_is_mounted_in_a_memory_that_is_closed(own, expert_base):
 
 # `rrf` and `linear`, which are there to compare, scale by all turns that are ranked, which are fewer here.
 @pytest.mark.parametrize("strategy", ["hybrid", "dense", "bm25", "two_stage"])
-@pytest.mark.parametrize("pages", [None, 1, 3])
-def test_an_empty_mount_changes_nothing(open_memory, tmp_path, strategy, pages):
+def test_an_empty_mount_changes_nothing(open_memory, place_of, strategy):
     open_memory("empty").close()
     memory = open_memory("many")
     for number, (query, response) in enumerate(12 * [*OWN, *EXPERT]):
@@ -263,15 +277,15 @@ def test_an_empty_mount_changes_nothing(open_memory, tmp_path, strategy, pages):
     memory.wait()
     questions = [QUESTION, "When do we go skiing?", "violin (7)", "蜜蜂"]
 
-    def told() -> list[list[tuple[str, int]]]:
+    def told(pages: int | None) -> list[list[tuple[str, int]]]:
         found = [memory.search(question, strategy=strategy, pages=pages).turns for question in questions]
         turns = [[(turn.cube.id, turn.index) for turn in recalled] for recalled in found]
         # The paper's search tells pages with all their turns, and ranks the pages alone.
         return [sorted(recalled) for recalled in turns] if strategy == "two_stage" else turns
 
-    plain = told()
-    memory.mount(Mount("empty", tmp_path / "empty.db", CLINIC))
-    assert told() == plain
+    plain = {pages: told(pages) for pages in (None, 1, 3)}
+    memory.mount(Mount("empty", place_of("empty"), CLINIC))
+    assert {pages: told(pages) for pages in plain} == plain
 
 
 def test_the_same_page_in_two_memories_is_told_once(own, tmp_path):
@@ -291,7 +305,7 @@ def test_a_page_visited_through_a_mount_stays_unvisited_there(own):
     assert page.behaviour.visits == 0
 
 
-def test_a_store_opened_to_be_read_refuses_writes(open_memory, own, tmp_path):
+def test_a_store_opened_to_be_read_refuses_writes(open_memory, own):
     own.close()
     reader = open_memory(read_only=True)
     assert reader.search("violin").hits
@@ -300,6 +314,10 @@ def test_a_store_opened_to_be_read_refuses_writes(open_memory, own, tmp_path):
     for refused in (reader.consolidate, reader.run_jobs, reader.rebuild):
         with pytest.raises(StoreReadOnly):
             refused()
+
+
+@pytest.mark.file
+def test_a_file_that_is_not_there_is_not_opened_to_be_read(tmp_path):
     with pytest.raises(InvalidInput, match="does not exist"):
         MemoryOS.open(tmp_path / "lost.db", user="ann", read_only=True)
 
