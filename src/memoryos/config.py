@@ -161,7 +161,7 @@ class Settings(BaseSettings):
     # Limits.
     max_text_chars: int = Field(100_000, ge=1, description="characters in one turn")
     busy_timeout_seconds: float = Field(30.0, ge=0, description="how long a write waits for another process")
-    mount_timeout_seconds: float = Field(10.0, gt=0, description="how long a search waits for a mounted memory")
+    mount_timeout_seconds: float = Field(30.0, gt=0, description="how long a search waits for a mounted memory")
     connections: int = Field(
         CONNECTIONS, ge=1, description="threads of this process that use a PostgreSQL server at once; others wait"
     )
