@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import datetime
 from functools import partial
+from threading import Event, Timer
 
 import pytest
 
@@ -16,6 +19,8 @@ from memoryos.operation import background, housekeeping, moves
 
 from .world import ANN, World
 
+BUSY_SECONDS = 0.2  # until a caller is told that the store is busy
+
 TEXTS = ["🍵 tea one", "🍵 tea two", "🍵 tea three", "🚲 a bike", "🚲 another bike", "🌙 the moon"]
 
 
@@ -25,7 +30,7 @@ def lazy(world: World, monkeypatch) -> Iterator[MemoryOS]:
     monkeypatch.setattr(background, "QUIET_SECONDS", 3600)
     monkeypatch.setattr(housekeeping, "PATIENCE_SECONDS", 3600)
     settings = world.open("other.db", short_term_capacity=2).settings
-    vault = world.open_vault(busy_timeout_seconds=0.2)
+    vault = world.open_vault(busy_timeout_seconds=BUSY_SECONDS)
     with MemoryOS(vault, world.embedder, scope=ANN, settings=settings, clock=world.clock) as memory:
         yield memory
 
@@ -111,6 +116,24 @@ def test_a_reader_reads_on_when_the_store_cannot_be_written(world: World, lazy: 
         assert lazy.segments() == []
         other.execute("ROLLBACK")
     assert len(lazy.segments()) > 0
+
+
+def test_who_waits_is_not_told_that_others_kept_the_store_busy(world: World, lazy: MemoryOS):
+    add_all(lazy)
+    is_held, is_free = Event(), Event()
+
+    def hold() -> None:
+        with closing(world.open_vault()) as vault, vault.write(ANN):
+            is_held.set()
+            is_free.wait()
+
+    with ThreadPoolExecutor() as others:
+        holding = others.submit(hold)
+        is_held.wait()
+        Timer(4 * BUSY_SECONDS, is_free.set).start()
+        lazy.wait()
+        holding.result()
+    assert stored(lazy)[-2:] == [(Tier.STM, State.ACTIVATED)] * 2
 
 
 def test_hot_segments_are_extracted_behind_the_caller(lazy: MemoryOS):

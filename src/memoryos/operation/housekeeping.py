@@ -15,7 +15,7 @@ from threading import Lock
 
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.cube import Kind, State, Tier
-from memoryos.errors import EmbedderMismatch, StorageError, StoreReadOnly
+from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreReadOnly
 from memoryos.infrastructure.vault.contract import Job
 from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
@@ -29,6 +29,7 @@ from memoryos.operation.recall.visits import Counts, VisitLog
 from memoryos.scope import Scope
 
 PATIENCE_SECONDS = 60.0  # what waits longer no longer waits for the callers to be quiet
+TRIES = 10  # of work for which the store was busy as long as a caller waits
 RETRY_SECONDS = 2.0  # until jobs that could not be done now are looked at again
 
 logger = logging.getLogger(__name__)
@@ -171,9 +172,21 @@ class Housekeeping:
 
     def _if_ours(self, work: Callable[[Scope], None], owner: Scope) -> None:
         try:
-            work(owner)
+            self._patiently(work, owner)
         except EmbedderMismatch as error:  # the store changed to another one: who uses that goes on
             _log_delay(error)
+
+    def _patiently(self, work: Callable[[Scope], None], owner: Scope) -> None:
+        """Begin again when others keep the store busy: no caller waits for us, and what waits is in the store."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                work(owner)
+            except StoreBusy as error:
+                if not tries_left or self._is_closed or self._is_abandoned:
+                    raise
+                _log_delay(error)
+            else:
+                return
 
     def _keep(self, owner: Scope) -> None:
         """All that waits for one owner, in steps between which callers go first."""
