@@ -65,7 +65,7 @@ def milvus_index(tmp_path):
 
     def call(embedder: str = "ours", dim: int = DIM) -> CandidateIndex:
         servers.append(MilvusServer(milvus.uri(), ""))
-        return MilvusCandidates(servers[-1], str(tmp_path), embedder=embedder, dim=dim)
+        return MilvusCandidates(servers[-1], str(tmp_path), embedder=embedder, dim=dim, copy_id=lambda: None)
 
     yield call
     milvus.clear()

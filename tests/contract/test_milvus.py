@@ -55,7 +55,7 @@ def server(uri) -> Iterator[MilvusServer]:
 
 
 def open_index(server: MilvusServer, store: str = "store") -> MilvusCandidates:
-    return MilvusCandidates(server, store, embedder="ours", dim=DIM)
+    return MilvusCandidates(server, store, embedder="ours", dim=DIM, copy_id=lambda: None)
 
 
 @pytest.mark.parametrize("writes", range(5))

@@ -1,6 +1,6 @@
 """Durable adds, and after each the least that one takes: both meet the machine as it is at that moment.
 
-A shared machine is half as fast at one time as at another, and a busy worker slows down all that is done beside it.
+A shared machine is twice as fast at one time as at another, and a busy worker slows down all that is done beside it.
 """
 
 from __future__ import annotations

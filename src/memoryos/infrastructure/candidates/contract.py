@@ -7,7 +7,7 @@ belongs to somebody else, is not served even by an index that is wrong. It can b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -15,13 +15,6 @@ from typing import NamedTuple, Protocol
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault.contract import COLD_TIER, StoredPassage, Vector
 from memoryos.scope import Scope
-
-# Says which copy of another store a store is; None: it is none.
-CopyId = Callable[[], str | None]
-
-
-def no_copy() -> None:
-    """Of a store that is no copy."""
 
 
 class Place(NamedTuple):

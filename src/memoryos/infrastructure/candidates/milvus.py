@@ -7,7 +7,7 @@ to repeat it is harmless. Milvus has no transactions, so how often words occur i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +20,7 @@ from uuid import uuid4
 from pymilvus import DataType, MilvusClient
 
 from memoryos.errors import IndexFailed
-from memoryos.infrastructure.candidates.contract import Change, CopyId, Narrow, Place, Totals, no_copy
+from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.turns_collection import TurnsCollection
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
@@ -60,11 +60,13 @@ class _Counts:
 class MilvusCandidates:
     """The candidate index of one store; `embedder` names what makes its vectors, of length `dim`.
 
-    `store` tells this store from others that use the same Milvus. An index of what stood in the place of a copy before
-    is none of the copy.
+    `store` tells this store from others that use the same Milvus, `copy_id` which copy it is (`Vault.copy_id`).
+    An index of what stood in the place of a copy before is none of the copy.
     """
 
-    def __init__(self, server: MilvusServer, store: str, *, embedder: str, dim: int, copy_id: CopyId = no_copy) -> None:
+    def __init__(
+        self, server: MilvusServer, store: str, *, embedder: str, dim: int, copy_id: Callable[[], str | None]
+    ) -> None:
         self._server = server
         self._store = store
         self._embedder = embedder

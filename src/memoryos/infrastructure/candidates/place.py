@@ -7,11 +7,10 @@ from urllib.parse import urlsplit
 
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput, MissingExtra
-from memoryos.infrastructure.candidates.contract import CandidateIndex, CopyId, no_copy
+from memoryos.infrastructure.candidates.contract import CandidateIndex
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.place import Place, address
 from memoryos.infrastructure.vault.sqlite import SqliteVault
-from memoryos.infrastructure.vault.store import SqlVault
 
 _MILVUS = "milvus:"
 _LITE = ".db"  # how the name of a file of Milvus Lite ends
@@ -27,22 +26,16 @@ def open_candidates(
     InvalidInput for a place that is none, MissingExtra without the client of Milvus.
     """
     if settings.candidates is not None:
-        return _milvus(address(place), settings, embedder=embedder, dim=dim, copy_id=_copy_id(vault))
+        return _milvus(vault, address(place), settings, embedder=embedder, dim=dim)
     if isinstance(vault, SqliteVault):
         return None
     from memoryos.infrastructure.candidates.postgres import PostgresCandidates
     from memoryos.infrastructure.vault.postgres import PostgresVault
 
-    if not isinstance(vault, PostgresVault):
-        return None
-    return PostgresCandidates(vault, embedder=embedder, dim=dim, copy_id=vault.copy_id)
+    return PostgresCandidates(vault, embedder=embedder, dim=dim) if isinstance(vault, PostgresVault) else None
 
 
-def _copy_id(vault: Vault) -> CopyId:
-    return vault.copy_id if isinstance(vault, SqlVault) else no_copy
-
-
-def _milvus(store: str, settings: Settings, *, embedder: str, dim: int, copy_id: CopyId) -> CandidateIndex:
+def _milvus(vault: Vault, store: str, settings: Settings, *, embedder: str, dim: int) -> CandidateIndex:
     uri = milvus_uri(settings.candidates or "")
     try:
         from memoryos.infrastructure.candidates.milvus import MilvusCandidates
@@ -54,7 +47,7 @@ def _milvus(store: str, settings: Settings, *, embedder: str, dim: int, copy_id:
     if uri.endswith(_LITE) and find_spec("milvus_lite") is None:
         raise MissingExtra("Milvus Lite", "milvus")
     token = settings.candidates_token.get_secret_value() if settings.candidates_token else ""
-    return MilvusCandidates(MilvusServer(uri, token), store, embedder=embedder, dim=dim, copy_id=copy_id)
+    return MilvusCandidates(MilvusServer(uri, token), store, embedder=embedder, dim=dim, copy_id=vault.copy_id)
 
 
 def milvus_uri(place: str) -> str:

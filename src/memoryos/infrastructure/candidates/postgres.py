@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from memoryos.errors import IndexFailed, StorageError
-from memoryos.infrastructure.candidates.contract import Change, CopyId, Narrow, Place, Totals, no_copy
+from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
 from memoryos.infrastructure.candidates.turns_table import LAYOUT, SCHEMA, TurnsTable
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.infrastructure.vault.postgres import PostgresVault
@@ -76,10 +76,9 @@ class PostgresCandidates:
     An index of what stood in the place of a copy before is none of the copy.
     """
 
-    def __init__(self, vault: PostgresVault, *, embedder: str, dim: int, copy_id: CopyId = no_copy) -> None:
+    def __init__(self, vault: PostgresVault, *, embedder: str, dim: int) -> None:
         self._vault = vault
         self._embedder = embedder
-        self._copy_id = copy_id
         self._dim = dim
         self._is_ready = False  # the schema, as far as we know
 
@@ -146,7 +145,7 @@ class PostgresCandidates:
 
     @cached_property
     def _made_by(self) -> str:
-        return f"{self._embedder}/{self._dim}/{LAYOUT}/{self._copy_id() or ''}"
+        return f"{self._embedder}/{self._dim}/{LAYOUT}/{self._vault.copy_id() or ''}"
 
     def _current(self, connection: Connection, owner: Scope, *, lock: bool = False) -> Row[Any] | None:
         """The row of the owner's index, if there is one."""

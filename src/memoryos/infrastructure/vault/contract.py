@@ -533,6 +533,13 @@ class Vault(Reembeddable, Protocol):
         """Every scope of the tenant that holds a cube."""
         ...
 
+    def copy_id(self) -> str | None:
+        """Which copy of another store this is, such as a restored backup; None for one that is none.
+
+        What is derived from a store and kept elsewhere is not a copy's, though that may stand in the store's place.
+        """
+        ...
+
     def waiting(self) -> list[Scope]:
         """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held.
 

@@ -104,10 +104,7 @@ class SqlVault(ABC):
             return [tables.scope_of(*row) for row in connection.execute(query)]
 
     def copy_id(self) -> str | None:
-        """Which copy of another store this is, such as a restored backup; None for one that is none.
-
-        What is derived from a store and kept elsewhere is not a copy's, though that may stand in the store's place.
-        """
+        """Which copy of another store this is; None for one that is none."""
         with self._reading(EVERY_TENANT) as connection:
             return noted(connection, COPY)
 

@@ -146,7 +146,9 @@ def scale(
     tenants: Annotated[str, typer.Option(help="Numbers of tenants, or nothing.")] = "10,1000",
     pages: Annotated[int, typer.Option(help="Pages of each tenant.", min=1)] = 1_000,
     large: Annotated[int, typer.Option(help="Pages of one more tenant; 0: none.", min=0)] = 0,
-    searches: Annotated[int, typer.Option(help="How many are timed in one tenant, and in any.", min=1)] = SEARCHES,
+    searches: Annotated[
+        int, typer.Option(help="How many are timed in one tenant, and as many in any.", min=1)
+    ] = SEARCHES,
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:

@@ -89,7 +89,7 @@ class _Table:
         return _unit(total / length - self._shared(rows))
 
     def word_vectors(self, rows: Sequence[int]) -> NDArray[np.float32]:
-        """The same for texts of one row each, to the last bit, shape (n, dim): a vocabulary in a fifth of the time."""
+        """The same for texts of one row each, to the last bit, shape (n, dim): a vocabulary in a third of the time."""
         totals = self._scaled(rows)
         centred = totals / _lengths(totals)
         centred[np.array(rows) < len(self.values) - _STRANGERS] -= self.centre

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
 from threading import BoundedSemaphore, local
@@ -101,12 +101,11 @@ def _opened(engine: Engine, calls: Calls) -> tuple[Connection, Row[Any]]:
     # In the driver's own words: for so short a statement, and one of every transaction, SQLAlchemy's cost more than it.
     statement = f"SELECT {', '.join(call for call, _ in calls)}"
     values = tuple(chain.from_iterable(given for _, given in calls))
-    connection = engine.connect()
-    try:
-        return connection, connection.exec_driver_sql(statement, values).one()
-    except BaseException:
-        connection.close()
-        raise
+    with ExitStack() as undo:
+        connection = undo.enter_context(engine.connect())
+        answers = connection.exec_driver_sql(statement, values).one()
+        undo.pop_all()  # usable: it stays open
+    return connection, answers
 
 
 def _connect(dialect: Dialect, _record: Any, given: list[Any], named: dict[str, Any], *, patience: float) -> Any:
