@@ -25,6 +25,28 @@ _TIME_WORDS = frozenset(_ENGLISH_TIMES.split())
 _CHINESE_TIME = re.compile("|".join(_CHINESE_TIMES.split()) + r"|\d{4}年|\d+月")
 
 
+_TOLD = (
+    "said|say|told|tell|suggest(?:ed)?|recommend(?:ed)?|advised?|mention(?:ed)?|proposed?|explain(?:ed)?|list(?:ed)?"
+    "|gave|give|provided?|described?|wrote|write|shared?|answer(?:ed)?|repl(?:y|ied)|came up with|come up with"
+)
+_ASSISTANTS_WORDS = re.compile(
+    rf"""\b(?:did|have|had)\ you\ (?:ever\ |also\ |already\ |originally\ |previously\ )?(?:{_TOLD})\b
+       | \byou\ (?:also\ |just\ |had\ |have\ |previously\ |already\ |once\ |earlier\ |originally\ |'ve\ )*
+           (?:said|told|suggested|recommended|advised|mentioned|proposed|explained|listed|gave|provided|described|wrote
+             |shared|answered|replied|came\ up\ with)\b
+       | \byour\ (?:\w+\ )?(?:suggestion|recommendation|advice|answer|reply|response|explanation|proposal)s?\b
+       | \bthe\ assistant(?:'s)?\b
+       | [你您](?:之前|刚才|上次|曾经?|有没有|当时|给我|跟我|向我|为我|都|还){{0,3}}(?:说|建议|推荐|告诉|提到|提供|回答|解释|列出)
+       | 助[手理]""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def asks_assistant(text: str) -> bool:
+    """Whether a question is about what the assistant said: "What did you recommend?", 你之前建议了什么？"""
+    return _ASSISTANTS_WORDS.search(text) is not None
+
+
 def asks(text: str) -> bool:
     """Whether there is a question in the text."""
     for mark in _QUESTION_MARKS:  # noqa: SIM110 - a loop takes half the time of any(), and runs for every turn

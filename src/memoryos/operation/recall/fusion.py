@@ -1,11 +1,12 @@
-"""Fusion: one score for each turn, from what its words, its meaning, its speaker and its place in the talk say.
+"""Fusion: one score for each passage, from its words, its meaning, its speaker, its time and its place in the talk.
 
-    score = words·B/max B + meaning·C + speaker·S + when·W + priors
+    score = words·B/max B + meaning·C + speaker·S + when·W + day·D + own·O + length·ln(L / mean L) + priors
 
-B is BM25 in context; C is the cosine, from 0 at the farthest turn to 1 at the nearest; S is 1 for a turn of somebody
-whom the question names, -1 for a turn of somebody else and 0 when it names nobody; W is how much of what a turn speaks
-of lies in the time asked about. The weights were fitted on LoCoMo and judged on conversations left out
-(docs/retrieval.md).
+B is BM25 in context; C is the cosine, from 0 at the farthest passage to 1 at the nearest; S says whether the question
+names the speaker; W says how much of what a passage speaks of lies in the time asked about; D is the best plain BM25
+of the same day; O is 1 for what a user said and -1 for what an assistant said, the other way round when the question
+is about the assistant's words; L is the number of words. `docs/retrieval.md` says what each part is worth on nine
+data sets, and how the weights were chosen.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from types import MappingProxyType
 import numpy as np
 
 from memoryos.infrastructure.vault.contract import Mark, Vector
+from memoryos.language.marks import asks_assistant
 from memoryos.language.times import asked_periods, untimed
-from memoryos.language.words import index_words, stem, words
+from memoryos.language.words import index_words, stem
+from memoryos.language.yearly import without_yearly, yearly
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.index.turns import NOBODY, Flags, Floats, TurnIndex
-from memoryos.operation.index.vocabulary import NO_KIN
+from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
+from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
-from memoryos.operation.recall.timely import timeliness
+from memoryos.operation.recall.speakers import name_stems, named_speakers
+from memoryos.operation.recall.timely import DAY, timeliness
 
 RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
@@ -37,13 +41,15 @@ class Weights:
     """What each part of the score counts; 0 leaves a part out."""
 
     words: float = 1.0
-    meaning: float = 0.6
+    meaning: float = 0.5
     speaker: float = 0.25
-    when: float = 0.3  #: the turn was said in the time asked about, or speaks of it
+    when: float = 0.7  #: the passage was said in the time asked about, or speaks of it
+    day: float = 0.3  #: something said on the same day has the words of the question
+    own: float = 0.2  #: a user said it, not an assistant
     asks: float = -0.1  #: the turn ends with a question: it wants to know, too
-    answers: float = 0.11  #: the turn before asks something
-    timed: float = 0.12  #: the turn says when
     opens: float = 0.14  #: the turn opens a sitting, with the news since the last one
+    first: float = 0.15  #: the passage is the first of its turn
+    length: float = -0.14  #: the logarithm of the length, compared with the mean
     context: bool = True  #: whether BM25 looks at the turns around, too
     kin: bool = True  #: whether words close in meaning count
 
@@ -87,8 +93,10 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     parts = {
         "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
         "meaning": _stretched(_meaning(index, asked), index) * np.float32(weights.meaning),
-        "speaker": _speaker(index, _named(index, asked.text)) * np.float32(weights.speaker),
+        "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
+        "day": _best_of_day(index, asked) * np.float32(weights.day),
+        "own": _own(index, asked) * np.float32(weights.own),
         **_priors(index, weights),
     }
     return Scores.of(**parts)
@@ -96,54 +104,68 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
 
 def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     index = resident.turns
-    people = set().union(*_names(index).values())
-    topical = [word for word in dict.fromkeys(index_words(asked.text)) if stem(word) not in people]
+    asked_words = list(dict.fromkeys(index_words(asked.text)))
     if not weights.context:
-        return bm25(index, topical)
-    kin = resident.kin(_timeless(asked, topical)) if weights.kin else {}
+        return bm25(index, asked_words)
+    kin = _kin(resident, asked, asked_words) if weights.kin else {}
+    return bm25_in_context(index, [Group(word, kin.get(word, NO_KIN)) for word in asked_words])
+
+
+def _kin(resident: Resident, asked: Asked, asked_words: Sequence[str]) -> dict[str, Kin]:
+    """Words near in meaning, but neither for names and dates nor among the names."""
+    index = resident.turns
+    people = name_stems(index)
     names = {term for name in people if (term := index.postings.number(name)) is not None}
-    groups = [Group(word, kin.get(word, NO_KIN).without(names)) for word in topical]
-    return bm25_in_context(index, groups)
+    dateless = [word for word in _timeless(asked, asked_words) if stem(word) not in people]
+    return {word: kin.without(names) for word, kin in resident.kin(dateless).items()}
 
 
-def _timeless(asked: Asked, topical: Sequence[str]) -> list[str]:
-    """The words that stand outside a resolved time: April is no kin of the "May 2023" that was asked for."""
-    if asked.at is None:
-        return list(topical)
-    outside = set(index_words(untimed(asked.text, asked.at)))
-    return [word for word in topical if word in outside]
+def _timeless(asked: Asked, asked_words: Sequence[str]) -> list[str]:
+    """The words outside expressions of time: April is not near to the "May 2023" that was asked for."""
+    text = asked.text if asked.at is None else untimed(asked.text, asked.at)
+    outside = set(index_words(without_yearly(text)))
+    return [word for word in asked_words if word in outside]
 
 
 def _meaning(index: TurnIndex, asked: Asked) -> Floats:
     return index.vectors.dot(asked.vector)
 
 
-def _named(index: TurnIndex, text: str) -> list[int]:
-    """The speakers whom the question names, by any word of their names."""
-    asked = {stem(word) for word in words(text)}
-    return [number for number, name in _names(index).items() if asked & name]
-
-
-def _names(index: TurnIndex) -> dict[int, set[str]]:
-    """The stems of each speaker's name, by the speaker's number."""
-    return index.derived(
-        "names", lambda: {number: {stem(word) for word in words(name)} for name, number in index.speaker_names.items()}
-    )
-
-
-def _speaker(index: TurnIndex, named: Sequence[int]) -> Floats:
-    if not named or len(named) == len(index.speaker_names):
-        return np.zeros(len(index), np.float32)
-    theirs = np.isin(index.speakers, named)
-    return np.where(theirs, 1, np.where(index.speakers == NOBODY, 0, -1)).astype(np.float32)
-
-
 def _when(index: TurnIndex, asked: Asked) -> Floats:
-    return timeliness(index, asked_periods(asked.text, asked.at) if asked.at else ())
+    if asked.at is None:
+        return timeliness(index, (), yearly(asked.text))
+    return timeliness(index, asked_periods(asked.text, asked.at), yearly(untimed(asked.text, asked.at)))
+
+
+def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
+    """The best plain BM25 of the day on which each row was said, as a part of the best of all, shape (n,)."""
+    days, count = index.derived("day numbers", partial(_numbered_days, index))
+    best = np.zeros(count, np.float32)
+    scores = _share(bm25(index, index_words(asked.text)))
+    matching = np.flatnonzero(scores)
+    np.maximum.at(best, days[matching], scores[matching])
+    return best[days]
+
+
+def _numbered_days(index: TurnIndex) -> tuple[Ints, int]:
+    """The days on which rows were said, numbered from 0, shape (n,), and how many there are."""
+    days, numbers = np.unique(index.said_at // DAY, return_inverse=True)
+    return numbers, len(days)
+
+
+def _own(index: TurnIndex, asked: Asked) -> Floats:
+    """1 for what users said and -1 for what assistants said, or the other way round, shape (n,)."""
+    said_by = index.derived("roles", partial(_roles, index))
+    return -said_by if asks_assistant(asked.text) else said_by
+
+
+def _roles(index: TurnIndex) -> Floats:
+    is_user, is_assistant = index.marks & Mark.BY_USER != 0, index.marks & Mark.BY_ASSISTANT != 0
+    return is_user.astype(np.float32) - is_assistant.astype(np.float32)
 
 
 def _priors(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
-    """What makes a turn worth telling whatever the question is."""
+    """What makes a passage worth telling whatever the question is."""
     return index.derived(f"priors {weights}", partial(_weighed, index, weights))
 
 
@@ -152,13 +174,13 @@ def _weighed(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
     return {name: condition * np.float32(getattr(weights, name)) for name, condition in held.items()}
 
 
-def _conditions(index: TurnIndex) -> dict[str, Flags]:
+def _conditions(index: TurnIndex) -> dict[str, Flags | Floats]:
     before = index.around.before[:-1]
     return {
         "asks": index.marks & Mark.ENDS_ASKING != 0,
-        "answers": index.answering,
-        "timed": index.marks & Mark.TIMED != 0,
         "opens": before == len(index),
+        "first": index.beginning,
+        "length": np.log(np.maximum(index.lengths, 1) / max(index.mean_length, 1)),
     }
 
 

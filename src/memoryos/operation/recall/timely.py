@@ -1,6 +1,7 @@
 """Timeliness: how much of what a turn speaks of lies in the time that a question asks about.
 
 A turn speaks of the day on which it was said and of the periods it names: "last May", said in 2023, is May 2022.
+A question that names a month or a day without a year asks about those days of every year.
 """
 
 from __future__ import annotations
@@ -12,17 +13,26 @@ from functools import partial
 import numpy as np
 
 from memoryos.language.period import Period, termed
+from memoryos.language.yearly import Yearly
 from memoryos.operation.index.turns import Floats, Ints, TurnIndex
 
-_DAY = 24 * 3600 * 10**6  # microseconds
+DAY = 24 * 3600 * 10**6  # microseconds
 _EPOCH = date(1970, 1, 1).toordinal()
+_MONTHS = 12
+_SAME_MONTH = 0.75  # people misdate by some days: "early March" is told on 12 March, too
 
 
-def timeliness(index: TurnIndex, asked: Sequence[Period]) -> Floats:
+def timeliness(index: TurnIndex, asked: Sequence[Period], every_year: Sequence[Yearly] = ()) -> Floats:
     """From 0 to 1 for every row, shape (n,)."""
     found = np.zeros(len(index), np.float32)
-    if not asked:
-        return found
+    if asked:
+        _count_periods(index, asked, found)
+    for days in every_year:
+        np.maximum(found, _in_any_year(index, days), out=found)
+    return found
+
+
+def _count_periods(index: TurnIndex, asked: Sequence[Period], found: Floats) -> None:
     days = index.derived("days", partial(_days, index))
     for period in asked:
         found[(days >= period.first.toordinal()) & (days <= period.last.toordinal())] = 1
@@ -30,12 +40,26 @@ def timeliness(index: TurnIndex, asked: Sequence[Period]) -> Floats:
         if share := max(_share(named, period) for period in asked):
             rows, _ = index.having(term)
             found[rows] = np.maximum(found[rows], np.float32(share))
-    return found
+
+
+def _in_any_year(index: TurnIndex, asked: Yearly) -> Floats:
+    """1 on the days asked for, and _SAME_MONTH on the other days of their month, shape (n,)."""
+    months, days = index.derived("months", partial(_months, index))
+    is_meant = (days >= asked.first) & (days <= asked.last)
+    return np.where(months == asked.month, np.where(is_meant, np.float32(1), np.float32(_SAME_MONTH)), np.float32(0))
+
+
+def _months(index: TurnIndex) -> tuple[Ints, Ints]:
+    """The month from 1 and the day of the month on which each row was said, shapes (n,)."""
+    said = index.said_at.astype("datetime64[us]")
+    months = said.astype("datetime64[M]")
+    days = (said.astype("datetime64[D]") - months.astype("datetime64[D]")).astype(np.int64)
+    return months.astype(np.int64) % _MONTHS + 1, days + 1
 
 
 def _days(index: TurnIndex) -> Ints:
     """The number of the day on which each row was said, shape (n,)."""
-    return index.said_at // _DAY + _EPOCH
+    return index.said_at // DAY + _EPOCH
 
 
 def _periods(index: TurnIndex) -> Mapping[int, Period]:

@@ -1,0 +1,101 @@
+"""Months and days named without a year, English and Chinese: "in February", "at the end of May", 五月底, 3月5日.
+
+Such an expression means those days of every year, so it can rank what was said then but names no period.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from memoryos.language.calendar import DAY_NUMBER, HAN_NUMBER, MONTH, MONTHS, han_number, month_number
+
+_LAST_DAY = 31
+_THIRDS = {"early": (1, 10), "middle": (11, 20), "late": (21, _LAST_DAY)}
+
+_CLEAR = "January|February|July|September|October|November|December"  # none is also a verb or a common first name
+_HEAD = (
+    r"(?:(?P<early>early|start of|beginning of)|(?P<middle>mid|middle of)|(?P<late>late|end of)"
+    r"|in|of|on|during|since|until|till|by|before|after|from|to|between|through|throughout|and|around|about|last|this)"
+)
+_ENGLISH = re.compile(
+    rf"\b{_HEAD}[ -](?:the )?(?:{DAY_NUMBER} (?:of )?)?(?P<named>{MONTH})\b(?!\.?,? ?\d{{4}})(?:\.? (?:the )?(?P<behind>{DAY_NUMBER})\b)?"
+    rf"|\b(?P<front>{DAY_NUMBER}) (?:of )?(?P<dated>{MONTH})\b(?!\.?,? ?\d{{4}})"
+    rf"|\b(?P<first>{MONTH})\.? (?:the )?(?P<number>{DAY_NUMBER})\b(?!,? ?\d{{4}})"
+    rf"|\b(?P<clear>{_CLEAR})\b(?!\.?,? ?\d{{4}})",
+    re.IGNORECASE,
+)
+_HAN_THIRDS = {"上旬": "early", "初": "early", "中旬": "middle", "中": "middle", "下旬": "late", "底": "late", "末": "late"}
+_CHINESE = re.compile(
+    rf"(?<![年\d])(?P<month>{HAN_NUMBER})月(?![饼球亮])份?(?:(?P<day>{HAN_NUMBER})[日号]|(?P<third>{'|'.join(_HAN_THIRDS)}))?"
+)
+_TO = re.compile(r"\s*(?:to|until|till|through|-|–|—|到|至)\s*(?:the )?(?:(?:early|late|mid|end of)[ -])?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Yearly:
+    """The days from `first` to `last` of a month, in every year."""
+
+    month: int
+    first: int = 1
+    last: int = _LAST_DAY
+
+
+def yearly(text: str) -> list[Yearly]:
+    """The months and days that the text names without a year, each once; a range gives every month in it."""
+    found = [*_english(text), *([] if text.isascii() else _chinese(text))]
+    return list(dict.fromkeys(_with_ranges(text, found)))
+
+
+def without_yearly(text: str) -> str:
+    """The text without the months and days that it names without a year."""
+    found = [*_english(text), *([] if text.isascii() else _chinese(text))]
+    for start, end, _ in sorted(found, reverse=True, key=lambda mention: mention[0]):
+        text = f"{text[:start]} {text[end:]}"
+    return text
+
+
+_Found = tuple[int, int, Yearly]  # where the expression starts and ends, and what it means
+
+
+def _english(text: str) -> Iterator[_Found]:
+    for match in _ENGLISH.finditer(text):
+        name = match["named"] or match["dated"] or match["first"] or match["clear"]
+        day = match["behind"] or match["front"] or match["number"]
+        if day is None and not name[0].isupper() and name.lower() in {"may", "march"}:
+            continue  # "to march", "and may"
+        third = next((third for third in _THIRDS if match[third]), None)
+        value = _value(month_number(name), int(day.rstrip("stndrhSTNDRH")) if day else None, third)
+        if value:
+            yield match.start(), match.end(), value
+
+
+def _chinese(text: str) -> Iterator[_Found]:
+    for match in _CHINESE.finditer(text):
+        day, third = match["day"], match["third"]
+        value = _value(han_number(match["month"]), han_number(day) if day else None, _HAN_THIRDS.get(third or ""))
+        if value:
+            yield match.start(), match.end(), value
+
+
+def _value(month: int, day: int | None, third: str | None) -> Yearly | None:
+    if not 1 <= month <= len(MONTHS) or (day is not None and not 1 <= day <= _LAST_DAY):
+        return None
+    if day is not None:
+        return Yearly(month, day, day)
+    return Yearly(month, *_THIRDS[third]) if third else Yearly(month)
+
+
+def _with_ranges(text: str, found: Sequence[_Found]) -> Iterator[Yearly]:
+    """What was found, and the whole months between two that are the ends of a range."""
+    for number, (_, end, value) in enumerate(found):
+        yield value
+        if number + 1 < len(found) and _TO.match(text, end) and _joined(text, end, found[number + 1]):
+            last = found[number + 1][2].month
+            yield from (Yearly(month) for month in range(value.month + 1, last))
+
+
+def _joined(text: str, end: int, following: _Found) -> bool:
+    start, stop, _ = following
+    return bool(re.fullmatch(r"\s*(?:to|until|till|through|-|–|—|到|至)?\s*", text[end:start])) and stop > start

@@ -1,0 +1,50 @@
+"""Speakers: whether a question names the person who said a passage."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memoryos.language.words import stem, words
+from memoryos.operation.index.turns import NOBODY, Floats, TurnIndex
+
+_AMONG_MANY = 0.6  # what a full name counts among more than two speakers, who may be apps, groups and contacts
+_PAIR = 2
+
+
+def named_speakers(index: TurnIndex, text: str) -> Floats:
+    """How far the question names the speaker of each row, shape (n,).
+
+    Between two people it is 1 for the one who is named and -1 for the other, and 0 when the question names both or
+    neither. Among more speakers it is the named part of the speaker's name, times 0.6, and nobody loses.
+    """
+    asked = {stem(word) for word in words(text)}
+    named = {number: len(asked & name) / len(name) for number, name in _names(index).items() if asked & name}
+    if len(index.speaker_names) > _PAIR:
+        return _of_many(index, named)
+    found = np.zeros(len(index), np.float32)
+    if len(named) == 1 and len(index.speaker_names) == _PAIR:
+        found[index.speakers != NOBODY] = -1
+        found[np.isin(index.speakers, list(named))] = 1
+    return found
+
+
+def name_stems(index: TurnIndex) -> set[str]:
+    """The stems of all words in the names of the speakers."""
+    return set().union(*_names(index).values())
+
+
+def _of_many(index: TurnIndex, named: dict[int, float]) -> Floats:
+    found = np.zeros(len(index), np.float32)
+    for number, part in named.items():
+        found[index.speakers == number] = np.float32(_AMONG_MANY * part)
+    return found
+
+
+def _names(index: TurnIndex) -> dict[int, set[str]]:
+    """The stems of each speaker's name, by the speaker's number; a name without a word is left out."""
+    return index.derived("names", lambda: _stemmed(index))
+
+
+def _stemmed(index: TurnIndex) -> dict[int, set[str]]:
+    found = {number: {stem(word) for word in words(name)} for name, number in index.speaker_names.items()}
+    return {number: name for number, name in found.items() if name}
