@@ -19,7 +19,7 @@ from memoryos.cube import Kind, MemCube, Page, Segment, Tier, Turn, from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup, rows, tables
-from memoryos.infrastructure.vault.contract import LinkKind, Extent
+from memoryos.infrastructure.vault.contract import Extent, LinkKind
 from memoryos.infrastructure.vault.copying import Progress
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.store import SqlVault
