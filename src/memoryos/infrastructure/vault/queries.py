@@ -132,6 +132,9 @@ _TURNS = (  # in the order of StoredPassage
         _cubes.c.tags,
         case((_cubes.c.state == State.EXPIRED.value, 0), else_=_cubes.c.expires_at),
         _links.c.target,
+        _passages.c.turn,
+        _passages.c.start,
+        _passages.c.end,
     )
     .select_from(_cubes)
     .outerjoin(

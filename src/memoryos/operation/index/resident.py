@@ -59,8 +59,9 @@ class Resident:
 
     @property
     def unindexed(self) -> Sequence[str]:
-        """Pages without passages: stored by an older program, so search does not know them yet."""
-        return self._unindexed
+        """Pages that an older program stored without passages, or with long turns as one."""
+        with self.lock:
+            return [*self._unindexed, *self.turns.stale]
 
     @property
     def recent(self) -> Sequence[Entry]:

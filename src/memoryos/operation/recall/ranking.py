@@ -63,7 +63,7 @@ def _opening(pages: Ints, wanted: int) -> int | None:
 
 
 def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) -> list[TurnHit]:
-    """The best turns, as many as it takes to have that many pages; those that repeat a better one come last."""
+    """The best passages, as many as it takes to have that many pages; those that repeat a better one come last."""
     cubes: dict[str, MemCube] = {}
     first: list[TurnHit] = []
     again: list[TurnHit] = []
@@ -79,11 +79,12 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
 
 
 def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, explain: bool) -> TurnHit | None:
-    page, turn = ranking.index.place(row)
+    page, turn, start, end = ranking.index.place(row)
     if page not in cubes or turn >= len(turns_of(cubes[page])):
         return None  # the page went meanwhile, or had not got so far at the moment asked for
     parts = {name: float(part[row]) for name, part in ranking.scores.parts.items()} if explain else None
-    return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), MappingProxyType(parts) if parts else NO_PARTS)
+    why = MappingProxyType(parts) if parts else NO_PARTS
+    return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), why, start=start, end=end)
 
 
 def _of_pages(turns: list[TurnHit], wanted: int) -> list[TurnHit]:
