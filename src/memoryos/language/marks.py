@@ -36,14 +36,15 @@ _ASSISTANTS_WORDS = re.compile(
              |shared|answered|replied|came\ up\ with)\b
        | \byour\ (?:\w+\ )?(?:suggestion|recommendation|advice|answer|reply|response|explanation|proposal)s?\b
        | \bthe\ assistant(?:'s)?\b
-       | [你您](?:之前|刚才|上次|曾经?|有没有|当时|给我|跟我|向我|为我|都|还){{0,3}}(?:说|建议|推荐|告诉|提到|提供|回答|解释|列出)
+       | [你您](?:之前|刚才|上次|曾经?|有没有|当时|给我|跟我|向我|为我|都|还){{0,3}}
+           (?:说|建议|推荐|告诉|提到|提供|回答|解释|列出)
        | 助[手理]""",
     re.VERBOSE | re.IGNORECASE,
 )
 
 
 def asks_assistant(text: str) -> bool:
-    """Whether a question is about what the assistant said: "What did you recommend?", 你之前建议了什么？"""
+    """Whether a question is about what the assistant said, such as "What did you recommend?" and 你之前建议了什么."""
     return _ASSISTANTS_WORDS.search(text) is not None
 
 

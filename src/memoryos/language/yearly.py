@@ -19,18 +19,30 @@ _HEAD = (
     r"(?:(?P<early>early|start of|beginning of)|(?P<middle>mid|middle of)|(?P<late>late|end of)"
     r"|in|of|on|during|since|until|till|by|before|after|from|to|between|through|throughout|and|around|about|last|this)"
 )
+_NO_YEAR = r"(?!\.?,? ?\d{4})"
 _ENGLISH = re.compile(
-    rf"\b{_HEAD}[ -](?:the )?(?:{DAY_NUMBER} (?:of )?)?(?P<named>{MONTH})\b(?!\.?,? ?\d{{4}})(?:\.? (?:the )?(?P<behind>{DAY_NUMBER})\b)?"
-    rf"|\b(?P<front>{DAY_NUMBER}) (?:of )?(?P<dated>{MONTH})\b(?!\.?,? ?\d{{4}})"
-    rf"|\b(?P<first>{MONTH})\.? (?:the )?(?P<number>{DAY_NUMBER})\b(?!,? ?\d{{4}})"
-    rf"|\b(?P<clear>{_CLEAR})\b(?!\.?,? ?\d{{4}})",
+    rf"\b{_HEAD}[ -](?:the )?(?:{DAY_NUMBER} (?:of )?)?(?P<named>{MONTH})\b{_NO_YEAR}"
+    rf"(?:\.? (?:the )?(?P<behind>{DAY_NUMBER})\b)?"
+    rf"|\b(?P<front>{DAY_NUMBER}) (?:of )?(?P<dated>{MONTH})\b{_NO_YEAR}"
+    rf"|\b(?P<first>{MONTH})\.? (?:the )?(?P<number>{DAY_NUMBER})\b{_NO_YEAR}"
+    rf"|\b(?P<clear>{_CLEAR})\b{_NO_YEAR}",
     re.IGNORECASE,
 )
-_HAN_THIRDS = {"上旬": "early", "初": "early", "中旬": "middle", "中": "middle", "下旬": "late", "底": "late", "末": "late"}
+_HAN_THIRDS = {
+    "上旬": "early",
+    "初": "early",
+    "中旬": "middle",
+    "中": "middle",
+    "下旬": "late",
+    "底": "late",
+    "末": "late",
+}
 _CHINESE = re.compile(
     rf"(?<![年\d])(?P<month>{HAN_NUMBER})月(?![饼球亮])份?(?:(?P<day>{HAN_NUMBER})[日号]|(?P<third>{'|'.join(_HAN_THIRDS)}))?"
 )
-_TO = re.compile(r"\s*(?:to|until|till|through|-|–|—|到|至)\s*(?:the )?(?:(?:early|late|mid|end of)[ -])?", re.IGNORECASE)
+_TO = re.compile(
+    r"\s*(?:to|until|till|through|-|–|—|到|至)\s*(?:the )?(?:(?:early|late|mid|end of)[ -])?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from itertools import groupby
 import numpy as np
 
 from memoryos.clock import from_micros
-from memoryos.cube import MemCube, Page, Turn
+from memoryos.cube import MemCube, Page, Role, Turn
 from memoryos.infrastructure.vault.contract import Entry, Extent, Mark, Passage, Reader, StoredPassage, Vector
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking, mentions_time
@@ -137,6 +137,8 @@ def _weight(passage: StoredPassage) -> int:
     return max(len(passage.words.split()) - len(common), 1)
 
 
+_ROLE_NAMES = {"user", "human", "assistant", "ai", "用户", "助手"}
+_ROLE_MARKS = {Role.USER: Mark.BY_USER, Role.ASSISTANT: Mark.BY_ASSISTANT}
 _found_by = lru_cache(1024)(index_words)  # of names and dates, which come again and again
 
 
@@ -149,4 +151,11 @@ def _marks(draft: _Draft) -> Mark:
         found |= Mark.ENDS_ASKING
     if mentions_time(draft.said):
         found |= Mark.TIMED
-    return found
+    return found | _said_by(draft.turn)
+
+
+def _said_by(turn: Turn) -> Mark:
+    """Whose words they are, when nobody is named: among people with names, roles say nothing."""
+    if turn.speaker and turn.speaker.casefold() not in _ROLE_NAMES:
+        return Mark(0)
+    return _ROLE_MARKS.get(turn.role, Mark(0))

@@ -109,6 +109,16 @@ class TurnIndex:
         return self._lengths.values
 
     @property
+    def mean_length(self) -> float:
+        """Words of a passage of the owner, on average; 0 without any."""
+        return self.corpus.mean_length if self.corpus else self.derived("mean length", self._mean_length)
+
+    @property
+    def beginning(self) -> Flags:
+        """Which rows begin their turn, shape (n,)."""
+        return np.asarray(self._starts.values == 0, np.bool_)
+
+    @property
     def alive(self) -> Flags:
         """Which rows are in the store still, shape (n,)."""
         return self._alive.values
@@ -331,6 +341,9 @@ class TurnIndex:
 
     def _speaker(self, name: str | None) -> int:
         return NOBODY if name is None else self._speaker_ids.setdefault(name, len(self._speaker_ids))
+
+    def _mean_length(self) -> float:
+        return float(self.lengths[self.alive].mean()) if self.alive.any() else 0.0
 
     def _chosen(self) -> Flags:
         pages = self.corpus.pages if self.corpus else frozenset()

@@ -140,7 +140,7 @@ def _when(index: TurnIndex, asked: Asked) -> Floats:
 def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
     """The best plain BM25 of the day on which each row was said, as a part of the best of all, shape (n,)."""
     days, count = index.derived("day numbers", partial(_numbered_days, index))
-    best = np.zeros(count, np.float32)
+    best: Floats = np.zeros(count, np.float32)
     scores = _share(bm25(index, index_words(asked.text)))
     matching = np.flatnonzero(scores)
     np.maximum.at(best, days[matching], scores[matching])
@@ -161,7 +161,7 @@ def _own(index: TurnIndex, asked: Asked) -> Floats:
 
 def _roles(index: TurnIndex) -> Floats:
     is_user, is_assistant = index.marks & Mark.BY_USER != 0, index.marks & Mark.BY_ASSISTANT != 0
-    return is_user.astype(np.float32) - is_assistant.astype(np.float32)
+    return np.asarray(is_user, np.float32) - np.asarray(is_assistant, np.float32)
 
 
 def _priors(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
