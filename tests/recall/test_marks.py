@@ -12,7 +12,7 @@ import memoryos.memory
 from memoryos.cube import Attachment, Page, Role, Turn
 from memoryos.infrastructure.vault.contract import Mark
 from memoryos.language.calendar import spoken
-from memoryos.language.marks import asks, ends_asking, mentions_time
+from memoryos.language.marks import asks, asks_assistant, ends_asking, mentions_time
 from memoryos.models.static import Static
 from memoryos.operation.passages import page_entries, page_vectors
 
@@ -92,14 +92,48 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
         ("I like tea.", Mark(0)),
         ("Do you like tea?", Mark.ASKS | Mark.ENDS_ASKING),
         ("Do you like tea? I do.", Mark.ASKS),
-        ("We met yesterday.", Mark.TIMED),
-        ("Did we meet yesterday?", Mark.ASKS | Mark.ENDS_ASKING | Mark.TIMED),
-        ("我们昨天见面了吗？", Mark.ASKS | Mark.ENDS_ASKING | Mark.TIMED),
+        ("We met yesterday.", Mark(0)),
+        ("Did we meet yesterday?", Mark.ASKS | Mark.ENDS_ASKING),
+        ("我们昨天见面了吗？", Mark.ASKS | Mark.ENDS_ASKING),
     ],
 )
 def test_a_passage_carries_the_marks_of_its_turn(cube, hashing, text, marks):
     (passage,) = passages(cube, hashing, Turn(role=Role.USER, text=text, at=AT))
+    assert passage.marks == marks | Mark.BY_USER
+
+
+@pytest.mark.parametrize(
+    ("role", "speaker", "marks"),
+    [
+        (Role.USER, None, Mark.BY_USER),
+        (Role.ASSISTANT, "Assistant", Mark.BY_ASSISTANT),
+        (Role.ASSISTANT, "Melanie", Mark(0)),
+        (Role.TOOL, None, Mark(0)),
+    ],
+)
+def test_a_passage_says_whose_words_it_is_when_nobody_has_a_name(cube, hashing, role, speaker, marks):
+    (passage,) = passages(cube, hashing, Turn(role=role, text="the bees", speaker=speaker, at=AT))
     assert passage.marks == marks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did you recommend for my knee?",
+        "Which book was your suggestion?",
+        "你之前建议了什么？",
+        "What had you told me?",
+    ],
+)
+def test_a_question_about_the_assistants_words(text):
+    assert asks_assistant(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Can you tell me where I live?", "Did I mention a dog?", "你能告诉我我住哪里吗？", ""]
+)
+def test_a_question_about_somebody_else(text):
+    assert not asks_assistant(text)
 
 
 def test_a_passage_is_found_by_what_was_said_by_whom_and_when(cube, hashing):
@@ -120,7 +154,7 @@ def test_a_caption_belongs_to_what_was_said(cube, hashing):
     photo = Attachment(caption="a zanzibarquux in 1999")
     (passage,) = passages(cube, hashing, Turn(role=Role.USER, text="Nice?", at=AT, attachments=(photo,)))
     assert "zanzibarquux" in passage.words
-    assert passage.marks == Mark.ASKS | Mark.ENDS_ASKING | Mark.TIMED
+    assert passage.marks == Mark.ASKS | Mark.ENDS_ASKING | Mark.BY_USER
 
 
 def test_a_turn_without_a_time_has_that_of_its_page(cube, hashing, clock):

@@ -162,7 +162,7 @@ def test_a_turn_whose_part_is_raised_does_not_fall(values, data):
     assert np.array_equal(after[others], before[others])
 
 
-PARTS = ["words", "meaning", "speaker", "when", "asks", "answers", "timed", "opens"]
+PARTS = ["words", "meaning", "speaker", "when", "day", "own", "asks", "opens", "first", "length"]
 
 
 def test_each_number_among_the_weights_is_a_part():
@@ -210,23 +210,63 @@ def exchange(memory, *said, minutes=0):
     )
 
 
-def test_an_answer_gains_and_who_asks_loses(open_memory):
+def test_who_asks_loses(open_memory):
     memory = open_memory()
     exchange(memory, "Where is the teapot?", "It is in the oven.", "Why is it there? Odd.", "No idea")
     found = parts(memory, "teapot")
     assert found["Where is the teapot?"]["asks"] == pytest.approx(DEFAULT_WEIGHTS.asks)
-    assert found["It is in the oven."]["answers"] == pytest.approx(DEFAULT_WEIGHTS.answers)
     assert found["Why is it there? Odd."]["asks"] == 0, "its last sentence is no question"
-    assert found["No idea"]["answers"] == pytest.approx(DEFAULT_WEIGHTS.answers), "but it contains one"
 
 
-def test_the_first_turn_of_a_sitting_and_one_that_says_when_gain(open_memory):
+def test_the_first_turn_of_a_sitting_gains(open_memory):
     memory = open_memory()
     exchange(memory, "We baked a cake yesterday.", "Nice", "Indeed", "Yes")
     found = parts(memory, "cake")
     assert found["We baked a cake yesterday."]["opens"] == pytest.approx(DEFAULT_WEIGHTS.opens)
-    assert found["We baked a cake yesterday."]["timed"] == pytest.approx(DEFAULT_WEIGHTS.timed)
-    assert [found["Nice"][part] for part in ("opens", "timed")] == [0, 0]
+    assert found["Nice"]["opens"] == 0
+
+
+def test_a_user_is_asked_about_before_an_assistant_unless_the_question_is_about_its_words(open_memory):
+    memory = open_memory()
+    memory.add("The oven is new", "Clean the oven weekly", at=NOW)
+    own = pytest.approx(DEFAULT_WEIGHTS.own)
+    found = parts(memory, "What about the oven?")
+    assert (found["The oven is new"]["own"], -found["Clean the oven weekly"]["own"]) == (own, own)
+    found = parts(memory, "What did you recommend about the oven?")
+    assert (-found["The oven is new"]["own"], found["Clean the oven weekly"]["own"]) == (own, own)
+
+
+def test_roles_say_nothing_among_people_with_names(open_memory):
+    memory = open_memory()
+    exchange(memory, "I like cake", "I prefer honey")
+    assert not any("own" in found for found in parts(memory, "cake").values())
+
+
+def test_what_was_said_on_the_day_of_the_best_turn_gains(open_memory):
+    memory = open_memory()
+    for hour, text in ((1, "A kettle, at last"), (9, "The rest of that day"), (40, "Another day")):
+        memory.add(text, at=NOW + timedelta(hours=hour - 60))
+    found = parts(memory, "Which kettle?")
+    assert found["A kettle, at last"]["day"] == pytest.approx(DEFAULT_WEIGHTS.day)
+    assert found["The rest of that day"]["day"] == pytest.approx(DEFAULT_WEIGHTS.day)
+    assert found["Another day"]["day"] == 0
+
+
+def test_a_shorter_turn_gains(open_memory):
+    memory = open_memory()
+    exchange(memory, "A kettle", "A kettle " + "rome museum bees honey garden " * 4)
+    found = list(parts(memory, "kettle").values())
+    assert found[0]["length"] > 0 > found[1]["length"]
+
+
+def test_the_first_passage_of_a_long_turn_gains(open_memory):
+    memory = open_memory()
+    memory.add("We met in Rome. " * 200, at=NOW)
+    turns = memory.search("Rome", **EVERYTHING).turns
+    assert len(turns) > 1
+    gains = {turn.start: turn.parts["first"] for turn in turns}
+    assert gains.pop(0) == pytest.approx(DEFAULT_WEIGHTS.first)
+    assert not any(gains.values())
 
 
 def test_who_is_named_gains_and_who_is_not_loses(open_memory):
@@ -240,6 +280,15 @@ def test_who_is_named_gains_and_who_is_not_loses(open_memory):
     assert found["and bees"]["speaker"] == 0
     for question in ("What do Ann and Bob like?", "What do they like?"):
         assert not any("speaker" in found for found in parts(memory, question).values())
+
+
+def test_among_many_speakers_the_named_part_of_a_name_counts_and_nobody_loses(open_memory):
+    memory = open_memory()
+    names = ("Ann Lee", "Bookstore", "Bob")
+    memory.add_many([Turn(role=Role.USER, text=f"I am {name}", speaker=name, at=NOW) for name in names])
+    found = parts(memory, "What did Ann say?")
+    assert found["I am Ann Lee"]["speaker"] == pytest.approx(0.5 * 0.6 * DEFAULT_WEIGHTS.speaker)
+    assert found["I am Bob"]["speaker"] == 0
 
 
 def test_a_question_is_matched_by_its_topic_not_by_names(open_memory):

@@ -72,6 +72,16 @@ def test_a_month_without_a_year_is_found_by_its_name_in_both_languages(
     assert days(talk(EACH_MONTH), question, strategy=strategy)[0] == "2023-05-08"
 
 
+@pytest.mark.parametrize(
+    "question", ["What did we bake in May?", "5月8日我们 baked 什么？", "What did we bake in mid-May?"]
+)
+def test_a_month_without_a_year_ranks_like_other_times(talk: Talk, question: str) -> None:
+    found = talk(EACH_MONTH).search(question, explain=True).turns
+    assert f"{found[0].turn.at:%m}" == "05"
+    assert found[0].parts["when"] >= 0.74 * DEFAULT_WEIGHTS.when
+    assert not any(turn.parts["when"] for turn in found[1:])
+
+
 @pytest.mark.parametrize("text", ["I was in Rome last May", "去年五月我在罗马"])
 @pytest.mark.parametrize("question", ["What happened in May 2022?", "2022年5月怎么了？"])
 def test_a_turn_is_found_by_the_time_it_speaks_of(talk: Talk, text: str, question: str) -> None:

@@ -21,7 +21,7 @@ _HEAD = (
 )
 _NO_YEAR = r"(?!\.?,? ?\d{4})"
 _ENGLISH = re.compile(
-    rf"\b{_HEAD}[ -](?:the )?(?:{DAY_NUMBER} (?:of )?)?(?P<named>{MONTH})\b{_NO_YEAR}"
+    rf"\b{_HEAD}[ -](?:the )?(?:(?P<ahead>{DAY_NUMBER}) (?:of )?)?(?P<named>{MONTH})\b{_NO_YEAR}"
     rf"(?:\.? (?:the )?(?P<behind>{DAY_NUMBER})\b)?"
     rf"|\b(?P<front>{DAY_NUMBER}) (?:of )?(?P<dated>{MONTH})\b{_NO_YEAR}"
     rf"|\b(?P<first>{MONTH})\.? (?:the )?(?P<number>{DAY_NUMBER})\b{_NO_YEAR}"
@@ -74,7 +74,7 @@ _Found = tuple[int, int, Yearly]  # where the expression starts and ends, and wh
 def _english(text: str) -> Iterator[_Found]:
     for match in _ENGLISH.finditer(text):
         name = match["named"] or match["dated"] or match["first"] or match["clear"]
-        day = match["behind"] or match["front"] or match["number"]
+        day = match["ahead"] or match["behind"] or match["front"] or match["number"]
         if day is None and not name[0].isupper() and name.lower() in {"may", "march"}:
             continue  # "to march", "and may"
         third = next((third for third in _THIRDS if match[third]), None)

@@ -20,7 +20,7 @@ from memoryos.clock import from_micros
 from memoryos.cube import MemCube, Page, Role, Turn
 from memoryos.infrastructure.vault.contract import Entry, Extent, Mark, Passage, Reader, StoredPassage, Vector
 from memoryos.language.calendar import spoken
-from memoryos.language.marks import asks, ends_asking, mentions_time
+from memoryos.language.marks import asks, ends_asking
 from memoryos.language.passages import passage_bounds
 from memoryos.language.times import named_periods
 from memoryos.language.words import KEYWORD_LIMIT, index_words, keywords, stem, stems, words
@@ -149,8 +149,6 @@ def _marks(draft: _Draft) -> Mark:
         found |= Mark.ASKS
     if draft.ends_turn and ends_asking(draft.turn.text):
         found |= Mark.ENDS_ASKING
-    if mentions_time(draft.said):
-        found |= Mark.TIMED
     return found | _said_by(draft.turn)
 
 

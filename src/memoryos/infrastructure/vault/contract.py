@@ -80,7 +80,7 @@ class Mark(IntFlag):
 
     ASKS = 1  # it contains a question
     ENDS_ASKING = 2  # its last sentence is one
-    TIMED = 4  # it mentions a time
+    # 4, that it mentions a time, is in stores of older versions; nothing reads it.
     BY_USER = 8  # a user said it who has no name here
     BY_ASSISTANT = 16  # an assistant said it who has no name here
 

@@ -1,0 +1,51 @@
+"""Months and days without a year."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryos.language.yearly import Yearly, without_yearly, yearly
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("What did we do in February?", [Yearly(2)]),
+        ("after the operations in January and at the end of May", [Yearly(1), Yearly(5, 21, 31)]),
+        ("in early March", [Yearly(3, 1, 10)]),
+        ("Mid-March, perhaps", [Yearly(3, 11, 20)]),
+        ("On May 8th", [Yearly(5, 8, 8)]),
+        ("on the 8th of May", [Yearly(5, 8, 8)]),
+        ("from March to June", [Yearly(3), Yearly(4), Yearly(5), Yearly(6)]),
+        ("October plans", [Yearly(10)]),
+        ("五月底", [Yearly(5, 21, 31)]),
+        ("3月5日和十一月初", [Yearly(3, 5, 5), Yearly(11, 1, 10)]),
+        ("在2月份", [Yearly(2)]),
+    ],
+)
+def test_months_and_days(text, days):
+    assert sorted(yearly(text), key=lambda one: one.month) == days
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "in May 2023",
+        "8 May 2023",
+        "May 8, 2023",
+        "2023年5月",
+        "We may march on",
+        "What did June tell April?",
+        "3个月前",
+        "月饼",
+        "13月",
+        "May I?",
+        "",
+    ],
+)
+def test_no_month_without_a_year(text):
+    assert yearly(text) == []
+
+
+def test_the_text_without_them():
+    assert without_yearly("What did we do in February, and 五月底?").split() == "What did we do , and ?".split()
