@@ -53,6 +53,8 @@ EACH_MONTH = {f"2023-{month:02d}-08": SAME for month in range(1, 9)}
         ("What did we bake in May 2023?", "2023-05-08"),
         ("What did we bake on 8 May 2023?", "2023-05-08"),
         ("What did we bake on March 8th, 2023?", "2023-03-08"),
+        ("What did we bake on 8.5.2023?", "2023-05-08"),
+        ("What did we bake on 08.05.2023?", "2023-05-08"),
         ("What did we bake last month?", "2023-07-08"),
         ("What did we bake three weeks ago?", "2023-08-08"),
         ("What did we bake the week before 9 June 2023?", "2023-06-08"),

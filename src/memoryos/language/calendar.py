@@ -51,9 +51,10 @@ _DAY = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
-_ISO = re.compile(r"\d[-/]\d")
+_FIGURE_SIGNS = re.compile(r"\d[-/]\d|\d\.\d{1,2}\.\d{4}")
 _FIGURES = re.compile(
     r"(?<!\d)(?P<iso_year>\d{4})[-/](?P<iso_month>\d{1,2})[-/](?P<iso_day>\d{1,2})(?!\d)"
+    r"|(?<![\d.])(?P<dot_day>\d{1,2})\.(?P<dot_month>\d{1,2})\.(?P<dot_year>\d{4})(?![\d.]\d)"
     rf"|(?P<year>{HAN_YEAR})年(?:(?P<month>{HAN_NUMBER})月份?(?:(?P<day>{HAN_NUMBER})[日号]?)?)?"
     rf"|(?P<only_month>{HAN_NUMBER})月(?![饼球亮前])份?(?:(?P<only_day>{HAN_NUMBER})[日号]?)?"
 )
@@ -73,7 +74,7 @@ def dated_words(text: str) -> tuple[str, list[str]]:
     if has_digit:
         text = _DAY.sub(_plain_day, text)
     found = ["may"] * len(_MAY.findall(text)) if "may" in text.lower() else []
-    if not text.isascii() or (has_digit and _ISO.search(text)):
+    if not text.isascii() or (has_digit and _FIGURE_SIGNS.search(text)):
         found += [word for match in _FIGURES.finditer(text) for word in _words_of(match)]
         text = _FIGURES.sub(lambda match: " " if _words_of(match) else match.group(), text)
     return text, found
@@ -105,7 +106,11 @@ def _words_of(match: re.Match[str]) -> list[str]:
     """Year, month and day as far as they are named; nothing when there is no such month."""
     year, month, day = (
         next((han_number(match[name]) for name in names if match[name]), None)
-        for names in (("iso_year", "year"), ("iso_month", "month", "only_month"), ("iso_day", "day", "only_day"))
+        for names in (
+            ("iso_year", "dot_year", "year"),
+            ("iso_month", "dot_month", "month", "only_month"),
+            ("iso_day", "dot_day", "day", "only_day"),
+        )
     )
     if month is not None and not 1 <= month <= len(MONTHS):
         return []

@@ -44,7 +44,9 @@ _GAP = r"(?:,\s?|\s)"
 _DAY = rf"(?:{DAY_NUMBER} (?:of )?(?:{MONTH})\b\.?{_GAP}{_YEAR}|(?:{MONTH})\b\.? (?:the )?{DAY_NUMBER}{_GAP}{_YEAR})"
 _MONTH = rf"(?:{MONTH})\b\.?(?: of)?{_GAP}{_YEAR}"
 _ISO = r"\d{4}[-/]\d{1,2}[-/]\d{1,2}"
-_DATE = rf"\b(?:{_DAY}|{_MONTH}|{_ISO}|{_YEAR})\b(?![-/]\d|[.,]\d)"
+_DOTTED = rf"(?<![\d.])\d{{1,2}}\.\d{{1,2}}\.{_YEAR}"  # the day comes first wherever dots are used
+_DATE = rf"\b(?:{_DAY}|{_MONTH}|{_ISO}|{_DOTTED}|{_YEAR})\b(?![-/]\d|[.,]\d)"
+_LAST_DAY = 31
 _ENGLISH_DATE = re.compile(rf"(?:{MONTH})\b|\d+", re.IGNORECASE)
 
 
@@ -54,7 +56,8 @@ def english_date(text: str) -> Period:
     names = [part for part in found if not part.isdigit()]
     numbers = [int(part) for part in found if part.isdigit()]
     if not names and len(numbers) > 1:
-        return day_of(date(numbers[0], numbers[1], numbers[2]))
+        year, month, day = numbers if numbers[0] > _LAST_DAY else reversed(numbers)
+        return day_of(date(year, month, day))
     if not names:
         return year_of(date(numbers[0], 1, 1))
     month = date(numbers[-1], month_number(names[0]), 1)
@@ -185,7 +188,7 @@ ENGLISH = (
         _in_month,
         "week",
     ),
-    absolute(rf"(?P<date>\b(?:{_DAY}|{_MONTH}|{_ISO})\b)", _named, _FIGURES),
+    absolute(rf"(?P<date>\b(?:{_DAY}|{_MONTH}|{_ISO}|{_DOTTED})\b)", _named, _FIGURES),
     relative(r"\bthe day before yesterday\b", fixed("day", -2), "yesterday"),
     relative(r"\bthe day after tomorrow\b", fixed("day", 2), "tomorrow"),
     relative(r"\b(?:yesterday|last night)\b", fixed("day", -1), "yesterday night"),
