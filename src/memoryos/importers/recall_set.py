@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
@@ -28,7 +28,7 @@ _FIX = (
     "questions: [{user, text, evidence: [[id]]}]}"
 )
 
-_Id = Annotated[Text, Field(coerce_numbers_to_str=True, min_length=1)]
+_Id = Annotated[Text, Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,11 @@ class RecallSet:
     questions: tuple[Query, ...]
 
 
-class _Turn(BaseModel):
+class _Part(BaseModel):
+    model_config = ConfigDict(coerce_numbers_to_str=True)  # ids are numbers in many files
+
+
+class _Turn(_Part):
     id: _Id
     role: Role
     speaker: Text | None = None
@@ -59,25 +63,25 @@ class _Turn(BaseModel):
     at: datetime | None = None
 
 
-class _Session(BaseModel):
+class _Session(_Part):
     name: Text | None = None
     at: datetime | None = None
     turns: list[_Turn]
 
 
-class _Conversation(BaseModel):
+class _Conversation(_Part):
     user: _Id
     sessions: list[_Session]
 
 
-class _Question(BaseModel):
+class _Question(_Part):
     user: _Id
     text: Annotated[Text, Field(pattern=r"\S")]
     type: Text | None = None
     evidence: list[list[_Id]] = []
 
 
-class _Set(BaseModel):
+class _Set(_Part):
     name: Text | None = None
     conversations: list[_Conversation]
     questions: list[_Question]

@@ -141,8 +141,8 @@ def _print(found: Sequence[Measured], embedder: str) -> None:
 
 def _table(found: Measured, embedder: str) -> Table:
     dataset = found.dataset
-    size = f"{len(dataset.asked):,} questions, {len(dataset.conversations):,} memories, {dataset.turns:,} turns"
-    table = Table(title=f"{dataset.name}: {size}, embedder {embedder}", title_justify="left")
+    size = f"questions: {len(dataset.asked):,}, memories: {len(dataset.conversations):,}, turns: {dataset.turns:,}"
+    table = Table(title=f"{dataset.name}, embedder {embedder}; {size}", title_justify="left")
     table.add_column("", no_wrap=True)
     for column in (*_SHOWN, "ms"):
         table.add_column(column, justify="right")
