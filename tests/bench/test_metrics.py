@@ -7,19 +7,28 @@ from hypothesis import strategies as st
 from memoryos.bench.metrics import (
     MEASURES,
     SESSION_COUNTS,
+    TEXT_MEASURES,
     TOKEN_BUDGETS,
     TURN_COUNTS,
     Candidate,
     Measure,
+    attainable,
     first_sessions,
+    first_turns,
     recall,
     scores,
+    text_scores,
     within_tokens,
 )
 
 
+def alone(evidence):
+    """Each turn as a group of its own."""
+    return [(turn,) for turn in evidence]
+
+
 def measured(ranking, evidence):
-    return dict(zip(MEASURES, scores(ranking, evidence), strict=True))
+    return dict(zip(MEASURES, scores(ranking, alone(evidence)), strict=True))
 
 
 def turns(*tokens, session="session_1"):
@@ -71,11 +80,49 @@ def test_sessions_count_once_in_the_order_they_first_appear():
 
 
 def test_an_empty_ranking_finds_nothing():
-    assert set(scores([], turns(5))) == {0.0}
+    assert set(scores([], alone(turns(5)))) == {0.0}
+
+
+def test_a_group_is_found_when_one_of_its_turns_is():
+    assert recall(["b"], [["a", "b"], ["c"]]) == 0.5
+    assert recall(["a", "b"], [["a", "b"]]) == 1
+    assert recall(["a"], [["a"], ["a", "c"]]) == 1
+
+
+def test_a_session_counts_for_every_group_that_it_may_answer():
+    one, two = turns(10, session="session_1")[0], turns(10, session="session_2")[0]
+    found = dict(zip(MEASURES, scores([one], [(one, two), (two,)]), strict=True))
+    assert found[Measure("sessions", 5)] == 0.5
+
+
+def test_of_a_turn_in_passages_any_will_do_and_each_costs_its_own_tokens():
+    long, short = Candidate("D1:1", "session_1", 900), Candidate("D1:2", "session_1", 100)
+    passages = [Candidate("D1:1", "session_1", 120), Candidate("D1:1", "session_1", 100)]
+    found = measured([*passages, short], [long, short])
+    assert found[Measure("tokens", 256)] == 0.5  # both passages, and no room for the other turn
+    assert found[Measure("tokens", 512)] == 1
+    assert found[Measure("turns", 5)] == 1
+    assert first_turns([*passages, short], 2) == ["D1:1", "D1:2"]
+
+
+@pytest.mark.parametrize(("budget", "share"), [(99, 0.25), (100, 0.25), (250, 0.5), (450, 0.75), (4096, 1)])
+def test_attainable_are_the_cheapest_turns_of_the_groups_and_at_least_one(budget, share):
+    dear = turns(900, 3000)
+    cheap = turns(100, 150, 100, 200, session="session_2")
+    assert attainable([(cheap[0],), (dear[0], cheap[1]), (cheap[3],), (dear[1],)], budget) == share
+
+
+def test_recall_is_divided_by_what_is_attainable_and_never_more_than_1():
+    one, two = turns(200, 200)
+    found = measured([one, two], [one, two])
+    assert found[Measure("tokens", 256)] == 0.5
+    assert found[Measure("tokens_attainable", 256)] == 1
+    both = {budget: [one.id, two.id] for budget in TOKEN_BUDGETS}
+    assert text_scores(both, [(one,), (two,)]) == (1,) * len(TEXT_MEASURES)
 
 
 def test_recall_ignores_what_was_not_wanted_and_repeats():
-    assert recall(["x", "a", "a"], ["a", "b"]) == 0.5
+    assert recall(["x", "a", "a"], [["a"], ["b"]]) == 0.5
 
 
 pool = st.builds(
@@ -123,4 +170,4 @@ def test_a_context_stays_in_its_budget_and_leaves_out_only_what_did_not_fit(rank
 @given(some, wanted.flatmap(lambda evidence: st.tuples(st.just(evidence), st.permutations(evidence))))
 def test_the_order_of_the_evidence_does_not_matter(ranking, evidence):
     given, shuffled = evidence
-    assert scores(ranking, given) == pytest.approx(scores(ranking, [*shuffled, *given]))
+    assert scores(ranking, alone(given)) == pytest.approx(scores(ranking, alone(shuffled)))
