@@ -56,8 +56,8 @@ def english_date(text: str) -> Period:
     names = [part for part in found if not part.isdigit()]
     numbers = [int(part) for part in found if part.isdigit()]
     if not names and len(numbers) > 1:
-        year, month, day = numbers if numbers[0] > _LAST_DAY else reversed(numbers)
-        return day_of(date(year, month, day))
+        first, number, last = numbers
+        return day_of(date(first, number, last) if first > _LAST_DAY else date(last, number, first))
     if not names:
         return year_of(date(numbers[0], 1, 1))
     month = date(numbers[-1], month_number(names[0]), 1)
