@@ -38,11 +38,7 @@ def cost(turn: Turn, words: str) -> int:
 
 
 def _entry(hit: TurnHit, name: str) -> Candidate:
-    return Candidate(name, hit.cube.scope.session or "", cost(hit.turn, _words(hit)))
-
-
-def _words(hit: TurnHit) -> str:
-    return hit.turn.words
+    return Candidate(name, hit.cube.scope.session or "", cost(hit.turn, hit.text))
 
 
 @lru_cache(REMEMBERED)
