@@ -201,6 +201,8 @@ def test_a_page_that_is_deleted_before_the_first_search_is_not_found(path):
 
 
 BACK_TO_0003 = """
+    ALTER TABLE passages DROP COLUMN turn; ALTER TABLE passages DROP COLUMN start;
+    ALTER TABLE passages DROP COLUMN "end";
     DROP TABLE next_vectors; DROP TABLE notes; DROP TABLE usage;
     ALTER TABLE events DROP COLUMN detail;
     DROP INDEX jobs_by_state; ALTER TABLE jobs DROP COLUMN priority; ALTER TABLE jobs DROP COLUMN not_before;
