@@ -137,6 +137,8 @@ def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
     return {
         **neighbours,
         "places": places(index),
+        "extents": by_place(index, [tuple(index.place(row)) for row in range(len(index))]),
+        "answering": by_place(index, index.answering.tolist()),
         "positions": by_place(index, index.positions(np.arange(len(index)))),
         "lengths": by_place(index, index.lengths),
         "said_at": by_place(index, index.said_at),

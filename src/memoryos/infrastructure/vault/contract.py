@@ -322,6 +322,10 @@ class Reader(Protocol):
         """The passages of these pages (of all when none are named), in order; a page without any gives one row."""
         ...
 
+    def heads(self, pages: Iterable[str]) -> Iterator[StoredPassage]:
+        """The first passage of each of these pages, or its one row: what is known of the page is in it."""
+        ...
+
     def beside(self, pages: Iterable[str]) -> set[str]:
         """The pages directly before and after these in their sessions, as far as they are stored near each other."""
         ...
