@@ -528,19 +528,22 @@ class MemoryOS:
         tokens: int | None = None,
         strategy: Strategy | str = Strategy.HYBRID,
         archive: bool | None = None,
+        exclude: Sequence[str] = (),
         scope: Scope | None = None,
         **only: Unpack[arguments.Only],
     ) -> Context:
         """What is worth telling a model about a question, as text of at most `tokens` tokens.
 
-        The filters of `search` hold here, too: `since`, `until`, `as_of`, `tags`,
-        `tiers`, `kinds`, `session`.
+        What the caller has already, such as the running dialogue, is left out when `exclude` names it, by the ids of
+        memories or by ids in the source data. The filters of `search` hold here, too: `since`, `until`, `as_of`,
+        `tags`, `tiers`, `kinds`, `session`.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        recalled = self.search(
-            query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope, **only
-        )
-        return pack(recalled, budget, count_tokens)
+        left_out = frozenset(arguments.ids("exclude", exclude))
+        pages = self._pages(budget) + len(left_out)
+        recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, scope=scope, **only)
+        today = arguments.moment("as_of", only.get("as_of")) or self._clock()
+        return pack(recalled, budget, count_tokens, today=today, exclude=left_out)
 
     def digest(
         self,

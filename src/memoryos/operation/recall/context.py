@@ -1,22 +1,28 @@
-"""Context: what was recalled, as text under a token budget.
+"""Context: what was recalled, as text under a budget of tokens.
 
-What changes least comes first (profile, traits, facts), so that a provider's prompt cache can hit;
-then older pages in the order they happened, then the recent ones. Nothing appears twice.
+At any budget the text is to hold as much of what answers the question as the ranking does, so turns come first, best
+first. A share of a larger budget is left for what stands beside them: profile, traits and facts, by their worth for
+the question, token by token. A fact earns no place beside a turn of a page that it was derived from. What is then left
+holds what is next: turns that were too long, cut to what matters; the turns around the best ones; the latest ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memoryos.cube import Level, MemCube, Subject, Trait, Turn
+from memoryos.cube import Level, MemCube, Subject, Trait
+from memoryos.language.calendar import spoken
 from memoryos.operation.passages import turns_of
-from memoryos.operation.recall.hit import Recall
+from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
+from memoryos.operation.recall.draft import CountTokens, Draft
+from memoryos.operation.recall.hit import Hit, Recall
+from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
 
-CountTokens = Callable[[str], int]
-
-LINE_TOKENS = 1  # a line break
+FREE = 512  # tokens that turns have for themselves
+BESIDE = 16  # of the tokens above that, one in so many is left for what is no turn
+PRIOR = 0.1  # what anything that is known of a user is worth beside its likeness to the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,146 +33,141 @@ class Context:
     tokens: int
     ids: tuple[str, ...]  #: the cubes in the text
     source_ids: tuple[str, ...]  #: their ids in the source data
+    lines: tuple[Line, ...] = ()  #: as they stand in the text
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    section: str
-    text: str
-    cube: MemCube
-    turn: int = 0  #: index in the page
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """What it is a line of: nothing is told twice."""
-        return self.cube.id, self.turn
-
-    @property
-    def at(self) -> datetime:
-        """When it happened."""
-        turns = turns_of(self.cube)
-        return (turns[self.turn].at if turns else None) or self.cube.descriptive.event_at
-
-    @property
-    def source_ids(self) -> tuple[str, ...]:
-        """Its ids in the source data."""
-        turns = turns_of(self.cube)
-        if not turns:
-            return self.cube.descriptive.source_ids
-        source = turns[self.turn].source_id
-        return (source,) if source else ()
-
-
-PROFILE, FACTS, AGENT, KNOWLEDGE, EARLIER, RECENT = (
-    "User profile",
-    "User facts",
-    "Agent",
-    "Shared knowledge",
-    "Earlier conversation",
-    "Recent conversation",
-)
-_SECTIONS = (PROFILE, FACTS, AGENT, KNOWLEDGE, EARLIER, RECENT)
-
-
-def persona_text(recalled: Recall) -> str:
+def persona_text(recalled: Recall, budget: int, count_tokens: CountTokens) -> str:
     """The profile and the marked traits: what hardly changes from one question to the next."""
-    lines = {line.key: line for line in [*_profile(recalled), *_traits(recalled)]}
-    return "\n\n".join(_sections(lines.values()))
+    draft = Draft(budget, count_tokens)
+    draft.fill(_persona(recalled))
+    return draft.text()
 
 
 def pack(
-    recalled: Recall, budget_tokens: int, count_tokens: CountTokens, *, recent: bool = True, persona: bool = True
+    recalled: Recall,
+    budget: int,
+    count_tokens: CountTokens,
+    *,
+    today: datetime | None = None,
+    exclude: Collection[str | tuple[str, int]] = (),
+    recent: bool = True,
+    persona: bool = True,
 ) -> Context:
-    """Fill the budget in order of worth, then lay the text out in order of stability and time.
+    """Fill the budget in order of worth, then lay the text out by section and time.
 
-    The profile goes in first, then what was said and facts alternately, best first; a page's turns are weighed each
-    for itself. A line that does not fit is passed over, so that a long turn cannot keep shorter ones out.
-    `recent=False` leaves STM out, and `persona=False` profile and traits, for prompts that carry them elsewhere.
+    A line that does not fit is passed over, so that a long turn cannot keep shorter ones out. `exclude` names what the
+    caller has already, by the ids of cubes, by ids in the source data, or as (page, number of the turn): no line is
+    made of it, nor of what was derived from it. `recent=False` and `persona=False` leave the latest turns, or profile
+    and traits, out, for prompts that carry them elsewhere.
     """
-    chosen: dict[tuple[str, int], _Line] = {}
-    lines = list(_by_worth(recalled, recent=recent, persona=persona))
-    room = budget_tokens - sum(count_tokens(f"## {section}") + LINE_TOKENS for section in _titles(lines))
-    for line in lines:
-        cost = count_tokens(line.text) + LINE_TOKENS
-        if line.key not in chosen and cost <= room:
-            chosen[line.key] = line
-            room -= cost
-    text = "\n\n".join(_sections(chosen.values()))
+    stock = _Stock(recalled, frozenset(exclude), today)
+    draft = Draft(budget, count_tokens, today)
+    passed = draft.fill(stock.turns(), leave=max(0, budget - FREE) // BESIDE)
+    beside = draft.fill(stock.beside(count_tokens, persona=persona))
+    for line in draft.fill(passed):
+        _take_cut(draft, line, recalled.query)
+    draft.fill(stock.around())
+    if recent:
+        draft.fill(stock.latest())
+    draft.fill(beside)
+    return _bound(draft, budget)
+
+
+def _bound(draft: Draft, budget: int) -> Context:
+    lines = draft.lines()
     return Context(
-        text=text,
-        tokens=count_tokens(text),
-        ids=tuple(dict.fromkeys(line.cube.id for line in chosen.values())),
-        source_ids=tuple(source for line in chosen.values() for source in line.source_ids),
+        text=draft.text(),
+        tokens=budget - draft.room if lines else 0,
+        ids=tuple(dict.fromkeys(line.cube.id for line in lines)),
+        source_ids=tuple(source for line in lines for source in line.source_ids),
+        lines=tuple(lines),
     )
 
 
-def _titles(lines: Iterable[_Line]) -> list[str]:
-    """The titles for which room is kept: that of what others know only when there is something."""
-    has_mounts = any(line.section == KNOWLEDGE for line in lines)
-    return [section for section in _SECTIONS if section != KNOWLEDGE or has_mounts]
+def _take_cut(draft: Draft, line: Line, query: str) -> None:
+    """Take the part of a turn that has most to do with the question, if there is room for one that says something."""
+    if draft.room < LEAST or line.turn is None:
+        return
+    words = turns_of(line.cube)[line.turn].words
+    room = draft.room - draft.price(turn_line(line.section, line.cube, line.turn, [(0, 0)]))
+    for start, end in line.spans:
+        if found := cut(words[start:end], asked_words(query), room, draft.count_tokens):
+            span = start + found[0], start + found[1]
+            draft.take(turn_line(line.section, line.cube, line.turn, [span], line.score))
+            return
 
 
-def _by_worth(recalled: Recall, *, recent: bool, persona: bool) -> Iterator[_Line]:
-    """Every line that could go in, the most useful first."""
-    stm = {hit.id for hit in recalled.recent}
-    if persona:
-        yield from _profile(recalled)
-    if recent:
-        for hit in reversed(recalled.recent):
-            yield from (_turn_line(RECENT, hit.cube, index) for index in range(len(turns_of(hit.cube))))
-    pages = [
-        _turn_line(KNOWLEDGE if hit.mount else EARLIER, hit.cube, hit.index)
-        for hit in recalled.turns
-        if hit.cube.id not in stm
-    ]
-    facts = [_Line(FACTS, dated(hit.cube), hit.cube) for hit in recalled.user_facts]
-    agent = [_Line(AGENT, dated(hit.cube), hit.cube) for hit in recalled.agent_facts]
-    known = [_Line(KNOWLEDGE, dated(hit.cube), hit.cube) for hit in recalled.knowledge]
-    yield from _in_turns(pages, facts, known, agent, list(_traits(recalled)) if persona else [])
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """All the lines that could go in."""
+
+    recalled: Recall
+    exclude: frozenset[str | tuple[str, int]]
+    today: datetime | None
+
+    def turns(self) -> Iterator[Line]:
+        """What the search found, best first."""
+        for hit in self.recalled.turns:
+            if self._is_wanted(hit.cube, hit.index):
+                yield hit_line(_section(hit.mount), hit)
+
+    def around(self) -> Iterator[Line]:
+        """The other turns of the pages that were found."""
+        for hit in self.recalled.hits:
+            yield from self._page(_section(hit.mount), hit.cube)
+
+    def latest(self) -> Iterator[Line]:
+        """STM, the latest first."""
+        for hit in reversed(self.recalled.recent):
+            yield from self._page(Section.TALK, hit.cube)
+
+    def beside(self, count_tokens: CountTokens, *, persona: bool) -> list[Line]:
+        """What is known of the people, by its worth for each token that it takes."""
+        asked = asked_words(self.recalled.query)
+        lines = [*self._facts()]
+        if persona:
+            lines += [replace(line, score=share(line.text, asked)) for line in _persona(self.recalled)]
+        kept = [line for line in lines if not self._is_excluded(line.cube)]
+        return sorted(kept, key=lambda line: -(line.score + PRIOR) / (1 + count_tokens(line.text)))
+
+    def _facts(self) -> Iterator[Line]:
+        known: tuple[tuple[Section, Iterable[Hit]], ...] = (
+            (Section.USER, self.recalled.user_facts),
+            (Section.AGENT, self.recalled.agent_facts),
+            (Section.SHARED, self.recalled.knowledge),
+        )
+        for section, hits in known:
+            for hit in hits:
+                yield Line(section, dated(hit.cube, self.today), hit.cube, score=hit.score)
+
+    def _page(self, section: Section, cube: MemCube) -> Iterator[Line]:
+        for number in range(len(turns_of(cube))):
+            if self._is_wanted(cube, number):
+                yield whole_turn(section, cube, number)
+
+    def _is_wanted(self, page: MemCube, number: int) -> bool:
+        names = (page.id, (page.id, number), turns_of(page)[number].source_id)
+        return self.exclude.isdisjoint(name for name in names if name)
+
+    def _is_excluded(self, cube: MemCube) -> bool:
+        """Whether the caller has it, or the page that it was derived from."""
+        known = cube.descriptive
+        return not self.exclude.isdisjoint((cube.id, *known.source_ids, *known.provenance))
 
 
-def _profile(recalled: Recall) -> Iterator[_Line]:
-    for cube in recalled.profile:
-        yield _Line(PROFILE if cube.subject is Subject.USER else AGENT, cube.text, cube)
+def _section(mount: str | None) -> Section:
+    return Section.SHARED if mount else Section.TALK
 
 
-def _traits(recalled: Recall) -> Iterator[_Line]:
-    for cube in recalled.traits:
-        if _is_marked(cube):
-            yield _Line(PROFILE, cube.text, cube)
+def _persona(recalled: Recall) -> Iterator[Line]:
+    for cube in (*recalled.profile, *recalled.traits):
+        if not isinstance(cube.payload, Trait) or cube.payload.level is not Level.LOW:  # a low one says little
+            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, cube.text, cube)
 
 
-def _is_marked(cube: MemCube) -> bool:
-    """Whether a trait shows strongly enough to be worth a model's attention."""
-    return isinstance(cube.payload, Trait) and cube.payload.level is not Level.LOW
-
-
-def _in_turns(*queues: list[_Line]) -> Iterator[_Line]:
-    """One of each in turn until all are used up."""
-    for index in range(max(map(len, queues))):
-        for queue in queues:
-            if index < len(queue):
-                yield queue[index]
-
-
-def _sections(lines: Iterable[_Line]) -> Iterator[str]:
-    by_section: dict[str, list[_Line]] = {}
-    for line in lines:
-        by_section.setdefault(line.section, []).append(line)
-    for section in _SECTIONS:
-        if found := by_section.get(section):
-            found.sort(key=lambda line: (line.at, line.key))
-            yield "\n".join([f"## {section}", *(line.text for line in found)])
-
-
-def dated(cube: MemCube) -> str:
-    """A fact with the day it was said."""
-    return f"[{cube.descriptive.event_at:%Y-%m-%d}] {cube.text}"
-
-
-def _turn_line(section: str, cube: MemCube, index: int) -> _Line:
-    return _Line(section, _turn_text(cube, turns_of(cube)[index]), cube, index)
-
-
-def _turn_text(cube: MemCube, turn: Turn) -> str:
-    return f"[{turn.at or cube.descriptive.event_at:%Y-%m-%d %H:%M}] {turn.speaker or turn.role.value}: {turn.words}"
+def dated(cube: MemCube, today: datetime | None = None) -> str:
+    """A fact with the day it was said, or with its end if that has come."""
+    end = cube.descriptive.valid_to
+    if end and today and end <= today:
+        return f"{cube.text} (until {spoken(end)})"
+    return f"{cube.text} ({spoken(cube.descriptive.event_at)})"

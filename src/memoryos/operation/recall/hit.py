@@ -83,6 +83,21 @@ class TurnHit:
         """Its id in the source data."""
         return self.turn.source_id
 
+    @property
+    def start(self) -> int:
+        """Where in the turn's words it begins, in characters."""
+        return 0
+
+    @property
+    def end(self) -> int:
+        """Where in the turn's words it ends, in characters."""
+        return len(self.turn.words)
+
+    @property
+    def text(self) -> str:
+        """The words that were found."""
+        return self.turn.words[self.start : self.end]
+
 
 @dataclass(frozen=True, slots=True)
 class Recall:
