@@ -2,8 +2,9 @@
 
 At any budget the text is to hold as much of what answers the question as the ranking does, so turns come first, best
 first. A share of a larger budget is left for what stands beside them: profile, traits and facts, by their worth for
-the question, token by token. A fact earns no place beside a turn of a page that it was derived from. What is then left
-holds what is next: turns that were too long, cut to what matters; the turns around the best ones; the latest ones.
+the question, token by token; where nothing is asked ("Hello!") they and the latest turns have half. A fact earns no
+place beside a turn of a page that it was derived from. What is then left holds what is next: turns that were too long,
+cut to what matters; the turns around the best ones; the latest ones.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
 from memoryos.cube import Level, MemCube, Subject, Trait
 from memoryos.language.calendar import spoken
 from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import CountTokens, Draft
-from memoryos.operation.recall.hit import Hit, Recall
+from memoryos.operation.recall.hit import Hit, Recall, TurnHit
 from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
 
-FREE = 512  # tokens that turns have for themselves
-BESIDE = 16  # of the tokens above that, one in so many is left for what is no turn
+FREE = 512  # tokens that turns have for themselves, when something is asked
+BESIDE = 24  # of the tokens above that, one in so many is left for what is no turn
 PRIOR = 0.1  # what anything that is known of a user is worth beside its likeness to the question
 
 
@@ -50,6 +52,7 @@ def pack(
     *,
     today: datetime | None = None,
     exclude: Collection[str | tuple[str, int]] = (),
+    pages: int | None = None,
     recent: bool = True,
     persona: bool = True,
 ) -> Context:
@@ -57,19 +60,20 @@ def pack(
 
     A line that does not fit is passed over, so that a long turn cannot keep shorter ones out. `exclude` names what the
     caller has already, by the ids of cubes, by ids in the source data, or as (page, number of the turn): no line is
-    made of it, nor of what was derived from it. `recent=False` and `persona=False` leave the latest turns, or profile
-    and traits, out, for prompts that carry them elsewhere.
+    made of it, nor of what was derived from it. The turns that were found are of so many `pages` at most.
+    `recent=False` and `persona=False` leave the latest turns, or profile and traits, out, for prompts that carry them
+    elsewhere.
     """
-    stock = _Stock(recalled, frozenset(exclude), today)
+    stock = _Stock(recalled, frozenset(exclude), today, pages)
     draft = Draft(budget, count_tokens, today)
-    passed = draft.fill(stock.turns(), leave=max(0, budget - FREE) // BESIDE)
-    beside = draft.fill(stock.beside(count_tokens, persona=persona))
+    asked = asked_words(recalled.query)
+    latest = list(stock.latest()) if recent else []
+    beside = stock.beside(asked, count_tokens, persona=persona)
+    passed = draft.fill(stock.turns(), leave=max(0, budget - FREE) // BESIDE if asked else budget // 2)
+    beside = draft.fill(beside if asked else [*beside, *latest])
     for line in draft.fill(passed):
-        _take_cut(draft, line, recalled.query)
-    draft.fill(stock.around())
-    if recent:
-        draft.fill(stock.latest())
-    draft.fill(beside)
+        _take_cut(draft, line, asked)
+    draft.finish(chain(stock.around(), latest, beside))
     return _bound(draft, budget)
 
 
@@ -84,14 +88,14 @@ def _bound(draft: Draft, budget: int) -> Context:
     )
 
 
-def _take_cut(draft: Draft, line: Line, query: str) -> None:
+def _take_cut(draft: Draft, line: Line, asked: Collection[str]) -> None:
     """Take the part of a turn that has most to do with the question, if there is room for one that says something."""
     if draft.room < LEAST or line.turn is None:
         return
     words = turns_of(line.cube)[line.turn].words
     room = draft.room - draft.price(turn_line(line.section, line.cube, line.turn, [(0, 0)]))
     for start, end in line.spans:
-        if found := cut(words[start:end], asked_words(query), room, draft.count_tokens):
+        if found := cut(words[start:end], asked, room, draft.count_tokens):
             span = start + found[0], start + found[1]
             draft.take(turn_line(line.section, line.cube, line.turn, [span], line.score))
             return
@@ -104,27 +108,33 @@ class _Stock:
     recalled: Recall
     exclude: frozenset[str | tuple[str, int]]
     today: datetime | None
+    pages: int | None
 
     def turns(self) -> Iterator[Line]:
         """What the search found, best first."""
-        for hit in self.recalled.turns:
-            if self._is_wanted(hit.cube, hit.index):
-                yield hit_line(_section(hit.mount), hit)
+        return (hit_line(_section(hit.mount), hit) for hit in self._hits())
 
     def around(self) -> Iterator[Line]:
         """The other turns of the pages that were found."""
-        for hit in self.recalled.hits:
+        for hit in {hit.cube.id: hit for hit in self._hits()}.values():
             yield from self._page(_section(hit.mount), hit.cube)
+
+    def _hits(self) -> Iterator[TurnHit]:
+        """The turns that were found, as far as they are wanted."""
+        pages: set[str] = set()
+        for hit in self.recalled.turns:
+            if self._is_wanted(hit.cube, hit.index) and (hit.cube.id in pages or len(pages) != self.pages):
+                pages.add(hit.cube.id)
+                yield hit
 
     def latest(self) -> Iterator[Line]:
         """STM, the latest first."""
         for hit in reversed(self.recalled.recent):
             yield from self._page(Section.TALK, hit.cube)
 
-    def beside(self, count_tokens: CountTokens, *, persona: bool) -> list[Line]:
+    def beside(self, asked: Collection[str], count_tokens: CountTokens, *, persona: bool) -> list[Line]:
         """What is known of the people, by its worth for each token that it takes."""
-        asked = asked_words(self.recalled.query)
-        lines = [*self._facts()]
+        lines = list(self._facts())
         if persona:
             lines += [replace(line, score=share(line.text, asked)) for line in _persona(self.recalled)]
         kept = [line for line in lines if not self._is_excluded(line.cube)]

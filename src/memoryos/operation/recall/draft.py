@@ -18,6 +18,7 @@ from memoryos.operation.recall.line import Key, Line, Section
 CountTokens = Callable[[str], int]  # of two lines it has to be the sum of both
 
 TODAY_SHARE = 8  # today's date may take one token in so many
+SHORTEST = 3  # tokens of a line: who, a colon and a word
 
 _ORDER = {section: number for number, section in enumerate(Section)}
 
@@ -46,11 +47,20 @@ class Draft:
         """Take in order what fits and leaves that much room; returns what did not fit, in order."""
         return [line for line in lines if not self.take(line, leave=leave)]
 
+    def finish(self, lines: Iterable[Line]) -> None:
+        """Take in order what fits until the text is full."""
+        for line in lines:
+            if self.room < SHORTEST:
+                return
+            self.take(line)
+
     def take(self, line: Line, *, leave: int = 0) -> bool:
         """Put a line in, if it fits. What is told already, or by a turn of the page it rests on, counts as taken."""
         if not self._told.isdisjoint(line.rests_on):
             return True
         before = self._lines.get(line.key)
+        if not before and line.text.count(" ") >= self.room - leave:
+            return False  # it has more words than there is room for: no need to count
         if before:
             line = before.with_more(line.spans)
             if line.spans == before.spans:

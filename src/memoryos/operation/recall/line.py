@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from memoryos.cube import MemCube
+from memoryos.cube import Kind, MemCube
 from memoryos.language.calendar import spoken
 from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.hit import TurnHit
@@ -64,8 +64,8 @@ class Line:
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """The ids of the pages that it was derived from."""
-        return () if self.turn is not None else self.cube.descriptive.provenance
+        """The ids of the pages that a fact was derived from; a trait or a field says what no page says by itself."""
+        return self.cube.descriptive.provenance if self.cube.kind is Kind.FACT else ()
 
     def with_more(self, spans: Iterable[Stretch]) -> Line:
         """The line with other stretches of the same turn, too."""
