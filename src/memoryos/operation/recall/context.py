@@ -24,6 +24,7 @@ from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, w
 
 FREE = 512  # tokens that turns have for themselves, when something is asked
 BESIDE = 24  # of the tokens above that, one in so many is left for what is no turn
+LONGEST = 200  # tokens of a turn that does not fit as a whole
 PRIOR = 0.1  # what anything that is known of a user is worth beside its likeness to the question
 
 
@@ -93,7 +94,7 @@ def _take_cut(draft: Draft, line: Line, asked: Collection[str]) -> None:
     if draft.room < LEAST or line.turn is None:
         return
     words = turns_of(line.cube)[line.turn].words
-    room = draft.room - draft.price(turn_line(line.section, line.cube, line.turn, [(0, 0)]))
+    room = min(LONGEST, draft.room - draft.price(turn_line(line.section, line.cube, line.turn, [(1, 1)])))
     for start, end in line.spans:
         if found := cut(words[start:end], asked, room, draft.count_tokens):
             span = start + found[0], start + found[1]

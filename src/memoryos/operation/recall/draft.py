@@ -59,12 +59,13 @@ class Draft:
         if not self._told.isdisjoint(line.rests_on):
             return True
         before = self._lines.get(line.key)
-        if not before and line.text.count(" ") >= self.room - leave:
-            return False  # it has more words than there is room for: no need to count
         if before:
             line = before.with_more(line.spans)
             if line.spans == before.spans:
                 return True
+        more = line.text.count(" ") - (before.text.count(" ") if before else 0)
+        if more >= self.room - leave:
+            return False  # it has more words than there is room for: no need to count
         price = self.price(line) - (self.price(before) if before else 0)
         if price > self.room - leave:
             return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -33,7 +33,7 @@ class Line:
 
     section: Section
     text: str
-    cube: MemCube
+    cube: MemCube = field(compare=False, repr=False)  #: what it is made of; its visits change from call to call
     turn: int | None = None  #: its number on the page; None when it is no turn
     spans: tuple[Stretch, ...] = ()  #: the characters of the turn's words that it holds, in order
     score: float = 0.0  #: what the search gave it; 0 for what was not searched for
@@ -78,7 +78,7 @@ def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Stre
     """A turn, or these stretches of it."""
     turn = turns_of(cube)[number]
     held = tuple(_joined(spans, turn.words))
-    text = f"{turn.speaker or turn.role.value}: {_body(turn.words, held)}"
+    text = f"{turn.speaker or turn.role.value}: {excerpt(turn.words, held)}"
     return Line(section, text, cube, number, held, score)
 
 
@@ -92,6 +92,14 @@ def hit_line(section: Section, hit: TurnHit) -> Line:
     return turn_line(section, hit.cube, hit.index, [(hit.start, hit.end)], hit.score)
 
 
+def excerpt(words: str, spans: Sequence[Stretch]) -> str:
+    """The words of the stretches, with a mark where some are left out."""
+    parts = [words[start:end].strip() for start, end in spans]
+    before = CUT if spans and words[: spans[0][0]].strip() else ""
+    behind = CUT if spans and words[spans[-1][1] :].strip() else ""
+    return f"{before}{f' {CUT} '.join(parts)}{behind}"
+
+
 def _joined(spans: Iterable[Stretch], words: str) -> list[Stretch]:
     """The stretches in order; those with nothing but blanks between them are one."""
     found: list[Stretch] = []
@@ -101,11 +109,3 @@ def _joined(spans: Iterable[Stretch], words: str) -> list[Stretch]:
         else:
             found.append((start, end))
     return found
-
-
-def _body(words: str, spans: tuple[Stretch, ...]) -> str:
-    """The words of the stretches, with a mark where some are left out."""
-    parts = [words[start:end].strip() for start, end in spans]
-    before = CUT if spans and words[: spans[0][0]].strip() else ""
-    behind = CUT if spans and words[spans[-1][1] :].strip() else ""
-    return f"{before}{f' {CUT} '.join(parts)}{behind}"
