@@ -40,6 +40,8 @@ PERSONA_SHARE = 8  # the personas may take one token of the prompt in so many,
 DIALOGUE_SHARE = 3  # and the dialogue one in so many, and what the notes leave
 SUMMARY_SHARE = 8  # of the notes, one token in so many may tell what came before the dialogue
 
+BEFORE = "Before these messages:"
+
 _FENCE = re.compile(r"<(?=\s*/?\s*memory)", re.IGNORECASE)
 _POSTS = "<memory>\n\n</memory>"
 
@@ -132,31 +134,26 @@ def _head(cube: MemCube, turn: Turn) -> str:
 
 def _notes(recalled: Recall, dialogue: _Dialogue, room: int, pages: int | None, count_tokens: CountTokens) -> str:
     """What this question brought back, without what the messages say, and what came before them."""
-    before = _before(recalled, dialogue, room // SUMMARY_SHARE, count_tokens)
-    found = pack(
-        recalled,
-        max(0, room - count_tokens(before)),
-        count_tokens,
-        exclude=dialogue.told,
-        pages=pages,
-        recent=False,
-        persona=False,
+    most = max(0, room - max(0, room) // SUMMARY_SHARE)
+    found = pack(recalled, most, count_tokens, exclude=dialogue.told, pages=pages, recent=False, persona=False)
+    said = "\n".join([found.text, *(message["content"] for message in dialogue.messages)])
+    before = [sentence for sentence in split_sentences(_chained(recalled, dialogue)) if sentence not in said]
+    return "\n\n".join(
+        part for part in (_fitting(BEFORE, before, room - found.tokens, count_tokens), found.text) if part
     )
-    return "\n\n".join(part for part in (before, found.text) if part)
 
 
-def _before(recalled: Recall, dialogue: _Dialogue, room: int, count_tokens: CountTokens) -> str:
-    """The summary of the dialogue chain as far as its pages are older than the messages (MemoryOS paper, section 3.1).
+def _chained(recalled: Recall, dialogue: _Dialogue) -> str:
+    """The summary of the dialogue chain up to the messages (MemoryOS paper, section 3.1).
 
-    A chain's summary stands on each of its pages and covers those before it.
+    A chain's summary stands on each of its pages, and covers those before it.
     """
-    said = "\n".join(message["content"] for message in dialogue.messages)
     told = {page for page, _ in dialogue.told}
-    out = [hit.cube.payload for hit in recalled.recent if hit.id not in told]
-    last = out[-1] if out else next((hit.cube.payload for hit in recalled.recent), None)
-    summary = last.chain_summary if isinstance(last, Page) else ""
-    unsaid = [sentence for sentence in split_sentences(summary) if sentence not in said]
-    return _fitting("Before these messages:", unsaid, room, count_tokens)
+    left_out = [hit for hit in recalled.recent if hit.id not in told]
+    for hit in (left_out or recalled.recent[:1])[-1:]:
+        if isinstance(hit.cube.payload, Page):
+            return hit.cube.payload.chain_summary
+    return ""
 
 
 def _fitting(title: str, sentences: Sequence[str], room: int, count_tokens: CountTokens) -> str:
