@@ -262,8 +262,8 @@ def test_stretches_of_one_turn_are_one_line():
         assert draft.take(turn_line(Section.TALK, said, 0, [span]))
         assert 100 - draft.room == count_tokens(draft.text())
     [line] = draft.lines()
-    assert (line.text, line.spans) == ("user: One. Two. Three.…", ((0, 16),))
-    assert turn_line(Section.TALK, said, 0, [(5, 9), (17, 22)]).text == "user: …Two. … Four."
+    assert (line.text, line.spans) == ("user: One. Two. Three. …", ((0, 16),))
+    assert turn_line(Section.TALK, said, 0, [(5, 9), (17, 22)]).text == "user: … Two. … Four."
 
 
 words = st.text(st.sampled_from("ab cé茶🍵.\n\u0301#"), min_size=1, max_size=120)

@@ -6,6 +6,7 @@ Every sentence is an exact substring of the text, so it can be quoted.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 # The look-behind keeps a long run of dots linear; Chinese marks end a sentence without a space after them.
 _BOUNDARY = re.compile(
@@ -27,14 +28,18 @@ _MAY_BE_LAST = frozenset({"etc", "inc", "ltd", "co", "jr", "sr", "approx", "dept
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of `text` in order, without the white space around them."""
-    sentences = []
+    sentences = (text[start:end].strip() for start, end in sentence_bounds(text))
+    return [sentence for sentence in sentences if sentence]
+
+
+def sentence_bounds(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of `text` begin and end, in order; each begins where the one before it ends."""
     start = 0
     for match in _BOUNDARY.finditer(text):
         if _ends_sentence(text, match):
-            sentences.append(text[start : match.end()].strip())
+            yield start, match.end()
             start = match.end()
-    sentences.append(text[start:].strip())
-    return [sentence for sentence in sentences if sentence]
+    yield start, len(text)
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:

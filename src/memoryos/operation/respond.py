@@ -21,8 +21,7 @@ from memoryos.models.chat import Message
 from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.context import pack, persona_text
 from memoryos.operation.recall.cut import LEAST, asked_words, cut
-from memoryos.operation.recall.hit import Hit, Recall
-from memoryos.operation.recall.line import CUT, excerpt
+from memoryos.operation.recall.hit import Hit, Recall, quoted
 
 INSTRUCTIONS = """\
 You are {role}. You remember earlier conversations with the user through notes that are given to you \
@@ -114,9 +113,9 @@ def _sized(cube: MemCube, turn: Turn, query: str, room: int, count_tokens: Count
     head = _head(cube, turn)
     if count_tokens(head + turn.words) <= room:
         return head + turn.words, True
-    left = room - count_tokens(f"{head}{CUT}{CUT}")
+    left = room - count_tokens(f"{head}… …")
     found = cut(turn.words, asked_words(query), left, count_tokens) if left >= LEAST else None
-    return (head + excerpt(turn.words, [found]) if found else ""), False
+    return (head + quoted(turn.words, [found]) if found else ""), False
 
 
 def _numbers(hit: Hit) -> range:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
-from memoryos.language.sentences import split_sentences
+from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import index_words, stem
-from memoryos.operation.recall.line import Stretch
+from memoryos.operation.recall.hit import Span
 
 LEAST = 40  # tokens: a shorter stretch tells too little
 
@@ -17,7 +17,7 @@ def asked_words(question: str) -> frozenset[str]:
     return frozenset(map(stem, index_words(question)))
 
 
-def cut(text: str, asked: Collection[str], room: int, count_tokens: Callable[[str], int]) -> Stretch | None:
+def cut(text: str, asked: Collection[str], room: int, count_tokens: Callable[[str], int]) -> Span | None:
     """The best sentence with those around it, in at most so many tokens; None where not even a sentence fits."""
     found = _places(text)
     costs = [count_tokens(text[start:end]) for start, end in found]
@@ -42,14 +42,11 @@ def share(text: str, asked: Collection[str]) -> float:
     return len(_stems(text).intersection(asked)) / max(1, len(asked))
 
 
-def _places(text: str) -> list[Stretch]:
-    """Where the sentences stand."""
-    places, behind = [], 0
-    for sentence in split_sentences(text):
-        start = text.index(sentence, behind)
-        behind = start + len(sentence)
-        places.append((start, behind))
-    return places
+def _places(text: str) -> list[Span]:
+    """Where the sentences stand, without the white space around them."""
+    found = ((start, end, text[start:end]) for start, end in sentence_bounds(text))
+    trimmed = ((start + len(one) - len(one.lstrip()), end - len(one) + len(one.rstrip())) for start, end, one in found)
+    return [(start, end) for start, end in trimmed if start < end]
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +21,8 @@ class Strategy(StrEnum):
     LINEAR = "linear"  # BM25 and cosine, by their scores, half each
     TWO_STAGE = "two_stage"  # segments by F_score, then their pages (MemoryOS paper, section 3.4)
 
+
+Span = tuple[int, int]
 
 NO_PARTS: Mapping[str, float] = MappingProxyType({})
 
@@ -61,7 +63,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class TurnHit:
-    """A turn of a page that was found, and why."""
+    """A turn of a page that was found, or a passage of a long one, and why."""
 
     cube: MemCube  #: its page
     index: int  #: of the turn in the page
@@ -70,6 +72,8 @@ class TurnHit:
         default_factory=lambda: NO_PARTS, hash=False
     )  #: what the score is made of, when it was asked
     mount: str | None = None  #: the mounted memory that it comes from; None is the own
+    start: int = 0  #: where the passage begins in the turn's words
+    end: int | None = None  #: and where it ends; None is the end of the turn
 
     @property
     def turn(self) -> Turn:
@@ -79,24 +83,37 @@ class TurnHit:
         return self.cube.payload.turns[self.index]
 
     @property
+    def text(self) -> str:
+        """The words of the passage."""
+        return self.turn.words[self.start : self.end]
+
+    @property
+    def quoted(self) -> str:
+        """The words of the passage, with … where the turn goes on."""
+        return quoted(self.turn.words, [self.span])
+
+    @property
+    def span(self) -> Span:
+        """The characters of the turn's words that are the passage: where it begins, and where what follows does."""
+        return self.start, len(self.turn.words) if self.end is None else self.end
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the turn says more than the passage."""
+        return self.start > 0 or (self.end is not None and self.end < len(self.turn.words))
+
+    @property
     def source_id(self) -> str | None:
         """Its id in the source data."""
         return self.turn.source_id
 
-    @property
-    def start(self) -> int:
-        """Where in the turn's words it begins, in characters."""
-        return 0
 
-    @property
-    def end(self) -> int:
-        """Where in the turn's words it ends, in characters."""
-        return len(self.turn.words)
-
-    @property
-    def text(self) -> str:
-        """The words that were found."""
-        return self.turn.words[self.start : self.end]
+def quoted(words: str, spans: Sequence[Span]) -> str:
+    """Parts of some words, in order, with … where they go on."""
+    before = spans and words[: spans[0][0]].strip()
+    behind = spans and words[spans[-1][1] :].strip()
+    parts = [words[start:end].strip() for start, end in spans]
+    return ("… " if before else "") + " … ".join(parts) + (" …" if behind else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +122,7 @@ class Recall:
 
     query: str
     hits: tuple[Hit, ...]  #: pages from STM, MTM and, unless told otherwise, the archive, best first
-    turns: tuple[TurnHit, ...]  #: the turns of these pages that made them hits, best first; repetitions come last
+    turns: tuple[TurnHit, ...]  #: the passages of these pages that made them hits, best first; repetitions come last
     recent: tuple[Hit, ...]  #: all of STM, oldest first
     user_facts: tuple[Hit, ...]
     agent_facts: tuple[Hit, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -10,12 +10,9 @@ from enum import StrEnum
 from memoryos.cube import Kind, MemCube
 from memoryos.language.calendar import spoken
 from memoryos.operation.passages import turns_of
-from memoryos.operation.recall.hit import TurnHit
+from memoryos.operation.recall.hit import Span, TurnHit, quoted
 
-Stretch = tuple[int, int]  # of characters: where it begins, and where what follows begins
 Key = tuple[str, int | None]
-
-CUT = "…"  # words are left out here
 
 
 class Section(StrEnum):
@@ -35,7 +32,7 @@ class Line:
     text: str
     cube: MemCube = field(compare=False, repr=False)  #: what it is made of; its visits change from call to call
     turn: int | None = None  #: its number on the page; None when it is no turn
-    spans: tuple[Stretch, ...] = ()  #: the characters of the turn's words that it holds, in order
+    spans: tuple[Span, ...] = ()  #: the characters of the turn's words that it holds, in order
     score: float = 0.0  #: what the search gave it; 0 for what was not searched for
 
     @property
@@ -67,18 +64,18 @@ class Line:
         """The ids of the pages that a fact was derived from; a trait or a field says what no page says by itself."""
         return self.cube.descriptive.provenance if self.cube.kind is Kind.FACT else ()
 
-    def with_more(self, spans: Iterable[Stretch]) -> Line:
+    def with_more(self, spans: Iterable[Span]) -> Line:
         """The line with other stretches of the same turn, too."""
         if self.turn is None:
             return self
         return turn_line(self.section, self.cube, self.turn, [*self.spans, *spans], self.score)
 
 
-def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Stretch], score: float = 0.0) -> Line:
+def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span], score: float = 0.0) -> Line:
     """A turn, or these stretches of it."""
     turn = turns_of(cube)[number]
     held = tuple(_joined(spans, turn.words))
-    text = f"{turn.speaker or turn.role.value}: {excerpt(turn.words, held)}"
+    text = f"{turn.speaker or turn.role.value}: {quoted(turn.words, held)}"
     return Line(section, text, cube, number, held, score)
 
 
@@ -89,20 +86,12 @@ def whole_turn(section: Section, cube: MemCube, number: int) -> Line:
 
 def hit_line(section: Section, hit: TurnHit) -> Line:
     """What a search found of a turn."""
-    return turn_line(section, hit.cube, hit.index, [(hit.start, hit.end)], hit.score)
+    return turn_line(section, hit.cube, hit.index, [hit.span], hit.score)
 
 
-def excerpt(words: str, spans: Sequence[Stretch]) -> str:
-    """The words of the stretches, with a mark where some are left out."""
-    parts = [words[start:end].strip() for start, end in spans]
-    before = CUT if spans and words[: spans[0][0]].strip() else ""
-    behind = CUT if spans and words[spans[-1][1] :].strip() else ""
-    return f"{before}{f' {CUT} '.join(parts)}{behind}"
-
-
-def _joined(spans: Iterable[Stretch], words: str) -> list[Stretch]:
+def _joined(spans: Iterable[Span], words: str) -> list[Span]:
     """The stretches in order; those with nothing but blanks between them are one."""
-    found: list[Stretch] = []
+    found: list[Span] = []
     for start, end in sorted(spans):
         if found and not words[found[-1][1] : start].strip():
             found[-1] = (found[-1][0], max(end, found[-1][1]))
