@@ -109,6 +109,13 @@ def tags(value: Iterable[str]) -> tuple[str, ...]:
     return tuple(checked_text("tags", tag, limit=ID_LIMIT) for tag in value)
 
 
+def ids(field: str, value: Iterable[str]) -> tuple[str, ...]:
+    """Check a list of ids; whether there are such memories is another question."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(field, f"expected a list of ids, got {type(value).__name__}", "Pass e.g. [hit.id]")
+    return tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
+
+
 def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -> frozenset[Tier]:
     """Where to look: the tiers named, or all; then `archive` says whether the archive is one of them."""
     named = _choices("tiers", value, tuple(Tier))

@@ -84,7 +84,9 @@ class Settings(BaseSettings):
 
     # Recall.
     recall_segments: int = Field(5, ge=1, description="top-m segments")
-    recall_pages: int = Field(10, ge=1, description="top-k pages")
+    recall_pages: int = Field(
+        10, ge=1, description="top-k pages of a search; once it is set, of a context and an answer, too"
+    )
     keyword_weight: float = Field(
         0.0, ge=0, description="w: weight of shared keywords beside the cosine when two_stage ranks pages"
     )
@@ -98,7 +100,10 @@ class Settings(BaseSettings):
     mounts: tuple[Mount, ...] = Field(
         (), description='other memories that searches look into, as JSON: [{"name": ..., "place": ..., "scope": {...}}]'
     )
-    context_tokens: int = Field(2048, ge=64, description="budget of context(), tokens")
+    context_tokens: int = Field(2048, ge=64, description="budget of context() and of an answer's notes, tokens")
+    prompt_tokens: int = Field(
+        4096, ge=256, description="budget of the whole prompt of an answer, the question with it, tokens"
+    )
 
     # Persona.
     persona_sharing: PersonaSharing = PersonaSharing.PAIR
@@ -165,6 +170,11 @@ class Settings(BaseSettings):
     connections: int = Field(
         CONNECTIONS, ge=1, description="threads of this process that use a PostgreSQL server at once; others wait"
     )
+
+    @property
+    def most_pages(self) -> int | None:
+        """How many older pages a context and an answer may be made of; None is as many as their tokens hold."""
+        return self.recall_pages if "recall_pages" in self.model_fields_set else None
 
     @classmethod
     def settings_customise_sources(

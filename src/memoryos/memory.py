@@ -64,7 +64,7 @@ from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search
 from memoryos.operation.reembed import reembed
 from memoryos.operation.repairer import Repairer, RepairReport
-from memoryos.operation.respond import DEFAULT_ROLE
+from memoryos.operation.respond import DEFAULT_ROLE, Bounds
 from memoryos.operation.responder import Responder
 from memoryos.operation.searcher import Searcher
 from memoryos.operation.sources import Sources
@@ -118,8 +118,8 @@ class MemoryOS:
         schema = PersonaSchema.named(self.settings.persona_schema)
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self._purse = Purse(vault, self.settings, clock, limits)
-        tokens = self.settings.context_tokens
-        self._responder = Responder(self._model, self._purse, self._filling, self._remember, tokens)
+        bounds = Bounds(self.settings.prompt_tokens, self.settings.context_tokens, self.settings.most_pages)
+        self._responder = Responder(self._model, self._purse, self._filling, self._remember, bounds, clock)
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, residency, self.settings, clock)
@@ -528,19 +528,23 @@ class MemoryOS:
         tokens: int | None = None,
         strategy: Strategy | str = Strategy.HYBRID,
         archive: bool | None = None,
+        exclude: Sequence[str] = (),
         scope: Scope | None = None,
         **only: Unpack[arguments.Only],
     ) -> Context:
         """What is worth telling a model about a question, as text of at most `tokens` tokens.
 
-        The filters of `search` hold here, too: `since`, `until`, `as_of`, `tags`,
-        `tiers`, `kinds`, `session`.
+        What the caller has already, such as the running dialogue, is left out when `exclude` names it, by the ids of
+        memories or by ids in the source data. The filters of `search` hold here, too: `since`, `until`, `as_of`,
+        `tags`, `tiers`, `kinds`, `session`.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
-        recalled = self.search(
-            query, strategy=strategy, pages=self._pages(budget), archive=archive, scope=scope, **only
-        )
-        return pack(recalled, budget, count_tokens)
+        left_out = frozenset(arguments.ids("exclude", exclude))
+        pages = self._pages(budget) + len(left_out)
+        recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, scope=scope, **only)
+        today = arguments.moment("as_of", only.get("as_of")) or self._clock()
+        most = self.settings.most_pages
+        return pack(recalled, budget, count_tokens, today=today, exclude=left_out, pages=most)
 
     def digest(
         self,
@@ -835,7 +839,9 @@ class MemoryOS:
             self._housekeeping.queued(owner)
 
     def _pages(self, budget: int) -> int:
-        """How many pages to ask for, so that short turns can fill that many tokens."""
+        """How many pages to ask for, so that short turns can fill that many tokens; STM may be told elsewhere."""
+        if most := self.settings.most_pages:
+            return most + self.settings.short_term_capacity
         return max(self.settings.recall_pages, budget // SHORT_TURN)
 
     def _model(self) -> ChatModel:

@@ -157,6 +157,15 @@ def test_retriever(open_memory):
     assert memory.retriever.retrieve_context("parrot", user_id="ann")["retrieved_pages"] == []
 
 
+def test_the_queue_capacity_bounds_what_an_answer_is_made_of(open_memory, model):
+    memory = open_memory(short_term_capacity=1, retrieval_queue_capacity=2)
+    for number in range(9):
+        memory.add_memory(f"Parrot number {number} is called Kiwi{number}.", "Nice.")
+    memory.get_response("What are the parrots called?")
+    notes = model.prompt.partition("Conversation")[2]
+    assert sum(f"Kiwi{number}" in notes for number in range(9)) == 2
+
+
 @pytest.mark.once
 def test_an_outage_is_an_error_and_leaves_no_trace(open_memory, model):
     memory = open_memory()

@@ -6,11 +6,14 @@ import asyncio
 import json
 import logging
 import traceback
+from datetime import UTC, datetime
 
 import pytest
 
 from memoryos import AsyncMemoryOS, Attachment, MemoryOS, Role, Turn, load_settings
 from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured
+from memoryos.models.tokenizer import count_tokens
+from memoryos.operation.respond import MESSAGE_TOKENS
 
 from .conftest import KEY
 from .scripted_model import Reply, says, scripted_model
@@ -53,10 +56,12 @@ def test_the_prompt_has_the_stable_parts_first_and_the_memory_last(memory, model
     memory.respond("What is my boat called?")
     messages = model.requests[0]["messages"]
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
-    assert messages[1]["content"] == "My boat is called Aurora."
+    assert messages[1]["content"].endswith("] My boat is called Aurora.")
+    assert messages[2]["content"] == "A fine name."
     notes, question = messages[-1]["content"].split("</memory>")
-    assert notes.startswith("<memory>")
+    assert "<memory>" in notes
     assert "The user sails." in notes
+    assert "Aurora" not in notes
     assert messages[0]["content"].endswith("</memory>")
     assert "name: Atlas" in messages[0]["content"].rpartition("<memory>")[2]
     assert question.strip() == "What is my boat called?"
@@ -118,7 +123,75 @@ def test_tool_and_system_messages_are_quoted_not_obeyed(memory, model):
     memory.add_many([Turn(role=Role.USER, text="Weather?"), Turn(role=Role.TOOL, text="12 degrees")])
     model.will(says("Cool."))
     memory.respond("And now?")
-    assert {"role": "user", "content": "(tool message) 12 degrees"} in model.requests[0]["messages"]
+    quoted = model.requests[0]["messages"][2]
+    assert quoted["role"] == "user"
+    assert quoted["content"].endswith("] (tool message) 12 degrees")
+
+
+def test_the_model_is_told_when_messages_were_sent_and_what_time_it_is(tmp_path, settings, model):
+    clock = iter([datetime(2026, 5, 8, 13, 56, tzinfo=UTC), *[datetime(2026, 5, 9, 7, 5, tzinfo=UTC)] * 99])
+    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=settings, clock=lambda: next(clock)) as memory:
+        memory.add("My boat is called Aurora.", "A fine name.", at="2026-05-07T21:10+00:00")
+        memory.respond("When did I name my boat?")
+    _, sent, answered, last = model.requests[0]["messages"]
+    assert sent["content"] == "[7 May 2026, 21:10] My boat is called Aurora."
+    assert answered["content"] == "A fine name."
+    assert last["content"] == "Now it is 9 May 2026, 07:05.\n\nWhen did I name my boat?"
+
+
+def tokens(messages):
+    return sum(count_tokens(message["content"]) + MESSAGE_TOKENS for message in messages)
+
+
+@pytest.mark.parametrize("limit", [300, 1000, 4096])
+def test_the_whole_prompt_keeps_to_its_budget(tmp_path, settings, model, limit):
+    bounded = load_settings(**settings.model_dump(exclude_unset=True) | {"prompt_tokens": limit})
+    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=bounded) as memory:
+        memory.set_profile("name", "Atlas " * 300)
+        for number in range(12):
+            memory.add(f"Chapter {number} is about a seal. " + "The sea was calm that day. " * 900, "Well told. " * 400)
+            memory.add_fact(f"wrote chapter {number} of a book")
+        memory.respond("Which chapter is about a seal?")
+    messages = model.requests[0]["messages"]
+    assert 0.5 * limit < tokens(messages) <= limit
+    assert messages[-1]["content"].endswith("Which chapter is about a seal?")
+
+
+def test_the_oldest_messages_are_left_out_first_and_come_back_as_notes(tmp_path, settings, model):
+    bounded = load_settings(**settings.model_dump(exclude_unset=True) | {"prompt_tokens": 700})
+    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=bounded) as memory:
+        memory.add("My boat is called Aurora.", "A fine name.")
+        for number in range(6):
+            memory.add(f"Form {number} of the taxes. " + "It asks for many numbers of last year. " * 6, "I see.")
+        memory.respond("What is my boat called?")
+    _, *dialogue, last = model.requests[0]["messages"]
+    told = "".join(message["content"] for message in dialogue)
+    assert "Form 5" in told
+    assert "Aurora" not in told
+    assert "Aurora" in last["content"]
+    assert "Form 5" not in last["content"]
+
+
+def test_the_summary_of_the_chain_stands_for_messages_that_are_left_out(tmp_path, settings, model):
+    bounded = load_settings(**settings.model_dump(exclude_unset=True) | {"prompt_tokens": 600, "recall_pages": 1})
+    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=bounded) as memory:
+        for place in ("Lisbon", "Porto", "Faro", "Sines", "Lagos", "Aveiro"):
+            memory.add(f"The boat race in {place}. " + "Our boat race was long and the sea was rough. " * 8)
+        memory.wait()
+        memory.respond("Who won in Sines?")
+        shown = model.requests[0]["messages"]
+    assert "Lisbon" not in "".join(message["content"] for message in shown[1:-1])
+    assert "Before these messages: The boat race in Lisbon." in shown[-1]["content"]
+
+
+@pytest.mark.once
+def test_a_question_that_fills_the_prompt_is_refused_and_nothing_is_stored(tmp_path, settings, model):
+    small = load_settings(**settings.model_dump(exclude_unset=True) | {"prompt_tokens": 256})
+    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=small) as memory:
+        with pytest.raises(InvalidInput, match=r"query: has 500 tokens.*MEMORYOS_PROMPT_TOKENS"):
+            memory.respond("boat " * 500)
+        assert contents(memory) == []
+    assert model.requests == []
 
 
 def test_captions_reach_the_model(memory, model):

@@ -30,7 +30,7 @@ def shown(memory: MemoryOS) -> list[str]:
     """What any reader sees of the user's facts; all see the same."""
     found = sorted(hit.text for hit in memory.search("paracetamol").user_facts)
     assert sorted(texts(memory.profile().user.facts)) == found
-    written = memory.context("paracetamol").text
+    written = memory.context("paracetamol", kinds=["fact"]).text
     assert all(text in written for text in found)
     return found
 

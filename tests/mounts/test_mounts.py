@@ -61,7 +61,7 @@ def test_a_context_tells_shared_knowledge_under_a_title_of_its_own(own, expert_b
     assert "Shared knowledge" not in before.text
     own.mount(expert_base)
     text = own.context(QUESTION).text
-    shared, earlier = text.split("## Shared knowledge")[1].split("## ", 1)
+    shared, earlier = text.split("Shared knowledge")[1].split("Conversation")
     assert EXPERT[0][1] in shared
     assert OWN[1][0] in earlier
     assert OWN[1][0] not in shared

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from memoryos.clock import Clock
 from memoryos.errors import ModelError
 from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.background import Background
-from memoryos.operation.recall.context import pack, persona_text
 from memoryos.operation.recall.hit import Recall
-from memoryos.operation.respond import prompt
+from memoryos.operation.respond import Bounds, prompt
 from memoryos.operation.spending import Purpose, Purse
 from memoryos.scope import Scope
 
@@ -27,7 +27,8 @@ class Responder:
     purse: Purse
     recall: RecallFor
     remember: Remember
-    context_tokens: int
+    bounds: Bounds
+    clock: Clock
     _turns: Background = field(default_factory=lambda: Background("turns"))
 
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
@@ -50,9 +51,8 @@ class Responder:
         self._turns.close()
 
     def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
-        recalled = self.recall(query, self.context_tokens, owner)
-        notes = pack(recalled, self.context_tokens, count_tokens, recent=False, persona=False)
-        return prompt(recalled, persona_text(recalled), notes.text, query, role=role)
+        recalled = self.recall(query, self.bounds.notes, owner)
+        return prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
 
     def _streamed(self, pieces: Iterator[str], query: str, owner: Scope) -> Iterator[str]:
         said = []

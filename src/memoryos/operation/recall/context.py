@@ -1,24 +1,31 @@
-"""Context: what was recalled, as text under a token budget.
+"""Context: what was recalled, as text under a budget of tokens.
 
-What changes least comes first (profile, traits, facts), so that a provider's prompt cache can hit;
-then older pages in the order they happened, then the recent ones. Nothing appears twice.
+At any budget the text is to hold as much of what answers the question as the ranking does, so turns come first, best
+first. A share of a larger budget is left for what stands beside them: profile, traits and facts, by their worth for
+the question, token by token; where nothing is asked ("Hello!") they and the latest turns have half. A fact earns no
+place beside a turn of a page that it was derived from. What is then left holds what is next: turns that were too long,
+cut to what matters; the turns around the best ones; the latest ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 
-from memoryos.cube import Level, MemCube, Subject, Trait, Turn
+from memoryos.cube import Level, MemCube, Subject, Trait
+from memoryos.language.calendar import spoken
 from memoryos.operation.passages import turns_of
-from memoryos.operation.recall.hit import Recall, TurnHit
+from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
+from memoryos.operation.recall.draft import CountTokens, Draft
+from memoryos.operation.recall.hit import Hit, Recall, TurnHit
+from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
 
-CountTokens = Callable[[str], int]
-
-LINE_TOKENS = 1  # a line break
-
-_WHOLE = -1  # in the place of where a passage begins
+FREE = 512  # tokens that turns have for themselves, when something is asked
+BESIDE = 24  # of the tokens above that, one in so many is left for what is no turn
+LONGEST = 200  # tokens of a turn that does not fit as a whole
+PRIOR = 0.1  # what anything that is known of a user is worth beside its likeness to the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,158 +36,149 @@ class Context:
     tokens: int
     ids: tuple[str, ...]  #: the cubes in the text
     source_ids: tuple[str, ...]  #: their ids in the source data
+    lines: tuple[Line, ...] = ()  #: as they stand in the text
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    section: str
-    text: str
-    cube: MemCube
-    turn: int = 0  #: index in the page
-    start: int = 0  #: of the passage in the turn's words
-    is_part: bool = False  #: whether the turn says more
-
-    @property
-    def key(self) -> tuple[str, int, int]:
-        """What it is a line of: nothing is told twice."""
-        return self.cube.id, self.turn, self.start if self.is_part else _WHOLE
-
-    @property
-    def whole(self) -> tuple[str, int, int]:
-        """The key of the line that tells all of it."""
-        return self.cube.id, self.turn, _WHOLE
-
-    @property
-    def at(self) -> datetime:
-        """When it happened."""
-        turns = turns_of(self.cube)
-        return (turns[self.turn].at if turns else None) or self.cube.descriptive.event_at
-
-    @property
-    def source_ids(self) -> tuple[str, ...]:
-        """Its ids in the source data."""
-        turns = turns_of(self.cube)
-        if not turns:
-            return self.cube.descriptive.source_ids
-        source = turns[self.turn].source_id
-        return (source,) if source else ()
-
-
-PROFILE, FACTS, AGENT, KNOWLEDGE, EARLIER, RECENT = (
-    "User profile",
-    "User facts",
-    "Agent",
-    "Shared knowledge",
-    "Earlier conversation",
-    "Recent conversation",
-)
-_SECTIONS = (PROFILE, FACTS, AGENT, KNOWLEDGE, EARLIER, RECENT)
-
-
-def persona_text(recalled: Recall) -> str:
+def persona_text(recalled: Recall, budget: int, count_tokens: CountTokens) -> str:
     """The profile and the marked traits: what hardly changes from one question to the next."""
-    lines = {line.key: line for line in [*_profile(recalled), *_traits(recalled)]}
-    return "\n\n".join(_sections(lines.values()))
+    draft = Draft(budget, count_tokens)
+    draft.fill(_persona(recalled))
+    return draft.text()
 
 
 def pack(
-    recalled: Recall, budget_tokens: int, count_tokens: CountTokens, *, recent: bool = True, persona: bool = True
+    recalled: Recall,
+    budget: int,
+    count_tokens: CountTokens,
+    *,
+    today: datetime | None = None,
+    exclude: Collection[str | tuple[str, int]] = (),
+    pages: int | None = None,
+    recent: bool = True,
+    persona: bool = True,
 ) -> Context:
-    """Fill the budget in order of worth, then lay the text out in order of stability and time.
+    """Fill the budget in order of worth, then lay the text out by section and time.
 
-    The profile goes in first, then what was said and facts alternately, best first; a page's turns are weighed each
-    for itself. A line that does not fit is passed over, so that a long turn cannot keep shorter ones out.
-    `recent=False` leaves STM out, and `persona=False` profile and traits, for prompts that carry them elsewhere.
+    A line that does not fit is passed over, so that a long turn cannot keep shorter ones out. `exclude` names what the
+    caller has already, by the ids of cubes, by ids in the source data, or as (page, number of the turn): no line is
+    made of it, nor of what was derived from it. The turns that were found are of so many `pages` at most.
+    `recent=False` and `persona=False` leave the latest turns, or profile and traits, out, for prompts that carry them
+    elsewhere.
     """
-    chosen: dict[tuple[str, int, int], _Line] = {}
-    lines = list(_by_worth(recalled, recent=recent, persona=persona))
-    room = budget_tokens - sum(count_tokens(f"## {section}") + LINE_TOKENS for section in _titles(lines))
-    for line in lines:
-        cost = count_tokens(line.text) + LINE_TOKENS
-        if line.key not in chosen and line.whole not in chosen and cost <= room:
-            chosen[line.key] = line
-            room -= cost
-    text = "\n\n".join(_sections(chosen.values()))
+    stock = _Stock(recalled, frozenset(exclude), today, pages)
+    draft = Draft(budget, count_tokens, today)
+    asked = asked_words(recalled.query)
+    latest = list(stock.latest()) if recent else []
+    beside = stock.beside(asked, count_tokens, persona=persona)
+    passed = draft.fill(stock.turns(), leave=max(0, budget - FREE) // BESIDE if asked else budget // 2)
+    beside = draft.fill(beside if asked else [*beside, *latest])
+    for line in draft.fill(passed):
+        _take_cut(draft, line, asked)
+    draft.finish(chain(stock.around(), latest, beside))
+    return _bound(draft, budget)
+
+
+def _bound(draft: Draft, budget: int) -> Context:
+    lines = draft.lines()
     return Context(
-        text=text,
-        tokens=count_tokens(text),
-        ids=tuple(dict.fromkeys(line.cube.id for line in chosen.values())),
-        source_ids=tuple(dict.fromkeys(source for line in chosen.values() for source in line.source_ids)),
+        text=draft.text(),
+        tokens=budget - draft.room if lines else 0,
+        ids=tuple(dict.fromkeys(line.cube.id for line in lines)),
+        source_ids=tuple(source for line in lines for source in line.source_ids),
+        lines=tuple(lines),
     )
 
 
-def _titles(lines: Iterable[_Line]) -> list[str]:
-    """The titles for which room is kept: that of what others know only when there is something."""
-    has_mounts = any(line.section == KNOWLEDGE for line in lines)
-    return [section for section in _SECTIONS if section != KNOWLEDGE or has_mounts]
+def _take_cut(draft: Draft, line: Line, asked: Collection[str]) -> None:
+    """Take the part of a turn that has most to do with the question, if there is room for one that says something."""
+    if draft.room < LEAST or line.turn is None:
+        return
+    words = turns_of(line.cube)[line.turn].words
+    room = min(LONGEST, draft.room - draft.price(turn_line(line.section, line.cube, line.turn, [(1, 1)])))
+    for start, end in line.spans:
+        if found := cut(words[start:end], asked, room, draft.count_tokens):
+            span = start + found[0], start + found[1]
+            draft.take(turn_line(line.section, line.cube, line.turn, [span], line.score))
+            return
 
 
-def _by_worth(recalled: Recall, *, recent: bool, persona: bool) -> Iterator[_Line]:
-    """Every line that could go in, the most useful first."""
-    stm = {hit.id for hit in recalled.recent}
-    if persona:
-        yield from _profile(recalled)
-    if recent:
-        for hit in reversed(recalled.recent):
-            yield from (_turn_line(RECENT, hit.cube, index) for index in range(len(turns_of(hit.cube))))
-    pages = [
-        _hit_line(KNOWLEDGE if hit.mount else EARLIER, hit)
-        for hit in recalled.turns
-        if hit.is_part or hit.cube.id not in stm
-    ]
-    facts = [_Line(FACTS, dated(hit.cube), hit.cube) for hit in recalled.user_facts]
-    agent = [_Line(AGENT, dated(hit.cube), hit.cube) for hit in recalled.agent_facts]
-    known = [_Line(KNOWLEDGE, dated(hit.cube), hit.cube) for hit in recalled.knowledge]
-    yield from _in_turns(pages, facts, known, agent, list(_traits(recalled)) if persona else [])
+@dataclass(frozen=True, slots=True)
+class _Stock:
+    """All the lines that could go in."""
+
+    recalled: Recall
+    exclude: frozenset[str | tuple[str, int]]
+    today: datetime | None
+    pages: int | None
+
+    def turns(self) -> Iterator[Line]:
+        """What the search found, best first."""
+        return (hit_line(_section(hit.mount), hit) for hit in self._hits())
+
+    def around(self) -> Iterator[Line]:
+        """The other turns of the pages that were found."""
+        for hit in {hit.cube.id: hit for hit in self._hits()}.values():
+            yield from self._page(_section(hit.mount), hit.cube)
+
+    def _hits(self) -> Iterator[TurnHit]:
+        """The turns that were found, as far as they are wanted."""
+        pages: set[str] = set()
+        for hit in self.recalled.turns:
+            if self._is_wanted(hit.cube, hit.index) and (hit.cube.id in pages or len(pages) != self.pages):
+                pages.add(hit.cube.id)
+                yield hit
+
+    def latest(self) -> Iterator[Line]:
+        """STM, the latest first."""
+        for hit in reversed(self.recalled.recent):
+            yield from self._page(Section.TALK, hit.cube)
+
+    def beside(self, asked: Collection[str], count_tokens: CountTokens, *, persona: bool) -> list[Line]:
+        """What is known of the people, by its worth for each token that it takes."""
+        lines = list(self._facts())
+        if persona:
+            lines += [replace(line, score=share(line.text, asked)) for line in _persona(self.recalled)]
+        kept = [line for line in lines if not self._is_excluded(line.cube)]
+        return sorted(kept, key=lambda line: -(line.score + PRIOR) / (1 + count_tokens(line.text)))
+
+    def _facts(self) -> Iterator[Line]:
+        known: tuple[tuple[Section, Iterable[Hit]], ...] = (
+            (Section.USER, self.recalled.user_facts),
+            (Section.AGENT, self.recalled.agent_facts),
+            (Section.SHARED, self.recalled.knowledge),
+        )
+        for section, hits in known:
+            for hit in hits:
+                yield Line(section, dated(hit.cube, self.today), hit.cube, score=hit.score)
+
+    def _page(self, section: Section, cube: MemCube) -> Iterator[Line]:
+        for number in range(len(turns_of(cube))):
+            if self._is_wanted(cube, number):
+                yield whole_turn(section, cube, number)
+
+    def _is_wanted(self, page: MemCube, number: int) -> bool:
+        names = (page.id, (page.id, number), turns_of(page)[number].source_id)
+        return self.exclude.isdisjoint(name for name in names if name)
+
+    def _is_excluded(self, cube: MemCube) -> bool:
+        """Whether the caller has it, or the page that it was derived from."""
+        known = cube.descriptive
+        return not self.exclude.isdisjoint((cube.id, *known.source_ids, *known.provenance))
 
 
-def _profile(recalled: Recall) -> Iterator[_Line]:
-    for cube in recalled.profile:
-        yield _Line(PROFILE if cube.subject is Subject.USER else AGENT, cube.text, cube)
+def _section(mount: str | None) -> Section:
+    return Section.SHARED if mount else Section.TALK
 
 
-def _traits(recalled: Recall) -> Iterator[_Line]:
-    for cube in recalled.traits:
-        if _is_marked(cube):
-            yield _Line(PROFILE, cube.text, cube)
+def _persona(recalled: Recall) -> Iterator[Line]:
+    for cube in (*recalled.profile, *recalled.traits):
+        if not isinstance(cube.payload, Trait) or cube.payload.level is not Level.LOW:  # a low one says little
+            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, cube.text, cube)
 
 
-def _is_marked(cube: MemCube) -> bool:
-    """Whether a trait shows strongly enough to be worth a model's attention."""
-    return isinstance(cube.payload, Trait) and cube.payload.level is not Level.LOW
-
-
-def _in_turns(*queues: list[_Line]) -> Iterator[_Line]:
-    """One of each in turn until all are used up."""
-    for index in range(max(map(len, queues))):
-        for queue in queues:
-            if index < len(queue):
-                yield queue[index]
-
-
-def _sections(lines: Iterable[_Line]) -> Iterator[str]:
-    by_section: dict[str, list[_Line]] = {}
-    for line in lines:
-        by_section.setdefault(line.section, []).append(line)
-    for section in _SECTIONS:
-        if found := by_section.get(section):
-            found.sort(key=lambda line: (line.at, line.key))
-            yield "\n".join([f"## {section}", *(line.text for line in found)])
-
-
-def dated(cube: MemCube) -> str:
-    """A fact with the day it was said."""
-    return f"[{cube.descriptive.event_at:%Y-%m-%d}] {cube.text}"
-
-
-def _turn_line(section: str, cube: MemCube, index: int) -> _Line:
-    turn = turns_of(cube)[index]
-    return _Line(section, _turn_text(cube, turn, turn.words), cube, index)
-
-
-def _hit_line(section: str, hit: TurnHit) -> _Line:
-    return _Line(section, _turn_text(hit.cube, hit.turn, hit.quoted), hit.cube, hit.index, hit.start, hit.is_part)
-
-
-def _turn_text(cube: MemCube, turn: Turn, words: str) -> str:
-    return f"[{turn.at or cube.descriptive.event_at:%Y-%m-%d %H:%M}] {turn.speaker or turn.role.value}: {words}"
+def dated(cube: MemCube, today: datetime | None = None) -> str:
+    """A fact with the day it was said, or with its end if that has come."""
+    end = cube.descriptive.valid_to
+    if end and today and end <= today:
+        return f"{cube.text} (until {spoken(end)})"
+    return f"{cube.text} ({spoken(cube.descriptive.event_at)})"

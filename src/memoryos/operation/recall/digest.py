@@ -279,7 +279,7 @@ class _Teller:
         if place >= len(turns):
             return None
         turn = turns[place]
-        return turn.speaker or turn.role.value, quoted(turn.words, start, end)
+        return turn.speaker or turn.role.value, quoted(turn.words, [(start, len(turn.words) if end is None else end)])
 
     def _read(self, ids: Iterable[str]) -> None:
         self._cubes |= self.source.reader.get(set(ids).difference(self._cubes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +21,8 @@ class Strategy(StrEnum):
     LINEAR = "linear"  # BM25 and cosine, by their scores, half each
     TWO_STAGE = "two_stage"  # segments by F_score, then their pages (MemoryOS paper, section 3.4)
 
+
+Span = tuple[int, int]
 
 NO_PARTS: Mapping[str, float] = MappingProxyType({})
 
@@ -88,7 +90,12 @@ class TurnHit:
     @property
     def quoted(self) -> str:
         """The words of the passage, with … where the turn goes on."""
-        return quoted(self.turn.words, self.start, self.end)
+        return quoted(self.turn.words, [self.span])
+
+    @property
+    def span(self) -> Span:
+        """The characters of the turn's words that are the passage: where it begins, and where what follows does."""
+        return self.start, len(self.turn.words) if self.end is None else self.end
 
     @property
     def is_part(self) -> bool:
@@ -101,10 +108,12 @@ class TurnHit:
         return self.turn.source_id
 
 
-def quoted(words: str, start: int, end: int | None) -> str:
-    """A part of some words, with … where they go on."""
-    reached = len(words) if end is None else end
-    return ("… " if start else "") + words[start:reached] + (" …" if reached < len(words) else "")
+def quoted(words: str, spans: Sequence[Span]) -> str:
+    """Parts of some words, in order, with … where they go on."""
+    before = spans and words[: spans[0][0]].strip()
+    behind = spans and words[spans[-1][1] :].strip()
+    parts = [words[start:end].strip() for start, end in spans]
+    return ("… " if before else "") + " … ".join(parts) + (" …" if behind else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,131 @@
+"""Draft: lines that are put into a text as long as its budget of tokens lasts; titles and dates are paid for, too.
+
+Lines stand under the title of their section, and turns under the day they were said, by time. A title is paid once,
+and so is a day: the second turn of a day costs its words alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+
+from memoryos.language.calendar import spoken
+from memoryos.operation.recall.line import Key, Line, Section
+
+CountTokens = Callable[[str], int]  # of two lines it has to be the sum of both
+
+TODAY_SHARE = 8  # today's date may take one token in so many
+SHORTEST = 3  # tokens of a line: who, a colon and a word
+
+_ORDER = {section: number for number, section in enumerate(Section)}
+
+
+@dataclass
+class Draft:
+    """A text that grows line by line."""
+
+    room: int  #: tokens that are left
+    count_tokens: CountTokens
+    today: datetime | None = None  #: told in the first line, where the budget has room for it
+    _opening: str = ""
+    _lines: dict[Key, Line] = field(default_factory=dict)
+    _heads: Counter[tuple[Section, str]] = field(default_factory=Counter)  # titles and days: how many lines are below
+    _resting: dict[str, set[Key]] = field(default_factory=dict)  # lines by a page that they were derived from
+    _told: set[str] = field(default_factory=set)  # pages of which a turn is in the text
+    _costs: dict[str, int] = field(default_factory=dict)  # tokens of texts
+
+    def __post_init__(self) -> None:
+        opening = today_is(self.today) if self.today else ""
+        if self._cost(opening) * TODAY_SHARE <= self.room:
+            self._opening = opening
+            self.room -= self._cost(opening)
+
+    def fill(self, lines: Iterable[Line], *, leave: int = 0) -> list[Line]:
+        """Take in order what fits and leaves that much room; returns what did not fit, in order."""
+        return [line for line in lines if not self.take(line, leave=leave)]
+
+    def finish(self, lines: Iterable[Line]) -> None:
+        """Take in order what fits until the text is full."""
+        for line in lines:
+            if self.room < SHORTEST:
+                return
+            self.take(line)
+
+    def take(self, line: Line, *, leave: int = 0) -> bool:
+        """Put a line in, if it fits. What is told already, or by a turn of the page it rests on, counts as taken."""
+        if not self._told.isdisjoint(line.rests_on):
+            return True
+        before = self._lines.get(line.key)
+        if before:
+            line = before.with_more(line.spans)
+            if line.spans == before.spans:
+                return True
+        more = line.text.count(" ") - (before.text.count(" ") if before else 0)
+        if more >= self.room - leave:
+            return False  # it has more words than there is room for: no need to count
+        price = self.price(line) - (self.price(before) if before else 0)
+        if price > self.room - leave:
+            return False
+        self._put(line, price)
+        return True
+
+    def lines(self) -> list[Line]:
+        """The lines as they stand in the text."""
+        return sorted(
+            self._lines.values(),
+            key=lambda line: (_ORDER[line.section], line.turn is not None, line.at, line.cube.id, line.turn or 0),
+        )
+
+    def text(self) -> str:
+        """The lines under their titles and days; empty without a line."""
+        return "\n\n".join([self._opening, *self._sections()]).strip("\n") if self._lines else ""
+
+    def _sections(self) -> Iterator[str]:
+        for section, lines in groupby(self.lines(), key=lambda line: line.section):
+            told = [section.value]
+            for day, those in groupby(lines, key=lambda line: line.day):
+                told += [day] if day else []
+                told += [line.text for line in those]
+            yield "\n".join(told)
+
+    def price(self, line: Line) -> int:
+        """What the line takes, with its title and its day when it stands alone under them."""
+        others = int(line.key in self._lines)
+        heads = sum(self._cost(head[1]) for head in _heads(line) if self._heads[head] == others)
+        return self._cost(line.text) + heads
+
+    def _put(self, line: Line, price: int) -> None:
+        if line.key not in self._lines:
+            self._heads.update(_heads(line))
+        self._lines[line.key] = line
+        self.room -= price
+        for page in line.rests_on:
+            self._resting.setdefault(page, set()).add(line.key)
+        if line.turn is not None:
+            self._told.add(line.cube.id)
+            for key in self._resting.pop(line.cube.id, set()):
+                self._remove(key)
+
+    def _remove(self, key: Key) -> None:
+        if line := self._lines.get(key):
+            self.room += self.price(line)
+            self._heads.subtract(_heads(line))
+            del self._lines[key]
+
+    def _cost(self, text: str) -> int:
+        if text not in self._costs:
+            self._costs[text] = self.count_tokens(f"{text}\n")
+        return self._costs[text]
+
+
+def today_is(moment: datetime) -> str:
+    """A sentence that says what day it is."""
+    return f"Today is {spoken(moment)}."
+
+
+def _heads(line: Line) -> list[tuple[Section, str]]:
+    """The title and the day that the line stands under."""
+    return [(line.section, line.section.value), *([(line.section, line.day)] if line.day else [])]

@@ -1,0 +1,100 @@
+"""Line: one memory, or the part of a turn that matters, as a line of a text for a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from memoryos.cube import Kind, MemCube
+from memoryos.language.calendar import spoken
+from memoryos.operation.passages import turns_of
+from memoryos.operation.recall.hit import Span, TurnHit, quoted
+
+Key = tuple[str, int | None]
+
+
+class Section(StrEnum):
+    """The parts of a text by their titles, in the order in which they stand."""
+
+    USER = "About the user"
+    AGENT = "About the assistant"
+    SHARED = "Shared knowledge"
+    TALK = "Conversation"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a context."""
+
+    section: Section
+    text: str
+    cube: MemCube = field(compare=False, repr=False)  #: what it is made of; its visits change from call to call
+    turn: int | None = None  #: its number on the page; None when it is no turn
+    spans: tuple[Span, ...] = ()  #: the characters of the turn's words that it holds, in order
+    score: float = 0.0  #: what the search gave it; 0 for what was not searched for
+
+    @property
+    def key(self) -> Key:
+        """What it is a line of: nothing is told twice."""
+        return self.cube.id, self.turn
+
+    @property
+    def at(self) -> datetime:
+        """When it was said."""
+        said_at = None if self.turn is None else turns_of(self.cube)[self.turn].at
+        return said_at or self.cube.descriptive.event_at
+
+    @property
+    def day(self) -> str:
+        """The day that it stands under; none for what is no turn."""
+        return "" if self.turn is None else spoken(self.at)
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """Its ids in the source data."""
+        if self.turn is None:
+            return self.cube.descriptive.source_ids
+        source = turns_of(self.cube)[self.turn].source_id
+        return (source,) if source else ()
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """The ids of the pages that a fact was derived from; a trait or a field says what no page says by itself."""
+        return self.cube.descriptive.provenance if self.cube.kind is Kind.FACT else ()
+
+    def with_more(self, spans: Iterable[Span]) -> Line:
+        """The line with other stretches of the same turn, too."""
+        if self.turn is None:
+            return self
+        return turn_line(self.section, self.cube, self.turn, [*self.spans, *spans], self.score)
+
+
+def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span], score: float = 0.0) -> Line:
+    """A turn, or these stretches of it."""
+    turn = turns_of(cube)[number]
+    held = tuple(_joined(spans, turn.words))
+    text = f"{turn.speaker or turn.role.value}: {quoted(turn.words, held)}"
+    return Line(section, text, cube, number, held, score)
+
+
+def whole_turn(section: Section, cube: MemCube, number: int) -> Line:
+    """All of a turn."""
+    return turn_line(section, cube, number, [(0, len(turns_of(cube)[number].words))])
+
+
+def hit_line(section: Section, hit: TurnHit) -> Line:
+    """What a search found of a turn."""
+    return turn_line(section, hit.cube, hit.index, [hit.span], hit.score)
+
+
+def _joined(spans: Iterable[Span], words: str) -> list[Span]:
+    """The stretches in order; those with nothing but blanks between them are one."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and not words[found[-1][1] : start].strip():
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found

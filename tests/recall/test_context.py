@@ -1,0 +1,321 @@
+"""context(): as much of what answers the question as fits a budget, each thing once, by day."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from itertools import count, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoryos import AsyncMemoryOS, MemoryOS, Recall, Role, Scope, Subject, Turn
+from memoryos.cube import Behaviour, Descriptive, Fact, MemCube, Origin, Page, Payload, ProfileField, SemanticType, Tier
+from memoryos.errors import InvalidInput
+from memoryos.models.tokenizer import count_tokens
+from memoryos.operation.recall.context import pack
+from memoryos.operation.recall.cut import cut
+from memoryos.operation.recall.draft import Draft
+from memoryos.operation.recall.hit import Hit, TurnHit
+from memoryos.operation.recall.line import Line, Section, turn_line
+
+from .conftest import NOW
+
+TITLES = [section.value for section in Section]
+
+
+def talk(memory: MemoryOS, days: int = 9) -> MemoryOS:
+    """A page a day, and what is known of both."""
+    for day in range(days):
+        memory.add(f"question {day} about green tea", f"answer {day}", at=NOW - timedelta(days=70 - day))
+    memory.set_profile("name", "Ann", subject=Subject.USER)
+    memory.set_profile("role", "barista", subject=Subject.AGENT)
+    memory.add_fact("likes tea", at=NOW - timedelta(days=3))
+    memory.add_fact("brews slowly", subject=Subject.AGENT)
+    return memory
+
+
+def test_turns_stand_under_their_days_in_the_order_of_time(open_memory):
+    memory = open_memory()
+    memory.add("Green tea is best.", "I prefer oolong tea.", at="2024-05-08T13:56+00:00")
+    memory.add("Tea again!", at="2024-05-08T14:00+00:00")
+    memory.add("My tea is cold.", at="2024-05-03T10:00+00:00")
+    assert memory.context("tea").text == (
+        "Today is 1 June 2026.\n\n"
+        "Conversation\n"
+        "3 May 2024\nuser: My tea is cold.\n"
+        "8 May 2024\nuser: Green tea is best.\nassistant: I prefer oolong tea.\nuser: Tea again!"
+    )
+
+
+def test_only_titles_with_something_below_are_there(open_memory):
+    memory = talk(open_memory())
+    assert [line for line in memory.context("tea").text.splitlines() if line in TITLES] == [
+        Section.USER,
+        Section.AGENT,
+        Section.TALK,
+    ]
+    assert Section.TALK not in memory.context("tea", kinds=["fact"]).text
+
+
+def test_what_answers_comes_before_what_is_known_and_before_what_is_recent(open_memory):
+    memory = open_memory()
+    memory.add("My parrot is called Kiwi, by the way.")
+    for number in range(40):
+        memory.add(f"Number {number}: the taxes and the forms are due again in this quarter.", "I see.")
+        memory.add_fact(f"has paid {number} taxes")
+    assert "Kiwi" in memory.context("What is the parrot called?", tokens=64).text
+
+
+def test_when_nothing_is_asked_persona_and_latest_turns_are_there(open_memory):
+    memory = talk(open_memory(), days=60)
+    text = memory.context("Hello!", tokens=200).text
+    assert "name: Ann" in text
+    assert "question 59" in text
+
+
+def test_nothing_is_told_twice(open_memory):
+    context = talk(open_memory()).context("tea")
+    assert len(set(context.ids)) == len(context.ids)
+    lines = [line for line in context.text.splitlines() if line]
+    assert len(set(lines)) == len(lines)
+    assert len({line.key for line in context.lines}) == len(context.lines)
+
+
+@pytest.mark.parametrize("tokens", [1, 16, 40, 64, 100, 150, 250, 2048])
+def test_the_budget_holds(open_memory, tokens):
+    context = talk(open_memory()).context("tea", tokens=tokens)
+    assert context.tokens == count_tokens(context.text) <= tokens
+    assert bool(context.ids) is bool(context.text)
+
+
+def test_a_larger_budget_holds_more(open_memory):
+    memory = talk(open_memory())
+    sizes = [len(memory.context("tea", tokens=tokens).ids) for tokens in (40, 90, 140, 2048)]
+    assert all(small < large for small, large in pairwise(sizes))
+
+
+def test_the_default_budget_is_a_setting(open_memory):
+    memory = open_memory(context_tokens=64)
+    for number in range(20):
+        memory.add(f"a page of some words, number {number}")
+    assert 0 < memory.context("page").tokens <= 64
+
+
+def test_the_pages_of_a_context_are_bounded_once_the_setting_is_set(open_memory):
+    memory = talk(open_memory(short_term_capacity=1, recall_pages=2))
+    found = [line for line in memory.context("question about tea", tokens=120).lines if line.turn is not None]
+    memory.context("tea")
+    assert 0 < len({line.cube.id for line in found}) <= 3  # the two, and STM
+
+
+def test_the_same_question_gives_the_same_text(open_memory):
+    memory = talk(open_memory())
+    assert memory.context("tea 茶") == memory.context("tea 茶")
+
+
+def test_speakers_captions_and_ids_of_the_source_are_told(open_memory):
+    memory = open_memory()
+    memory.add_many([Turn(role=Role.USER, text="绿茶很好喝。", speaker="安娜", source_id="D1:3", at=NOW)])
+    context = memory.context("谁喜欢绿茶？")
+    assert context.text.endswith("1 June 2026\n安娜: 绿茶很好喝。")
+    assert context.source_ids == ("D1:3",)
+    [line] = context.lines
+    assert (line.section, line.turn, line.spans, line.text) == (Section.TALK, 0, ((0, 6),), "安娜: 绿茶很好喝。")
+
+
+def test_a_turn_too_long_for_the_budget_keeps_no_shorter_one_out(open_memory):
+    memory = open_memory()
+    memory.add("tea, a short one")
+    memory.add("tea " + "long " * 500)
+    text = memory.context("tea", tokens=60).text
+    assert "short one" in text
+    assert "long" not in text
+
+
+@pytest.mark.parametrize(
+    ("filler", "needle", "question"),
+    [
+        ("The weather was fine that day. ", "My passport number is X99817.", "What is my passport number?"),
+        ("今天的天气非常好。", "我的护照号码是X99817。", "护照号码是多少？"),
+    ],
+)
+def test_of_a_turn_that_does_not_fit_the_part_that_matters_is_there(open_memory, filler, needle, question):
+    memory = open_memory()
+    memory.add(filler * 100 + needle + " " + filler * 100)
+    context = memory.context(question, tokens=200)
+    assert needle in context.text
+    assert "…" in context.text
+    [line] = context.lines
+    [(start, end)] = line.spans
+    assert needle in memory.pages()[0].payload.turns[0].words[start:end]
+    assert context.tokens == count_tokens(context.text) <= 200
+
+
+def test_what_the_caller_has_is_left_out_with_what_was_derived_from_it(open_memory):
+    memory = open_memory(short_term_capacity=1)
+    kiwi = memory.add("I have a parrot called Kiwi.", "Nice!")
+    memory.add_many([Turn(role=Role.USER, text="The parrot eats seeds.", source_id="D1:2")])
+    memory.consolidate()
+    assert "Kiwi" in memory.search("parrot").user_facts[0].text
+    context = memory.context("parrot", exclude=[kiwi])
+    assert "Kiwi" not in context.text
+    assert "seeds" in context.text
+    assert memory.context("parrot", exclude=[kiwi, "D1:2"]).lines == ()
+    assert memory.context("parrot", exclude=["no such id"]) == memory.context("parrot")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("exclude", ["one id", None, 5, [5], [""], ["nul\x00"]])
+def test_what_is_no_list_of_ids_is_refused(open_memory, exclude):
+    with pytest.raises(InvalidInput, match="exclude"):
+        open_memory().context("tea", exclude=exclude)
+
+
+def test_the_async_memory_leaves_out_the_same(open_memory):
+    memory = open_memory()
+    page = memory.add("My parrot is called Kiwi.")
+    found = asyncio.run(AsyncMemoryOS(memory).context("parrot", exclude=[page]))
+    assert found.text == ""
+
+
+def test_a_fact_is_left_out_where_its_page_is_told(open_memory):
+    memory = open_memory(short_term_capacity=1)
+    memory.add("I live in Lisbon.")
+    memory.add("Thanks.")
+    memory.consolidate()
+    [fact] = memory.profile().user.facts
+    told = memory.context("Where do I live?")
+    assert fact.id not in told.ids
+    assert "I live in Lisbon." in told.text
+    assert memory.context("Where do I live?", kinds=["fact"]).ids == (fact.id,)
+
+
+def test_the_day_is_that_of_the_memory_asked_for(open_memory):
+    memory = open_memory()
+    memory.add("Tea.", at="2024-05-01T00:00Z")
+    assert memory.context("tea").text.startswith("Today is 1 June 2026.")
+    assert memory.context("tea", as_of="2024-05-08T00:00Z").text.startswith("Today is 8 May 2024.")
+
+
+def test_an_empty_memory_gives_an_empty_context(open_memory):
+    context = open_memory().context("tea")
+    assert (context.text, context.tokens, context.ids, context.lines) == ("", 0, (), ())
+
+
+_numbers = count()
+
+
+def cube(payload: Payload, day: int = 0, **known: object) -> MemCube:
+    at = NOW - timedelta(days=day)
+    described = Descriptive(
+        event_at=at, recorded_at=at, updated_at=at, origin=Origin.USER_INPUT, semantic_type=SemanticType.FACT, **known
+    )
+    return MemCube(
+        id=f"cube{next(_numbers)}",
+        scope=Scope(user="ann"),
+        tier=Tier.STM,
+        payload=payload,
+        descriptive=described,
+        behaviour=Behaviour(last_access=at),
+    )
+
+
+def page(*texts: str, day: int = 0) -> MemCube:
+    return cube(Page(turns=tuple(Turn(role=Role.USER, text=text) for text in texts)), day)
+
+
+def recalled(turns: tuple[TurnHit, ...] = (), facts: tuple[Hit, ...] = (), **more) -> Recall:
+    hits = tuple(Hit(turn.cube, turn.score) for turn in turns)
+    parts = {"recent": (), "agent_facts": (), "profile": (), "traits": ()} | more
+    return Recall(query="tea?", hits=hits, turns=turns, user_facts=facts, **parts)
+
+
+@pytest.mark.once
+def test_what_held_until_then_is_marked():
+    gone = cube(Fact(subject=Subject.USER, text="lives in Oslo"), 500, valid_to=NOW - timedelta(days=90))
+    holds = cube(Fact(subject=Subject.USER, text="lives in Lisbon"), 90, valid_to=NOW + timedelta(days=90))
+    text = pack(recalled(facts=(Hit(gone, 0.9), Hit(holds, 0.8))), 200, count_tokens, today=NOW).text
+    assert "lives in Oslo (until 3 March 2026)" in text
+    assert "lives in Lisbon (3 March 2026)" in text
+
+
+@pytest.mark.once
+def test_a_fact_gives_way_to_a_turn_of_its_page_that_comes_later():
+    said = page("Oslo it is.")
+    draft = Draft(100, count_tokens)
+    room = draft.room
+    fact = cube(Fact(subject=Subject.USER, text="lives in Oslo"), provenance=(said.id,))
+    assert draft.take(Line(Section.USER, fact.text, fact))
+    turn = turn_line(Section.TALK, said, 0, [(0, 11)])
+    assert draft.take(turn)
+    assert draft.lines() == [turn]
+    assert draft.room == room - count_tokens(draft.text())
+
+
+@pytest.mark.once
+def test_stretches_of_one_turn_are_one_line():
+    said = page("One. Two. Three. Four.")
+    draft = Draft(100, count_tokens)
+    for span in [(10, 16), (0, 4), (5, 9)]:
+        assert draft.take(turn_line(Section.TALK, said, 0, [span]))
+        assert 100 - draft.room == count_tokens(draft.text())
+    [line] = draft.lines()
+    assert (line.text, line.spans) == ("user: One. Two. Three. …", ((0, 16),))
+    assert turn_line(Section.TALK, said, 0, [(5, 9), (17, 22)]).text == "user: … Two. … Four."
+
+
+words = st.text(st.sampled_from("ab cé茶🍵.\n\u0301#"), min_size=1, max_size=120)
+days = st.integers(0, 9)
+pages = st.builds(lambda texts, day: page(*texts, day=day), st.lists(words, min_size=1, max_size=2), days)
+subjects = st.sampled_from(Subject)
+fields = st.builds(lambda who, text: cube(ProfileField(subject=who, field="f", value=text)), subjects, words)
+
+
+@st.composite
+def recalls(draw) -> Recall:
+    known = draw(st.lists(pages, max_size=8))
+    turns = [TurnHit(one, number, 0.5) for one in known for number in range(len(one.payload.turns))]
+    sources = st.lists(st.sampled_from([one.id for one in known]), max_size=2) if known else st.just([])
+    facts = st.builds(
+        lambda text, day, rests_on: Hit(
+            cube(Fact(subject=Subject.USER, text=text), day, provenance=tuple(rests_on)), 0.5
+        ),
+        words,
+        days,
+        sources,
+    )
+    return recalled(
+        tuple(draw(st.permutations(turns))),
+        tuple(draw(st.lists(facts, max_size=5))),
+        recent=tuple(Hit(one, 0.5) for one in [*draw(st.lists(pages, max_size=3)), *known[:2]]),
+        profile=tuple(draw(st.lists(fields, max_size=4))),
+    )
+
+
+@pytest.mark.once
+@settings(max_examples=150, deadline=None)
+@given(recalls(), st.integers(1, 400), st.booleans(), st.booleans())
+def test_no_memory_and_no_budget_breaks_the_rules(found: Recall, budget: int, recent: bool, persona: bool):
+    excluded = [hit.id for hit in found.recent[:1]]
+    options = {"today": NOW, "exclude": excluded, "recent": recent, "persona": persona}
+    context = pack(found, budget, count_tokens, **options)
+    assert count_tokens(context.text) == context.tokens <= budget
+    assert len({line.key for line in context.lines}) == len(context.lines)
+    assert not set(excluded) & set(context.ids)
+    told = {line.cube.id for line in context.lines if line.turn is not None}
+    assert not any(told.intersection(line.rests_on) for line in context.lines)
+    times = [line.at for line in context.lines if line.turn is not None]
+    assert times == sorted(times)
+    assert pack(found, budget, count_tokens, **options) == context
+
+
+@pytest.mark.once
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.sampled_from("ab cé茶。.\n! "), max_size=200), st.integers(1, 60))
+def test_a_cut_is_a_stretch_that_fits(text: str, room: int):
+    found = cut(text, {"b"}, room, count_tokens)
+    if found:
+        assert text[found[0] : found[1]].strip()
+        assert count_tokens(text[found[0] : found[1]]) <= room
