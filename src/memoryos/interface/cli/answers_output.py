@@ -1,0 +1,186 @@
+"""What `memoryos bench answers` found: the papers' table for people, every figure as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+from rich.table import Table
+
+from memoryos.bench.answers.cache import CachedChat
+from memoryos.bench.answers.judge import DIALOGUE_METRICS, JUDGED
+from memoryos.bench.answers.locomo_questions import CATEGORY_NAMES
+from memoryos.bench.answers.question import Dataset
+from memoryos.bench.answers.report import Cost, Group, SystemReport
+from memoryos.bench.answers.system import Budgets
+from memoryos.bench.machine import describe
+from memoryos.bench.summary import OVERALL, Estimate
+from memoryos.interface.cli import render
+from memoryos.interface.cli.bench_json import FIGURES
+
+_SHORT_NAMES = {"f1": "F1", "bleu1": "B1", "judge_strict": "strict", "judge_lenient": "lenient"}
+TEXT_SHOWN = ("f1", "bleu1")
+_OTHER = ("f1_set", "rouge_l", "bleu4", "meteor")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A run's report, and what it was made with."""
+
+    dataset: Dataset
+    systems: Mapping[str, SystemReport]
+    reader: CachedChat | None  #: None: the answers came from elsewhere
+    judge: CachedChat | None
+    budgets: Budgets | None
+
+
+def shown(dataset: Dataset, judge: CachedChat | None) -> tuple[str, ...]:
+    """The metrics of the table by category, and of the plot."""
+    if dataset.is_dialogue:
+        return DIALOGUE_METRICS
+    return (*TEXT_SHOWN, *(JUDGED if judge else ()))
+
+
+def show(found: Found, *, json: bool) -> None:
+    """Print the report."""
+    if json:
+        render.print_json(_document(found))
+    else:
+        _print(found)
+
+
+def _document(found: Found) -> dict[str, Any]:
+    return {
+        "dataset": {
+            "name": found.dataset.name,
+            "sha256": found.dataset.sha256,
+            "conversations": [talk.user for talk in found.dataset.conversations],
+            "questions": len(found.dataset.asked),
+        },
+        "budgets": asdict(found.budgets) if found.budgets else None,
+        "reader": _model(found.reader),
+        "judge": _model(found.judge),
+        "systems": {name: _system(report) for name, report in found.systems.items()},
+        "machine": describe(),
+        "version": version("memoryos"),
+    }
+
+
+def _model(chat: CachedChat | None) -> dict[str, Any] | None:
+    return {"model": chat.settings.llm_model, "calls": chat.calls} if chat else None
+
+
+def _system(report: SystemReport) -> dict[str, Any]:
+    groups = {name: _group(group) for name, group in report.groups.items()}
+    return {**groups, "unjudged": report.unjudged, "cost": _rounded(asdict(report.cost))}
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "questions": group.questions,
+        **{name: round(one.mean, FIGURES) for name, one in group.metrics.items()},
+        "interval": {name: [round(one.low, FIGURES), round(one.high, FIGURES)] for name, one in group.metrics.items()},
+    }
+
+
+def _rounded(cost: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _round(value) for name, value in cost.items()}
+
+
+def _round(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _round(one) for name, one in value.items()}
+    return round(value, 1) if isinstance(value, float) else value
+
+
+def _print(found: Found) -> None:
+    console = render.console()
+    for metrics in _tables(found):
+        console.print(_by_group(found, metrics))
+    if not found.dataset.is_dialogue:
+        console.print(_overall(found.systems))
+    console.print(_costs(found.systems))
+    for name, report in found.systems.items():
+        if report.unjudged:
+            console.print(f"{name}: {report.unjudged} verdicts could not be read; they are left out.", markup=False)
+
+
+def _tables(found: Found) -> list[tuple[str, ...]]:
+    """The metrics that share a table."""
+    if found.dataset.is_dialogue:
+        return [DIALOGUE_METRICS]
+    return [TEXT_SHOWN, *([JUDGED] if found.judge else [])]
+
+
+def _by_group(found: Found, metrics: Sequence[str]) -> Table:
+    """Rows are systems and columns groups, as in the papers."""
+    table = Table(
+        title=f"{found.dataset.name}, %: {' / '.join(map(_short, metrics))}, 95 % interval", title_justify="left"
+    )
+    table.add_column("system")
+    names = list(dict.fromkeys(name for report in found.systems.values() for name in report.groups))
+    for name in names:
+        count = max(report.groups[name].questions for report in found.systems.values() if name in report.groups)
+        title = CATEGORY_NAMES.get(name, name) if found.dataset.name == "locomo" else name
+        table.add_column(f"{title}\n({count:,})", justify="right")
+    for system, report in found.systems.items():
+        table.add_row(system, *(_cell(report.groups.get(name), metrics) for name in names))
+    return table
+
+
+def _cell(group: Group | None, metrics: Sequence[str]) -> str:
+    known = [group.metrics[name] for name in metrics if name in group.metrics] if group else []
+    if not known:
+        return "–"
+    means = " / ".join(_percent(one) for one in known)
+    return f"{means}\n[dim]{100 * known[0].low:.0f}–{100 * known[0].high:.0f}[/]"
+
+
+def _overall(systems: Mapping[str, SystemReport]) -> Table:
+    """The other metrics, of all questions that have an answer."""
+    table = Table(title="Overall, %", title_justify="left")
+    table.add_column("system")
+    for name in _OTHER:
+        table.add_column(name, justify="right")
+    for system, report in systems.items():
+        metrics = report.groups[OVERALL].metrics if OVERALL in report.groups else {}
+        table.add_row(system, *(_percent(metrics[name]) if name in metrics else "–" for name in _OTHER))
+    return table
+
+
+_COSTS: dict[str, Callable[[Cost], str]] = {
+    "context tokens": lambda cost: _count(cost.context_tokens),
+    "prompt tokens": lambda cost: _count(cost.prompt_tokens),
+    "answer tokens": lambda cost: _count(cost.answer_tokens),
+    "calls": lambda cost: _count(cost.calls),
+    "context ms p50 / p95": lambda cost: _times(cost.context_ms),
+    "answer ms p50 / p95": lambda cost: _times(cost.answer_ms),
+}
+
+
+def _costs(systems: Mapping[str, SystemReport]) -> Table:
+    table = Table(title="An answer takes", title_justify="left")
+    table.add_column("system")
+    for name in _COSTS:
+        table.add_column(name, justify="right")
+    for system, report in systems.items():
+        table.add_row(system, *(cell(report.cost) for cell in _COSTS.values()))
+    return table
+
+
+def _short(metric: str) -> str:
+    return _SHORT_NAMES.get(metric, metric)
+
+
+def _percent(estimate: Estimate) -> str:
+    return f"{100 * estimate.mean:.1f}"
+
+
+def _count(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def _times(times: Mapping[str, float]) -> str:
+    return f"{times['p50']:,.1f} / {times['p95']:,.1f}" if times else "–"
