@@ -18,8 +18,13 @@ from memoryos.bench.metrics import (
 )
 
 
+def alone(evidence):
+    """Each turn as a group of its own."""
+    return [(turn,) for turn in evidence]
+
+
 def measured(ranking, evidence):
-    return dict(zip(MEASURES, scores(ranking, evidence), strict=True))
+    return dict(zip(MEASURES, scores(ranking, alone(evidence)), strict=True))
 
 
 def turns(*tokens, session="session_1"):
@@ -71,11 +76,11 @@ def test_sessions_count_once_in_the_order_they_first_appear():
 
 
 def test_an_empty_ranking_finds_nothing():
-    assert set(scores([], turns(5))) == {0.0}
+    assert set(scores([], alone(turns(5)))) == {0.0}
 
 
 def test_recall_ignores_what_was_not_wanted_and_repeats():
-    assert recall(["x", "a", "a"], ["a", "b"]) == 0.5
+    assert recall(["x", "a", "a"], [["a"], ["b"]]) == 0.5
 
 
 pool = st.builds(
@@ -123,4 +128,4 @@ def test_a_context_stays_in_its_budget_and_leaves_out_only_what_did_not_fit(rank
 @given(some, wanted.flatmap(lambda evidence: st.tuples(st.just(evidence), st.permutations(evidence))))
 def test_the_order_of_the_evidence_does_not_matter(ranking, evidence):
     given, shuffled = evidence
-    assert scores(ranking, given) == pytest.approx(scores(ranking, [*shuffled, *given]))
+    assert scores(ranking, alone(given)) == pytest.approx(scores(ranking, alone(shuffled)))

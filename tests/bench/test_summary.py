@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos.bench.metrics import MEASURES
-from memoryos.bench.summary import by_category, summarise
+from memoryos.bench.summary import by_type, summarise
 
 FIRST = MEASURES[0]
 
@@ -16,7 +16,7 @@ def rows(*values):
 
 
 def test_the_mean_of_each_group():
-    groups = by_category([4, 1, 4], rows(1.0, 0.0, 0.5))
+    groups = by_type(["4", "1", "4"], rows(1.0, 0.0, 0.5))
     assert list(groups) == ["overall", "1", "4"]
     assert [group.questions for group in groups.values()] == [3, 1, 2]
     assert [group.estimates[FIRST].mean for group in groups.values()] == [0.5, 0.0, 0.75]

@@ -55,6 +55,11 @@ class QuestionSet:
     malformed: tuple[Malformed, ...]
     without_evidence: int  #: questions that are not asked because the data gives no evidence at all
 
+    @property
+    def lost(self) -> int:
+        """Questions that are not asked because all of their evidence is malformed."""
+        return len({(part.conversation, part.question) for part in self.malformed if not part.is_asked})
+
 
 class _Asked(BaseModel):
     question: Text

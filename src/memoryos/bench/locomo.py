@@ -1,8 +1,7 @@
 """Recall on LoCoMo, or data of its shape: import the conversations, ask their questions, see what evidence comes back.
 
 Every variant searches the same store, which only the public operations have touched: each conversation is a user
-of one file, loaded in the order of time. A search is given the words of the question and nothing else. Ranking and
-timing are two passes: to fill 4,096 tokens takes far more pages than a search returns by itself.
+of one file, loaded in the order of time.
 """
 
 from __future__ import annotations
@@ -10,23 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from memoryos.bench.asking import Asked, load, ranked, search_ms
 from memoryos.bench.evidence import Question, QuestionSet, read_questions
 from memoryos.bench.machine import rss_mb
-from memoryos.bench.metrics import Candidate, scores
+from memoryos.bench.metrics import Candidate
 from memoryos.bench.progress import Progress, unwatched
-from memoryos.bench.ranking import candidates, ranked_ids
-from memoryos.bench.summary import Summary, by_category
-from memoryos.bench.timing import milliseconds, percentiles
+from memoryos.bench.ranking import candidates
+from memoryos.bench.summary import Summary, by_type
 from memoryos.bench.variants import Variant, whole, without_parts
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
-from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import load_embedder
@@ -34,9 +31,6 @@ from memoryos.mount import Mount
 from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import Scope
 
-RANKED_PAGES = 300  # more than 4,096 tokens hold
-TIMED = 200  # questions that are timed with each variant, spread over all
-WARM_UP = 10  # searches before the clock runs
 ELSEWHERE = "elsewhere"  # the agent whose memory is mounted
 
 
@@ -48,6 +42,16 @@ class Corpus:
     conversations: tuple[Conversation, ...]
     turns: Mapping[str, Mapping[str, Candidate]]  #: by conversation, then by id
     questions: QuestionSet
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The questions, by the numbers of their categories; each turn of their evidence is a group."""
+        return [self._asked(question) for question in self.questions.asked]
+
+    def _asked(self, question: Question) -> Asked:
+        turns = self.turns[question.conversation]
+        evidence = [(turns[name],) for name in question.evidence]
+        return Asked(question.conversation, question.text, str(question.category), evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,7 @@ def run(
         _check_new(memory, corpus)
         start = time.perf_counter()
         halves = [half for one in corpus.conversations for half in _halves(memory, one)] if mounted else None
-        pages = _ingest(memory, halves or corpus.conversations, sum(map(len, corpus.turns.values())), progress)
+        pages = load(memory, halves or corpus.conversations, "importing", progress)
         ingest_s = time.perf_counter() - start
         if indexed:
             _index(memory, corpus)
@@ -153,20 +157,6 @@ def _halves(memory: MemoryOS, conversation: Conversation) -> Iterator[Conversati
     yield replace(conversation, sessions=conversation.sessions[1::2], agent=ELSEWHERE)
 
 
-def _ingest(memory: MemoryOS, conversations: Sequence[Conversation], total: int, progress: Progress) -> int:
-    pages = done = 0
-
-    def advance(turns: int) -> None:
-        nonlocal done
-        done += turns
-        progress("importing", done, total)
-
-    for conversation in conversations:
-        pages += load_conversation(memory, conversation, advance).pages
-    memory.wait()
-    return pages
-
-
 def _archived(memory: MemoryOS, corpus: Corpus) -> int:
     return sum(memory.stats(scope=Scope(user=user)).archived_pages for user in corpus.turns)
 
@@ -178,25 +168,5 @@ def _measured(
 
 
 def _measure(memory: MemoryOS, corpus: Corpus, variant: Variant, progress: Progress) -> VariantResult:
-    asked = corpus.questions.asked
-    rows = []
-    for number, question in enumerate(asked, 1):
-        turns = corpus.turns[question.conversation]
-        found = variant.search(memory, question, pages=RANKED_PAGES)
-        ranking = [turns[name] for name in ranked_ids(found)]
-        rows.append(scores(ranking, [turns[name] for name in question.evidence]))
-        progress(f"{variant.name}: asking", number, len(asked))
-    groups = by_category([question.category for question in asked], rows)
-    return VariantResult(variant, groups, _timed(memory, asked, variant, progress))
-
-
-def _timed(memory: MemoryOS, asked: Sequence[Question], variant: Variant, progress: Progress) -> dict[str, float]:
-    chosen = asked[:: -(-len(asked) // TIMED)]
-    for question in chosen[:WARM_UP]:
-        variant.search(memory, question)
-    memory.wait()
-    times = []
-    for number, question in enumerate(chosen, 1):
-        times.append(milliseconds(partial(variant.search, memory, question)))
-        progress(f"{variant.name}: timing", number, len(chosen))
-    return percentiles(times, 50, 95)
+    groups = by_type([question.type for question in corpus.asked], ranked(memory, corpus.asked, variant, progress))
+    return VariantResult(variant, groups, search_ms(memory, corpus.asked, variant, progress))

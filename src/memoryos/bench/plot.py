@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memoryos.bench.answers.report import Group
 from memoryos.bench.compression import Method, Point
 from memoryos.bench.metrics import TOKEN_BUDGETS, Measure
-from memoryos.bench.summary import OVERALL, Summary
+from memoryos.bench.summary import Summary
 from memoryos.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -35,15 +35,21 @@ def check_plot(path: Path) -> None:
         raise MissingExtra("--plot", "bench") from None
 
 
-def plot_recall(path: Path, results: Mapping[str, Mapping[str, Summary]]) -> None:
-    """Draw the recall of all questions by strategy, with intervals. Raises InvalidInput when it cannot be written."""
+def plot_recall(path: Path, datasets: Mapping[str, Mapping[str, Summary]]) -> None:
+    """Draw the recall of all questions by strategy, with intervals, a panel for each data set.
+
+    Raises InvalidInput when it cannot be written.
+    """
     from matplotlib.figure import Figure  # not pyplot: no window system, no state between two pictures
 
-    figure = Figure(figsize=_INCHES, layout="constrained")
-    axes = figure.subplots()
-    for strategy, groups in results.items():
-        _line(axes, strategy, groups[OVERALL])
-    _dress(axes, TOKEN_BUDGETS, "evidence turns recalled")
+    width, height = _INCHES
+    figure = Figure(figsize=(width, height * len(datasets)), layout="constrained")
+    panels = figure.subplots(len(datasets), squeeze=False)[:, 0]
+    for axes, (name, results) in zip(panels, datasets.items(), strict=True):
+        for strategy, summary in results.items():
+            _line(axes, strategy, summary)
+        axes.set_title(name)
+        _dress(axes, TOKEN_BUDGETS, "evidence recalled")
     _save(figure, path)
 
 

@@ -1,14 +1,18 @@
-"""From what a search returned to ranked turns, and what a turn costs in a context."""
+"""From what a search returned to ranked entries, and what a turn costs in a context."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from memoryos.bench.metrics import Candidate
+from memoryos.cube import Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.models.tokenizer import count_tokens
-from memoryos.operation.recall.hit import Recall
+from memoryos.operation.recall.hit import Recall, TurnHit
 
 DATE_TOKENS = 4  # what the date before a turn costs
+REMEMBERED = 1 << 16  # costs of texts: the same ones come back for one question after the other
 
 
 def candidates(conversation: Conversation) -> dict[str, Candidate]:
@@ -19,11 +23,28 @@ def candidates(conversation: Conversation) -> dict[str, Candidate]:
             name = turn.source_id or ""
             if name in turns:
                 raise InvalidInput(f"{conversation.user} {name}", "names two turns", "Give each turn its own dia_id")
-            cost = count_tokens(f"{turn.speaker}: {turn.words}") + DATE_TOKENS
-            turns[name] = Candidate(name, session.name, cost)
+            turns[name] = Candidate(name, session.name, cost(turn, turn.words))
     return turns
 
 
-def ranked_ids(recall: Recall) -> list[str]:
-    """The source ids of the turns that were found, best first, each once."""
-    return list(dict.fromkeys(turn.source_id for turn in recall.turns if turn.source_id))
+def entries(recall: Recall) -> list[Candidate]:
+    """What was found, best first: each hit with the id of its turn and the cost of its own words."""
+    return [_entry(hit, hit.source_id) for hit in recall.turns if hit.source_id]
+
+
+def cost(turn: Turn, words: str) -> int:
+    """The tokens of words of a turn in a context, with speaker and date."""
+    return _tokens(f"{turn.speaker or turn.role.value}: {words}") + DATE_TOKENS
+
+
+def _entry(hit: TurnHit, name: str) -> Candidate:
+    return Candidate(name, hit.cube.scope.session or "", cost(hit.turn, _words(hit)))
+
+
+def _words(hit: TurnHit) -> str:
+    return hit.turn.words
+
+
+@lru_cache(REMEMBERED)
+def _tokens(line: str) -> int:
+    return count_tokens(line)

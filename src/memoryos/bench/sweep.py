@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.bench.agreement import agreement
-from memoryos.bench.evidence import Question
-from memoryos.bench.locomo import RANKED_PAGES, Corpus
+from memoryos.bench.asking import RANKED_PAGES, Asked
+from memoryos.bench.locomo import Corpus
 from memoryos.bench.metrics import Candidate, recall, within_tokens
 from memoryos.bench.progress import Progress, unwatched
-from memoryos.bench.ranking import ranked_ids
+from memoryos.bench.ranking import entries
 from memoryos.bench.summary import Estimate, estimate
 from memoryos.bench.variants import Variant
 from memoryos.config import Settings
@@ -162,7 +162,7 @@ class Swept:
         return found.tolist()
 
 
-_Answer = Callable[[MemoryOS, Question, Mapping[str, Candidate]], tuple[float, ...]]
+_Answer = Callable[[MemoryOS, Asked], tuple[float, ...]]
 
 #: what must not be worse than by hand; the other measures are what it costs
 JUDGED = ("f1", "small", "large", "hybrid")
@@ -292,8 +292,8 @@ class _Bench:
         if self._corpus is None:
             return []
         rows = []
-        for question in self._corpus.questions.asked:
-            rows.append(answer(memory, question, self._corpus.turns[question.conversation]))
+        for question in self._corpus.asked:
+            rows.append(answer(memory, question))
             self._count(_ASKING)
         return rows
 
@@ -310,22 +310,24 @@ def _shape(memory: MemoryOS, scope: Scope) -> tuple[float, ...]:
     return found.pairwise_f1, found.purity, float(len(views)), 1 - waiting / len(homes)
 
 
-def _by_two_stage(memory: MemoryOS, question: Question, turns: Mapping[str, Candidate]) -> tuple[float, ...]:
+def _by_two_stage(memory: MemoryOS, question: Asked) -> tuple[float, ...]:
     """The fields of Recalled but the last."""
-    ranking = _ranking(memory, question, turns, Strategy.TWO_STAGE, RANKED_PAGES)
-    returned = _ranking(memory, question, turns, Strategy.TWO_STAGE, None)
+    ranking = _ranking(memory, question, Strategy.TWO_STAGE, RANKED_PAGES)
+    returned = _ranking(memory, question, Strategy.TWO_STAGE, None)
     found = (within_tokens(ranking, SMALL), within_tokens(ranking, LARGE), returned)
     tokens = float(sum(turn.tokens for turn in returned))
-    return (*(recall((turn.id for turn in some), question.evidence) for some in found), tokens)
+    return (*(_found(question, some) for some in found), tokens)
 
 
-def _by_hybrid(memory: MemoryOS, question: Question, turns: Mapping[str, Candidate]) -> tuple[float, ...]:
-    ranking = _ranking(memory, question, turns, Strategy.HYBRID, RANKED_PAGES)
-    return (recall((turn.id for turn in within_tokens(ranking, LARGE)), question.evidence),)
+def _by_hybrid(memory: MemoryOS, question: Asked) -> tuple[float, ...]:
+    ranking = _ranking(memory, question, Strategy.HYBRID, RANKED_PAGES)
+    return (_found(question, within_tokens(ranking, LARGE)),)
 
 
-def _ranking(
-    memory: MemoryOS, question: Question, turns: Mapping[str, Candidate], strategy: Strategy, pages: int | None
-) -> list[Candidate]:
+def _found(question: Asked, entries: Sequence[Candidate]) -> float:
+    return recall((entry.id for entry in entries), [[turn.id for turn in group] for group in question.evidence])
+
+
+def _ranking(memory: MemoryOS, question: Asked, strategy: Strategy, pages: int | None) -> list[Candidate]:
     variant = Variant(strategy.value, strategy)
-    return [turns[name] for name in ranked_ids(variant.search(memory, question, pages=pages))]
+    return entries(variant.search(memory, question.user, question.text, pages=pages))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoryos.bench.evidence import Question
 from memoryos.memory import MemoryOS
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights, ablations
 from memoryos.operation.recall.hit import Recall, Strategy
@@ -20,10 +19,10 @@ class Variant:
     strategy: Strategy
     weights: Weights = DEFAULT_WEIGHTS  #: only hybrid has a use for them
 
-    def search(self, memory: MemoryOS, question: Question, *, pages: int | None = None) -> Recall:
-        """Search the question's conversation for its words, and for nothing else that is known of it."""
-        scope = Scope(user=question.conversation)
-        return memory.search(question.text, strategy=self.strategy, weights=self.weights, pages=pages, scope=scope)
+    def search(self, memory: MemoryOS, user: str, question: str, *, pages: int | None = None) -> Recall:
+        """Search a user's conversation for the words of a question."""
+        scope = Scope(user=user)
+        return memory.search(question, strategy=self.strategy, weights=self.weights, pages=pages, scope=scope)
 
 
 def whole(strategies: Sequence[Strategy]) -> dict[str, Variant]:

@@ -34,6 +34,7 @@ from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
 from memoryos.interface.cli.bench_processes import processes
 from memoryos.interface.cli.bench_purity import purity
+from memoryos.interface.cli.bench_recall import recall
 from memoryos.interface.cli.cold import cold
 from memoryos.interface.cli.demo import demo
 from memoryos.interface.cli.digest import digest
@@ -69,6 +70,7 @@ app.command()(stores.verify)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(proposals.app, name="proposals")
 app.add_typer(importing.app, name="import")
+bench.app.command()(recall)
 bench.app.command()(purity)
 bench.app.command()(consolidation)
 bench.app.command()(compression)

@@ -13,6 +13,7 @@ from memoryos.bench.plot import check_plot, plot_recall
 from memoryos.bench.scale import SEARCHES
 from memoryos.bench.scale import measure as measure_scale
 from memoryos.bench.speed import Size, measure_sizes
+from memoryos.bench.summary import OVERALL
 from memoryos.bench.sweep import Swept
 from memoryos.bench.sweep import sweep as run_sweep
 from memoryos.config import Settings, load_settings
@@ -71,7 +72,7 @@ def locomo(
     corpus = load_corpus(data, _names(conversations))
     report = _asked(corpus, strategy, settings, ablation=ablation, place=db, indexed=indexed, mounted=mounted)
     if plot:
-        plot_recall(plot, {name: result.groups for name, result in report.results.items()})
+        plot_recall(plot, {data.stem: {name: result.groups[OVERALL] for name, result in report.results.items()}})
     _show(corpus, report, json=json)
 
 

@@ -27,7 +27,7 @@ def recall(corpus: Corpus, report: RecallReport) -> dict[str, Any]:
     return {
         "results": {strategy: _result(result) for strategy, result in report.results.items()},
         "ablation": {part: _result(result) for part, result in report.ablation.items()},
-        "search_ms": _rounded(first.search_ms),
+        "search_ms": rounded(first.search_ms),
         "ingest_s": round(report.ingest_s, 2),
         "rss_mb": _round(report.rss_mb),
         "pages": report.pages,
@@ -38,13 +38,13 @@ def recall(corpus: Corpus, report: RecallReport) -> dict[str, Any]:
         "malformed_evidence": [asdict(part) for part in corpus.questions.malformed],
         "embedder": report.embedder,
         "dataset": {"sha256": corpus.sha256, "conversations": list(corpus.turns)},
-        **_made_on(),
+        **made_on(),
     }
 
 
 def _result(result: VariantResult) -> dict[str, Any]:
     groups = {name: _summary(summary) for name, summary in result.groups.items()}
-    return {**groups, "search_ms": _rounded(result.search_ms)}
+    return {**groups, "search_ms": rounded(result.search_ms)}
 
 
 def _summary(summary: Summary) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def sweep(swept: Swept) -> dict[str, Any]:
         "ahead_elsewhere_by_cosine": _ahead(swept.ahead_elsewhere(by_cosine=True)),
         "ahead_of_paper": _ahead(swept.ahead(PAPER)),
         "embedder": swept.embedder,
-        **_made_on(),
+        **made_on(),
     }
 
 
@@ -91,29 +91,29 @@ def _ahead(found: Mapping[str, Estimate]) -> dict[str, Any]:
 
 def speed(sizes: Sequence[Size], embedder: str) -> dict[str, Any]:
     """Speed by size; a search looks in the archive, too."""
-    return {"sizes": {str(size.pages): _size(size) for size in sizes}, "embedder": embedder, **_made_on()}
+    return {"sizes": {str(size.pages): _size(size) for size in sizes}, "embedder": embedder, **made_on()}
 
 
 def _size(size: Size) -> dict[str, Any]:
     return {
-        "add_ms": _rounded(size.adds.ms),
+        "add_ms": rounded(size.adds.ms),
         "add_floor_ms": round(size.adds.floor_ms, 3),
-        "busy_add_ms": _rounded(size.busy.ms),
+        "busy_add_ms": rounded(size.busy.ms),
         "busy_floor_ms": round(size.busy.floor_ms, 3),
-        "search_ms": _rounded(size.probed.search_ms),
+        "search_ms": rounded(size.probed.search_ms),
         "bulk_pages_per_s": _round(size.bulk_pages_per_s),
         "settled_pages_per_s": _round(size.settled_pages_per_s),
         "rss_mb": _round(size.probed.rss_mb),
         "disk_bytes_per_page": round(size.disk_bytes_per_page),
         "cold_start_ms": _round(size.probed.cold_start_ms),
         "archived_pages": size.archived_pages,
-        "floor": _rounded(asdict(size.floor)),
+        "floor": rounded(asdict(size.floor)),
     }
 
 
 def scale(steps: Sequence[Populated]) -> dict[str, Any]:
     """Speed by the number of tenants, and in a large one."""
-    return {"steps": [_step(step) for step in steps], **_made_on()}
+    return {"steps": [_step(step) for step in steps], **made_on()}
 
 
 def _step(step: Populated) -> dict[str, Any]:
@@ -124,18 +124,20 @@ def _step(step: Populated) -> dict[str, Any]:
         "bytes_per_page": round(step.bytes_per_page),
         "first_ms": _round(step.visited.first_ms),
         "moved_out_s": _round(step.visited.moved_out_s),
-        "within_ms": _rounded(step.visited.within_ms),
-        "roaming_ms": _rounded(step.visited.roaming_ms),
+        "within_ms": rounded(step.visited.within_ms),
+        "roaming_ms": rounded(step.visited.roaming_ms),
         "rss_mb": _round(step.visited.rss_mb),
     }
 
 
-def _made_on() -> dict[str, Any]:
+def made_on() -> dict[str, Any]:
+    """The machine and the version that figures come from."""
     return {"machine": describe(), "version": version("memoryos")}
 
 
-def _rounded(values: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 3) for name, value in values.items()}
+def rounded(values: Mapping[str, float], decimals: int = 3) -> dict[str, float]:
+    """The values, each rounded."""
+    return {name: round(value, decimals) for name, value in values.items()}
 
 
 def _round(value: float | None) -> float | None:

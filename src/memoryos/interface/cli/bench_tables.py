@@ -87,8 +87,9 @@ def _not_asked(questions: QuestionSet) -> list[str]:
     lines: list[str] = []
     if questions.malformed:
         parts = ", ".join(f"{part.conversation} {part.evidence!r}" for part in questions.malformed)
-        lost = len({(part.conversation, part.question) for part in questions.malformed if not part.is_asked})
-        lines.append(f"Evidence that names no turn: {len(questions.malformed)} ({parts}); questions not asked: {lost}.")
+        lines.append(
+            f"Evidence that names no turn: {len(questions.malformed)} ({parts}); questions not asked: {questions.lost}."
+        )
     if questions.without_evidence:
         lines.append(f"Questions without evidence, not asked: {questions.without_evidence}.")
     return lines

@@ -1,0 +1,114 @@
+"""Data sets of questions with evidence: recall sets (docs/recall.md) and LoCoMo files, in one form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic_core import from_json
+
+from memoryos.bench.asking import Asked, spread
+from memoryos.bench.evidence import CATEGORIES
+from memoryos.bench.locomo import load_corpus
+from memoryos.bench.metrics import Candidate
+from memoryos.bench.ranking import candidates
+from memoryos.bench.summary import OVERALL
+from memoryos.errors import InvalidInput
+from memoryos.importers.dialogue import Conversation
+from memoryos.importers.recall_set import Query, read_recall_set
+from memoryos.importers.source import readable
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """What is measured on: the conversations that questions are asked about, one for each user."""
+
+    name: str
+    sha256: str  #: of the file
+    conversations: tuple[Conversation, ...]
+    asked: tuple[Asked, ...]
+    malformed: int  #: groups of evidence that name no turn; they do not count
+    unanswered: int  #: questions without any other evidence; they are not asked
+
+    @property
+    def turns(self) -> int:
+        """How many turns the conversations hold together."""
+        return sum(conversation.turn_count for conversation in self.conversations)
+
+
+def read_datasets(paths: Sequence[Path], limit: int | None = None) -> list[Dataset]:
+    """Each file as a data set, with at most `limit` questions, spread evenly.
+
+    Raises InvalidInput for a broken file, one without a question that can be asked, and two of one name.
+    """
+    found: dict[str, Dataset] = {}
+    for path in paths:
+        dataset = _limited(read_dataset(path), limit)
+        if dataset.name in found:
+            raise InvalidInput("--data", f"{dataset.name!r} is the name of two files", 'Change "name" or the file name')
+        found[dataset.name] = dataset
+    return list(found.values())
+
+
+def read_dataset(path: Path) -> Dataset:
+    """A recall set, or LoCoMo, which is told by its shape. Raises InvalidInput."""
+    dataset = _of_locomo(path) if _is_locomo(path) else _of_recall_set(path)
+    if not dataset.asked:
+        raise InvalidInput(str(path), "has no question whose evidence names a turn", "Add evidence: [[turn id]]")
+    return dataset
+
+
+def _limited(dataset: Dataset, limit: int | None) -> Dataset:
+    """The data set with fewer questions, and the conversations that they are about."""
+    asked = dataset.asked if limit is None else tuple(spread(dataset.asked, limit))
+    users = {question.user for question in asked}
+    conversations = tuple(one for one in dataset.conversations if one.user in users)
+    return replace(dataset, asked=asked, conversations=conversations)
+
+
+def _is_locomo(path: Path) -> bool:
+    with readable(path):
+        data = path.read_bytes()
+    try:
+        content = from_json(data)
+    except ValueError:
+        return False  # the reader of recall sets says what is wrong
+    return isinstance(content, list) or (isinstance(content, dict) and "sample_id" in content)
+
+
+def _of_locomo(path: Path) -> Dataset:
+    corpus = load_corpus(path)
+    return Dataset(
+        name=path.stem,
+        sha256=corpus.sha256,
+        conversations=corpus.conversations,
+        asked=tuple(replace(one, type=CATEGORIES[int(one.type or 0)]) for one in corpus.asked),
+        malformed=len(corpus.questions.malformed),
+        unanswered=corpus.questions.without_evidence + corpus.questions.lost,
+    )
+
+
+def _of_recall_set(path: Path) -> Dataset:
+    found = read_recall_set(path)
+    turns = {conversation.user: candidates(conversation) for conversation in found.conversations}
+    read = [(question, *_groups(question, turns[question.user])) for question in found.questions]
+    if any(question.type == OVERALL for question in found.questions):
+        raise InvalidInput(str(path), f"has questions of type {OVERALL!r}", "Name the type otherwise: this is all")
+    asked = [Asked(question.user, question.text, question.type, groups) for question, groups, _ in read if groups]
+    return Dataset(
+        name=found.name,
+        sha256=sha256(path.read_bytes()).hexdigest(),
+        conversations=found.conversations,
+        asked=tuple(asked),
+        malformed=sum(lost for _, _, lost in read),
+        unanswered=len(read) - len(asked),
+    )
+
+
+def _groups(question: Query, turns: Mapping[str, Candidate]) -> tuple[list[tuple[Candidate, ...]], int]:
+    """The groups that name turns, each once, and how many name none."""
+    known = [tuple(turns[name] for name in group if name in turns) for group in question.evidence]
+    groups = [group for group in known if group]
+    return list(dict.fromkeys(groups)), len(known) - len(groups)

@@ -1,0 +1,174 @@
+"""Reader of recall sets: conversations, and questions that name the turns which answer them (docs/recall.md).
+
+Several conversations of one user become one, in the order of time. A turn without a time is said `TURN_STEP` after the
+one before it; the first of a session at the session's time. A session without any time begins a day after the end of
+the session before it. The answers of questions, when a file has them, are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, TypeAdapter
+
+from memoryos.cube import Attachment, Role, Turn
+from memoryos.errors import InvalidInput
+from memoryos.importers.dialogue import DEFAULT_AGENT, TURN_STEP, Conversation, Session, distinct
+from memoryos.importers.source import Text, read_json, to_utc
+
+FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)  # made up: of a file without times
+BETWEEN_SESSIONS = timedelta(days=1)  # made up
+
+_FIX = (
+    "Pass {conversations: [{user, sessions: [{name, turns: [{id, role, text}]}]}], "
+    "questions: [{user, text, evidence: [[id]]}]}"
+)
+
+_Id = Annotated[Text, Field(coerce_numbers_to_str=True, min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question of a recall set; it is answered in part by each group of turns, whichever turn of it is found."""
+
+    user: str
+    text: str
+    type: str | None
+    evidence: tuple[tuple[str, ...], ...]  #: groups of turn ids, as the file has them
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSet:
+    """What a file holds."""
+
+    name: str
+    conversations: tuple[Conversation, ...]  #: one for each user
+    questions: tuple[Query, ...]
+
+
+class _Turn(BaseModel):
+    id: _Id
+    role: Role
+    speaker: Text | None = None
+    text: Text | None = None
+    caption: Text | None = None
+    at: datetime | None = None
+
+
+class _Session(BaseModel):
+    name: Text | None = None
+    at: datetime | None = None
+    turns: list[_Turn]
+
+
+class _Conversation(BaseModel):
+    user: _Id
+    sessions: list[_Session]
+
+
+class _Question(BaseModel):
+    user: _Id
+    text: Annotated[Text, Field(pattern=r"\S")]
+    type: Text | None = None
+    evidence: list[list[_Id]] = []
+
+
+class _Set(BaseModel):
+    name: Text | None = None
+    conversations: list[_Conversation]
+    questions: list[_Question]
+
+
+_SHAPE = TypeAdapter(_Set)
+
+
+def read_recall_set(path: Path, *, zone: tzinfo = UTC) -> RecallSet:
+    """The conversations and questions of a file; times without a zone are local to `zone`.
+
+    Raises InvalidInput, naming the place, for a file of another shape and for two turns of a user with one id.
+    """
+    raw = read_json(path, _SHAPE, fix=_FIX)
+    sessions: dict[str, list[Session]] = {}
+    for number, conversation in enumerate(raw.conversations):
+        place = f"{path} at conversations.{number}"
+        known = sessions.setdefault(conversation.user, [])
+        known.extend(_sessions(place, conversation.sessions, known, zone))
+    conversations = [_conversation(path, user, found) for user, found in sessions.items()]
+    return RecallSet(
+        name=raw.name or path.stem,
+        conversations=tuple(distinct(path, conversations)),
+        questions=tuple(_query(path, number, one, sessions) for number, one in enumerate(raw.questions)),
+    )
+
+
+def _sessions(place: str, raw: Sequence[_Session], known: Sequence[Session], zone: tzinfo) -> Iterator[Session]:
+    """The sessions that have turns; a name that the user has already gets a number."""
+    names = {session.name for session in known}
+    end = known[-1].turns[-1].at if known else None
+    for number, session in enumerate(raw):
+        turns = tuple(
+            replace(_turn(f"{place}.sessions.{number}.turns.{index}", turn), at=at)
+            for index, (turn, at) in enumerate(zip(session.turns, _moments(session, end, zone), strict=True))
+        )
+        if turns:
+            name = _free(session.name or f"session_{number + 1}", names)
+            names.add(name)
+            end = turns[-1].at
+            yield Session(name, turns)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free
+
+
+def _moments(session: _Session, end: datetime | None, zone: tzinfo) -> Iterator[datetime]:
+    said = _start(session, zone) or (end + BETWEEN_SESSIONS if end else FIRST_DAY)
+    for number, turn in enumerate(session.turns):
+        said = to_utc(turn.at, zone) if turn.at else said + TURN_STEP * bool(number)
+        yield said
+
+
+def _start(session: _Session, zone: tzinfo) -> datetime | None:
+    """When a session began, as far as the file tells."""
+    if session.at:
+        return to_utc(session.at, zone)
+    known = (to_utc(turn.at, zone) - number * TURN_STEP for number, turn in enumerate(session.turns) if turn.at)
+    return next(known, None)
+
+
+def _turn(place: str, raw: _Turn) -> Turn:
+    caption = (raw.caption or "").strip()
+    if not (raw.text or "").strip() and not caption:
+        raise InvalidInput(place, "has neither text nor caption", "Add the text or remove the turn")
+    return Turn(
+        role=raw.role,
+        text=raw.text or "",
+        speaker=raw.speaker or None,
+        source_id=raw.id,
+        attachments=(Attachment(caption=caption, media_type="image"),) if caption else (),
+    )
+
+
+def _conversation(path: Path, user: str, sessions: Sequence[Session]) -> Conversation:
+    """All of a user, by time; sessions that begin at the same time stay in the order of the file."""
+    seen: set[str | None] = set()
+    for turn in (turn for session in sessions for turn in session.turns):
+        if turn.source_id in seen:
+            raise InvalidInput(f"{path} at user {user}", f"has turn id {turn.source_id!r} twice", "Make ids unique")
+        seen.add(turn.source_id)
+    return Conversation(user, DEFAULT_AGENT, tuple(sorted(sessions, key=lambda one: one.turns[0].at or FIRST_DAY)))
+
+
+def _query(path: Path, number: int, raw: _Question, users: Mapping[str, object]) -> Query:
+    if raw.user not in users:
+        place = f"{path} at questions.{number}.user"
+        raise InvalidInput(place, f"{raw.user[:40]!r} has no conversation", "Name a user of a conversation")
+    return Query(raw.user, raw.text, raw.type or None, tuple(tuple(group) for group in raw.evidence))

@@ -1,0 +1,168 @@
+"""`memoryos bench recall`: what rankings find and `context` hands over on any data set, against plain search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from memoryos.bench.dataset import read_datasets
+from memoryos.bench.metrics import LEVELS, Measure
+from memoryos.bench.plot import check_plot, plot_recall
+from memoryos.bench.recall import CONTEXT, DEFAULT, Group, Lead, Measured, measure
+from memoryos.bench.summary import OVERALL, Estimate, Summary
+from memoryos.bench.variants import Variant, whole, without_parts
+from memoryos.config import Settings, load_settings
+from memoryos.interface.cli import render
+from memoryos.interface.cli.bench_json import FIGURES, made_on, rounded
+from memoryos.interface.cli.options import Json
+from memoryos.interface.cli.watched import watched
+from memoryos.models.embedder import load_embedder
+from memoryos.operation.recall.hit import Strategy
+
+_SHOWN = {
+    **{f"@{budget:,}": Measure("tokens", budget) for budget in (512, 1024, 2048, 4096)},
+    "10 turns": Measure("turns", 10),
+    "5 sessions": Measure("sessions", 5),
+}
+_TOLD = ("tokens", "tokens_attainable", "turns", "sessions")  # what a program reads
+
+
+def recall(
+    data: Annotated[
+        list[Path], typer.Option(help="A recall set (docs/recall.md) or LoCoMo; several.", show_default=False)
+    ],
+    strategy: Annotated[
+        list[Strategy] | None,
+        typer.Option(help="Several (default: hybrid, bm25, linear, dense).", show_default=False),
+    ] = None,
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Measure hybrid without each part of its score, too.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Ask so many questions of each file, spread evenly.", show_default=False)
+    ] = None,
+    embedder: Annotated[
+        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw recall against tokens: a .png, .svg or .pdf.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Ask the questions of any data set; report how much of the evidence search finds and `context` hands over."""
+    settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
+    if plot:
+        check_plot(plot)
+    variants = whole(strategy or DEFAULT) | (without_parts() if ablation else {})
+    found, name = _measured(data, limit, variants, settings)
+    if plot:
+        plot_recall(plot, {one.dataset.name: _overall(one) for one in found})
+    if json:
+        datasets = {one.dataset.name: _as_json(one) for one in found}
+        render.print_json({"datasets": datasets, "embedder": name, **made_on()})
+    else:
+        _print(found, name)
+
+
+def _measured(
+    data: Sequence[Path], limit: int | None, variants: Mapping[str, Variant], settings: Settings
+) -> tuple[list[Measured], str]:
+    """What every file gave, and the embedder's name."""
+    embedder = load_embedder(settings.embedder, settings)
+    datasets = read_datasets(data, limit)
+    with watched() as progress:
+        found = [measure(dataset, variants, settings, embedder, progress) for dataset in datasets]
+    return found, embedder.name
+
+
+def _overall(found: Measured) -> dict[str, Summary]:
+    return {way: groups[OVERALL].by_questions for way, groups in found.results.items()}
+
+
+def _as_json(found: Measured) -> dict[str, Any]:
+    dataset = found.dataset
+    return {
+        "results": {
+            way: {name: _group(group) for name, group in groups.items()} for way, groups in found.results.items()
+        },
+        "search_ms": {way: rounded(times) for way, times in found.search_ms.items()},
+        "questions": len(dataset.asked),
+        "memories": len(dataset.conversations),
+        "turns": dataset.turns,
+        "malformed": dataset.malformed,
+        "sha256": dataset.sha256,
+    }
+
+
+def _group(group: Group) -> dict[str, Any]:
+    means = {name: _levels(group.by_questions, name) for name in _TOLD}
+    return {
+        "questions": group.by_questions.questions,
+        **{name: {level: round(one.mean, FIGURES) for level, one in found.items()} for name, found in means.items()},
+        "interval": {"questions": _interval(group.by_questions), "memories": _interval(group.by_memories)},
+        "difference": _difference(group.leads),
+    }
+
+
+def _levels(summary: Summary, name: str) -> dict[str, Estimate]:
+    """The estimates of a measure by its levels; none when the way has no such measure."""
+    measures = (Measure(name, level) for level in LEVELS[name])
+    return {str(one.level): summary.estimates[one] for one in measures if one in summary.estimates}
+
+
+def _interval(summary: Summary | None) -> dict[str, list[float]]:
+    found = _levels(summary, "tokens") if summary else {}
+    return {level: [round(one.low, FIGURES), round(one.high, FIGURES)] for level, one in found.items()}
+
+
+def _difference(leads: Mapping[int, Lead]) -> dict[str, Any]:
+    if not leads:
+        return {}
+    ahead = {str(budget): rounded(_parts(lead.ahead), FIGURES) for budget, lead in leads.items()}
+    return {"baseline": {str(budget): lead.baseline for budget, lead in leads.items()}, **ahead}
+
+
+def _parts(found: Estimate) -> dict[str, float]:
+    return {"mean": found.mean, "low": found.low, "high": found.high}
+
+
+def _print(found: Sequence[Measured], embedder: str) -> None:
+    console = render.console()
+    console.print("Evidence recalled, % of its groups within tokens, turns or sessions; p50 of a call in ms.")
+    for one in found:
+        console.print(_table(one, embedder))
+        for line in _notes(one):
+            console.print(line, markup=False)
+
+
+def _table(found: Measured, embedder: str) -> Table:
+    dataset = found.dataset
+    size = f"{len(dataset.asked):,} questions, {len(dataset.conversations):,} memories, {dataset.turns:,} turns"
+    table = Table(title=f"{dataset.name}: {size}, embedder {embedder}", title_justify="left")
+    table.add_column("", no_wrap=True)
+    for column in (*_SHOWN, "ms"):
+        table.add_column(column, justify="right")
+    for way, summary in _overall(found).items():
+        cells = (summary.estimates.get(measure) for measure in _SHOWN.values())
+        shown = [f"{100 * one.mean:.1f}" if one else "-" for one in cells]
+        table.add_row(way, *shown, f"{found.search_ms[way]['p50']:.1f}")
+    return table
+
+
+def _notes(found: Measured) -> list[str]:
+    leads = found.results[CONTEXT][OVERALL].leads
+    parts = [
+        f"@{budget:,} {lead.baseline} {100 * lead.ahead.mean:+.1f} "
+        f"({100 * lead.ahead.low:+.1f} to {100 * lead.ahead.high:+.1f})"
+        for budget, lead in leads.items()
+    ]
+    lines = [f"Context less the best baseline, points with 95 % intervals: {', '.join(parts)}."] if parts else []
+    if found.dataset.malformed:
+        lines.append(f"Groups of evidence that name no turn, left out: {found.dataset.malformed}.")
+    if found.dataset.unanswered:
+        lines.append(f"Questions without evidence, not asked: {found.dataset.unanswered}.")
+    return lines
