@@ -75,7 +75,7 @@ def document(result):
 
 
 def test_answers_are_scored_by_category_and_by_system(answers, model):
-    found = document(answers(model, "--json", "--ablation", "--judge", "--plot", "bars.png"))
+    found = document(answers(model, "--json", "--limit", "5", "--ablation", "--judge", "--plot", "bars.png"))
     assert sorted(found["systems"]) == sorted(SYSTEMS)
     for system in found["systems"].values():
         assert list(system) == ["overall", "1", "2", "3", "4", "5", "unjudged", "cost"]
@@ -127,7 +127,9 @@ def test_an_export_holds_no_gold(answers, tmp_path):
     text = (tmp_path / "prompts.jsonl").read_text("utf-8")
     assert SECRET not in text
     lines = [json.loads(line) for line in text.splitlines()]
-    assert found["exported"] == len(lines) == len(SYSTEMS) * len(QUESTIONS)
+    assert {name: one["prompts"] for name, one in found["systems"].items()} == dict.fromkeys(SYSTEMS, len(QUESTIONS))
+    assert len(lines) == len(SYSTEMS) * len(QUESTIONS)
+    assert found["systems"]["none"]["context_tokens"] == 0 < found["systems"]["full"]["context_tokens"]
     assert {line["system"] for line in lines} == set(SYSTEMS)
     for line in lines:
         assert set(line) == {"id", "dataset", "system", "question", "context", "prompt"}
@@ -200,6 +202,14 @@ def test_a_file_that_is_no_cache_is_left_alone(answers, model, tmp_path):
     assert other.read_text("utf-8") == '{"precious": 1}'
 
 
+@pytest.mark.parametrize("option", ["--cache", "--export", "--plot"])
+def test_a_file_that_could_not_be_written_is_refused_before_the_run(answers, model, option):
+    result = answers(model, option, "nowhere/file.png")
+    assert result.returncode == 2
+    assert f"{option}: the folder nowhere does not exist" in result.stderr
+    assert model.requests == []
+
+
 def test_an_endpoint_that_does_not_answer_ends_the_run(answers, model):
     model.otherwise = lambda _: Reply(status=503)
     result = answers(model, "--system", "none")
@@ -251,6 +261,36 @@ def test_tables_are_as_in_the_papers(answers, model):
     assert "strict / lenient" in shown
     assert all(name in shown for name in ("multi-hop", "temporal", "adversarial", "rouge_l", "prompt"))
     assert "…" not in shown, "every column is whole on a terminal of 100 columns"
+
+
+def test_a_recall_set_with_answers_is_asked_as_of_its_moments(answers, model, tmp_path):
+    turns = [
+        {"id": "a", "role": "user", "text": "My boss is Kim.", "at": "2024-03-01T10:00:00"},
+        {"id": "b", "role": "user", "text": "My boss is Lee now.", "at": "2024-05-01T10:00:00"},
+    ]
+    asked = {"user": "u", "text": "Who is my boss?", "evidence": [["a"]]}
+    questions = [
+        {**asked, "type": "early", "answer": "Kim", "at": "2024-04-01T10:00:00"},
+        {**asked, "type": "late", "answer": f"Lee {SECRET}"},
+        asked,
+    ]
+    path = tmp_path / "own.json"
+    sessions = [{"name": "s", "turns": turns}]
+    content = {"name": "own", "conversations": [{"user": "u", "sessions": sessions}], "questions": questions}
+    path.write_text(json.dumps(content), "utf-8")
+    model.otherwise = lambda request: says("Lee" if "Lee" in text(request) else "Kim")
+    found = document(answers(model, "--json", "--system", "context", "--system", "full", "--limit", "2", file=path))
+    assert found["dataset"]["name"] == "own"
+    for system in found["systems"].values():
+        assert {name: system[name]["questions"] for name in ("overall", "early", "late")} == {
+            "overall": 2,
+            "early": 1,
+            "late": 1,
+        }
+        assert system["early"]["f1"] == 1
+        assert system["late"]["f1"] == pytest.approx(2 / 3, abs=1e-4)
+    assert SECRET not in "".join(map(text, model.requests))
+    assert found["ingest"]["ours"]["model_calls"] == 0
 
 
 def write(path, lines):

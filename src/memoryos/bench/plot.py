@@ -79,7 +79,7 @@ def plot_answers(path: Path, systems: Mapping[str, Mapping[str, Group]], metrics
         for number, (system, found) in enumerate(systems.items()):
             _bars(axes, system, (number + 0.5) / len(systems) - 0.5, 1 / len(systems), groups, found, metric)
         axes.set_xticks(range(len(groups)), groups)
-        axes.set(ylabel=metric, ylim=(0, 1))
+        axes.set(ylabel=metric, ylim=(0, 1), xlim=(-0.5, len(groups) - 0.5))
         axes.grid(axis="y", alpha=0.3)
     figure.axes[0].legend(ncols=len(systems), fontsize="small", loc="lower left", bbox_to_anchor=(0, 1))
     _save(figure, path)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memoryos.bench.answers.item import Item
-from memoryos.bench.answers.question import Asked, Dataset
+from memoryos.bench.answers.question import AnswerSet, Asked
 from memoryos.errors import InvalidInput
 from memoryos.importers.source import Text, readable
 from memoryos.models.chat import Message
@@ -34,8 +34,8 @@ class _Given(BaseModel):
     prompt: list[_Message] | None = None
 
 
-def write_prompts(path: Path, dataset: str, items: Iterable[Item]) -> int:
-    """Write a line for each question and system, without a word of what only the scoring may see; returns how many.
+def write_prompts(path: Path, dataset: str, items: Iterable[Item]) -> None:
+    """Write a line for each question and system, without a word of what only the scoring may see.
 
     Raises InvalidInput when the file cannot be written.
     """
@@ -44,10 +44,9 @@ def write_prompts(path: Path, dataset: str, items: Iterable[Item]) -> int:
         path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     except OSError as error:
         raise InvalidInput("--export", f"{path} cannot be written ({error.strerror})", "Name another file") from None
-    return len(lines)
 
 
-def read_answers(path: Path, dataset: Dataset) -> list[tuple[Item, str]]:
+def read_answers(path: Path, dataset: AnswerSet) -> list[tuple[Item, str]]:
     """The answers of the file, each with its question, and with its context where the line has one.
 
     Raises InvalidInput for a line of another shape, an unknown id, or a question that a system answers twice.
@@ -64,7 +63,7 @@ def read_answers(path: Path, dataset: Dataset) -> list[tuple[Item, str]]:
                 raise InvalidInput(f"--answers, line {number}", f"no question has the id {given.id!r}", _FIX)
             if key in found:
                 raise InvalidInput(f"--answers, line {number}", f"{given.id!r} is answered twice", "Keep one of them")
-            if given.id in asked:  # else it was left out by --every
+            if given.id in asked:  # else it was left out by --limit
                 found[key] = _item(asked[given.id], given), given.answer
     if not found:
         raise InvalidInput("--answers", f"{path} answers none of the questions", _FIX)

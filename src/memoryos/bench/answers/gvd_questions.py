@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from memoryos.bench.answers.question import Asked, Dataset, Files, Gold, Rule, only
+from memoryos.bench.answers.question import AnswerSet, Asked, Files, Gold, Rule
 from memoryos.bench.locomo import chosen
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
@@ -42,7 +42,7 @@ class _Probe(BaseModel):
 _PUBLISHED = TypeAdapter(dict[Text, list[Text]])
 
 
-def read_gvd_questions(files: Files) -> Dataset:
+def read_gvd_questions(files: Files) -> AnswerSet:
     """The data set; ids are the user and the number of the question. Raises InvalidInput for another shape."""
     path = files.questions
     if path is None:
@@ -62,7 +62,7 @@ def read_gvd_questions(files: Files) -> Dataset:
             asked.append(question)
             gold[question.id] = Gold(_language(probe), Rule.DIALOGUE, "", _evidence(place, probe, talks[user]))
     digest = sha256(files.data.read_bytes() + path.read_bytes()).hexdigest()
-    return Dataset("gvd", digest, only(talks, asked), tuple(asked), gold, is_dialogue=True)
+    return AnswerSet("gvd", digest, tuple(talks.values()), tuple(asked), gold, is_dialogue=True)
 
 
 def _probes(path: Path) -> Iterator[tuple[str, _Probe]]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter
 
-from memoryos.bench.answers.question import Asked, Dataset, Files, Gold, Rule
+from memoryos.bench.answers.question import AnswerSet, Asked, Files, Gold, Rule
 from memoryos.bench.locomo import chosen
 from memoryos.errors import InvalidInput
 from memoryos.importers.locomo import read_locomo
@@ -41,7 +41,7 @@ def _as_list(value: Any) -> Any:
 _SHAPE = TypeAdapter(Annotated[list[_Sample], BeforeValidator(_as_list)])
 
 
-def read_locomo_questions(files: Files) -> Dataset:
+def read_locomo_questions(files: Files) -> AnswerSet:
     """The data set. Raises InvalidInput for another shape, or a question of category 1 to 4 without an answer."""
     conversations = chosen(read_locomo(files.data), files.conversations)
     names = {conversation.user for conversation in conversations}
@@ -52,7 +52,7 @@ def read_locomo_questions(files: Files) -> Dataset:
             question = Asked(f"{sample.sample_id}/{number}", sample.sample_id, raw.question)
             asked.append(question)
             gold[question.id] = _gold(f"{files.data} at {question.id}", raw)
-    return Dataset("locomo", sha256(files.data.read_bytes()).hexdigest(), conversations, tuple(asked), gold)
+    return AnswerSet("locomo", sha256(files.data.read_bytes()).hexdigest(), conversations, tuple(asked), gold)
 
 
 def _gold(place: str, raw: _Question) -> Gold:

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from memoryos.bench.asking import spread
 from memoryos.importers.dialogue import Conversation
 
 
@@ -41,7 +42,7 @@ class Gold:
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class AnswerSet:
     """Conversations, and questions about them."""
 
     name: str
@@ -51,15 +52,11 @@ class Dataset:
     gold: Mapping[str, Gold]  #: by the id of the question
     is_dialogue: bool = False  #: whether all answers are judged by the dialogue, as in GVD
 
-    def every(self, step: int) -> Dataset:
-        """The same with every so many of the questions."""
-        return replace(self, asked=self.asked[::step])
-
-
-def only(conversations: Mapping[str, Conversation], asked: list[Asked]) -> tuple[Conversation, ...]:
-    """The conversations that are asked about."""
-    wanted = {question.conversation for question in asked}
-    return tuple(talk for name, talk in conversations.items() if name in wanted)
+    def limited(self, count: int) -> AnswerSet:
+        """The same with at most so many questions, spread evenly, and the conversations that they are about."""
+        asked = tuple(spread(self.asked, count))
+        wanted = {question.conversation for question in asked}
+        return replace(self, asked=asked, conversations=tuple(one for one in self.conversations if one.user in wanted))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import TypeVar
 from memoryos.bench.answers.cache import CachedChat
 from memoryos.bench.answers.item import Answered, Item
 from memoryos.bench.answers.prompt import messages
-from memoryos.bench.answers.question import Asked, Dataset
+from memoryos.bench.answers.question import AnswerSet, Asked
 from memoryos.bench.answers.system import Contexts, System
-from memoryos.bench.progress import Progress
+from memoryos.bench.progress import Progress, each
 from memoryos.bench.timing import milliseconds
 from memoryos.models.tokenizer import count_tokens
 
@@ -21,15 +21,12 @@ R = TypeVar("R")
 WARM_UP = 5  # contexts before the clock runs
 
 
-def items(dataset: Dataset, system: System, contexts: Contexts, progress: Progress) -> list[Item]:
+def items(dataset: AnswerSet, system: System, contexts: Contexts, progress: Progress) -> list[Item]:
     """Every question of the data set through one system, timed one by one."""
     for asked in dataset.asked[:WARM_UP]:
         contexts.of(system, asked)
-    found = []
-    for number, asked in enumerate(dataset.asked, 1):
-        found.append(_item(dataset, system, contexts, asked))
-        progress(f"{system.value}: contexts", number, len(dataset.asked))
-    return found
+    questions = each(dataset.asked, f"{system.value}: contexts", progress)
+    return [_item(dataset, system, contexts, asked) for asked in questions]
 
 
 def answers(chat: CachedChat, asked: Sequence[Item], at_once: int, progress: Progress) -> list[Answered]:
@@ -59,7 +56,7 @@ def side_by_side(call: Callable[[T], R], values: Sequence[T], at_once: int, tell
     return results
 
 
-def _item(dataset: Dataset, system: System, contexts: Contexts, asked: Asked) -> Item:
+def _item(dataset: AnswerSet, system: System, contexts: Contexts, asked: Asked) -> Item:
     texts: list[str] = []
     ms = milliseconds(lambda: texts.append(contexts.of(system, asked)))
     prompt = messages(asked, texts[0], is_dialogue=dataset.is_dialogue)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memoryos.bench.answers.item import Answered
+from memoryos.bench.answers.item import Answered, Item
 from memoryos.bench.answers.question import Gold, Rule
 from memoryos.bench.summary import OVERALL, Estimate, estimate
 from memoryos.bench.timing import percentiles
@@ -41,6 +41,16 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class Handed:
+    """What one system hands over, without a reader: means, and times."""
+
+    prompts: int
+    context_tokens: float
+    prompt_tokens: float
+    context_ms: Mapping[str, float]  #: p50 and p95
+
+
+@dataclass(frozen=True, slots=True)
 class SystemReport:
     """What one system gave."""
 
@@ -59,6 +69,12 @@ def system_report(scored: Sequence[Scored], unjudged: int = 0) -> SystemReport:
         _cost([one.answered for one in scored]),
         unjudged,
     )
+
+
+def handed(items: Sequence[Item]) -> Handed:
+    """What the items of one system hand over; there must be one."""
+    tokens, prompts = _mean([item.context_tokens for item in items]), _mean([item.prompt_tokens for item in items])
+    return Handed(len(items), tokens or 0.0, prompts or 0.0, _percentiles([item.context_ms for item in items]))
 
 
 def _group(scored: Sequence[Scored]) -> Group:

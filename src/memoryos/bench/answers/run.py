@@ -6,9 +6,9 @@ question, and of when it was asked where the data says so; what only the scoring
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,40 +17,49 @@ from memoryos.bench.answers.cache import CachedChat
 from memoryos.bench.answers.item import Answered, Item
 from memoryos.bench.answers.judge import expected, verdicts
 from memoryos.bench.answers.metrics import text_scores
-from memoryos.bench.answers.question import Dataset, Rule
+from memoryos.bench.answers.question import AnswerSet, Rule
 from memoryos.bench.answers.reader import answers, items, side_by_side
 from memoryos.bench.answers.report import Scored, SystemReport, system_report
 from memoryos.bench.answers.system import Budgets, Contexts, System, paper_settings, transcript
+from memoryos.bench.asking import load
 from memoryos.bench.progress import Progress
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
-from memoryos.importers.load import load_conversation
+from memoryos.importers.dialogue import Conversation
 from memoryos.memory import MemoryOS
-from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.embedder import load_embedder
 from memoryos.models.tokenizer import count_tokens
+from memoryos.scope import Scope
+
+OURS, PAPER = "ours", "paper"  # the stores
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What it took to fill a store, until the work behind the writes was done, too."""
+
+    seconds: float
+    model_calls: int  #: of consolidation; 0 when rules read the pages
+    model_tokens: int
 
 
 @dataclass(frozen=True)
 class Run:
     """One measurement of a data set."""
 
-    dataset: Dataset
+    dataset: AnswerSet
     settings: Settings  #: of the store and of the reader
     budgets: Budgets
     progress: Progress
+    ingested: dict[str, Ingested] = field(default_factory=dict)  #: by store, once it was filled
 
     def prompts(self, systems: Sequence[System]) -> Iterator[list[Item]]:
         """Every question through each system, one system after the other, in stores that are gone afterwards."""
         ours = [system for system in systems if system is not System.TWO_STAGE]
-        stores = {System.CONTEXT: self.settings} if ours else {}
+        if ours:
+            yield from self._prompts(OURS, ours, self.settings)
         if len(ours) < len(systems):
-            stores[System.TWO_STAGE] = paper_settings(self.settings, self.budgets.pages)
-        embedder = load_embedder(self.settings.embedder, self.settings)
-        for kind, settings in stores.items():
-            with self._contexts(settings, embedder) as contexts:
-                for system in systems:
-                    if (system is System.TWO_STAGE) == (kind is System.TWO_STAGE):
-                        yield items(self.dataset, system, contexts, self.progress)
+            yield from self._prompts(PAPER, [System.TWO_STAGE], paper_settings(self.settings, self.budgets.pages))
 
     def answered(self, systems: Sequence[System], reader: CachedChat) -> list[Answered]:
         """The reader's answers to all of them."""
@@ -87,21 +96,30 @@ class Run:
         at_once = judge.settings.llm_concurrency
         return side_by_side(judged, answered, at_once, lambda done: self.progress(f"{name}: judging", done, total))
 
-    @contextmanager
-    def _contexts(self, settings: Settings, embedder: Embedder) -> Iterator[Contexts]:
+    def _prompts(self, store: str, systems: Sequence[System], settings: Settings) -> Iterator[list[Item]]:
+        """Every question through each system that searches this store."""
         talks = self.dataset.conversations
+        embedder = load_embedder(settings.embedder, settings)
         with (
             TemporaryDirectory(prefix="memoryos-bench-") as folder,
             MemoryOS.open(Path(folder) / "answers.db", settings=settings, embedder=embedder) as memory,
         ):
-            for number, talk in enumerate(talks, 1):
-                load_conversation(memory, talk)
-                self.progress("importing", number, len(talks))
-            memory.wait()
-            yield Contexts(memory, {talk.user: talk for talk in talks}, self.budgets)
+            self.ingested[store] = _filled(memory, talks, self.progress)
+            contexts = Contexts(memory, {talk.user: talk for talk in talks}, self.budgets)
+            for system in systems:
+                yield items(self.dataset, system, contexts, self.progress)
 
 
-def check_judge(dataset: Dataset, answered: Sequence[Answered], judge: CachedChat | None) -> None:
+def _filled(memory: MemoryOS, talks: Sequence[Conversation], progress: Progress) -> Ingested:
+    start = time.perf_counter()
+    load(memory, talks, "importing", progress)
+    seconds = time.perf_counter() - start
+    spent = [one for talk in talks for one in memory.usage(scope=Scope(user=talk.user, agent=talk.agent))]
+    tokens = sum(one.prompt_tokens + one.completion_tokens for one in spent)
+    return Ingested(seconds, sum(one.calls for one in spent), tokens)
+
+
+def check_judge(dataset: AnswerSet, answered: Sequence[Answered], judge: CachedChat | None) -> None:
     """Refuse what cannot be judged. Raises InvalidInput."""
     if not dataset.is_dialogue:
         return
@@ -116,7 +134,7 @@ def check_judge(dataset: Dataset, answered: Sequence[Answered], judge: CachedCha
 class _Dialogues:
     """What a judge is shown of a conversation."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: AnswerSet) -> None:
         self._gold = dataset.gold
         self._turns = {
             talk.user: [turn for session in talk.sessions for turn in session.turns] for talk in dataset.conversations

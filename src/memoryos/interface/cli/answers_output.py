@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -12,16 +13,18 @@ from rich.table import Table
 from memoryos.bench.answers.cache import CachedChat
 from memoryos.bench.answers.judge import DIALOGUE_METRICS, JUDGED
 from memoryos.bench.answers.locomo_questions import CATEGORY_NAMES
-from memoryos.bench.answers.question import Dataset
-from memoryos.bench.answers.report import Cost, Group, SystemReport
+from memoryos.bench.answers.question import AnswerSet
+from memoryos.bench.answers.report import Cost, Group, Handed, SystemReport
+from memoryos.bench.answers.run import Ingested
 from memoryos.bench.answers.system import Budgets
 from memoryos.bench.machine import describe
+from memoryos.bench.plot import plot_answers
 from memoryos.bench.summary import OVERALL, Estimate
 from memoryos.interface.cli import render
 from memoryos.interface.cli.bench_json import FIGURES
 
 _SHORT_NAMES = {"f1": "F1", "bleu1": "B1", "judge_strict": "strict", "judge_lenient": "lenient"}
-TEXT_SHOWN = ("f1", "bleu1")
+_FIRST = ("f1", "bleu1")
 _OTHER = ("f1_set", "rouge_l", "bleu4", "meteor")
 
 
@@ -29,18 +32,21 @@ _OTHER = ("f1_set", "rouge_l", "bleu4", "meteor")
 class Found:
     """A run's report, and what it was made with."""
 
-    dataset: Dataset
+    dataset: AnswerSet
     systems: Mapping[str, SystemReport]
     reader: CachedChat | None  #: None: the answers came from elsewhere
     judge: CachedChat | None
     budgets: Budgets | None
+    ingested: Mapping[str, Ingested]  #: by store; empty when no context was made
 
 
-def shown(dataset: Dataset, judge: CachedChat | None) -> tuple[str, ...]:
-    """The metrics of the table by category, and of the plot."""
-    if dataset.is_dialogue:
-        return DIALOGUE_METRICS
-    return (*TEXT_SHOWN, *(JUDGED if judge else ()))
+def draw(path: Path, found: Found) -> None:
+    """Draw the metrics of the tables. Raises InvalidInput when the picture cannot be written."""
+    groups = {
+        system: {_group_name(found.dataset, name): group for name, group in report.groups.items()}
+        for system, report in found.systems.items()
+    }
+    plot_answers(path, groups, [name for metrics in _tables(found) for name in metrics])
 
 
 def show(found: Found, *, json: bool) -> None:
@@ -49,6 +55,23 @@ def show(found: Found, *, json: bool) -> None:
         render.print_json(_document(found))
     else:
         _print(found)
+
+
+def show_export(path: Path, systems: Mapping[str, Handed], *, json: bool) -> None:
+    """Print what was exported, and what each system hands over."""
+    if json:
+        render.print_json(
+            {"file": str(path), "systems": {name: _rounded(asdict(one)) for name, one in systems.items()}}
+        )
+        return
+    table = Table(title=f"Prompts written to {path}", title_justify="left")
+    table.add_column("system")
+    for name in ("prompts", "context tokens", "prompt tokens", "context ms p50 / p95"):
+        table.add_column(name, justify="right")
+    for name, one in systems.items():
+        tokens = (_count(one.context_tokens), _count(one.prompt_tokens))
+        table.add_row(name, f"{one.prompts:,}", *tokens, _times(one.context_ms))
+    render.console().print(table)
 
 
 def _document(found: Found) -> dict[str, Any]:
@@ -62,6 +85,7 @@ def _document(found: Found) -> dict[str, Any]:
         "budgets": asdict(found.budgets) if found.budgets else None,
         "reader": _model(found.reader),
         "judge": _model(found.judge),
+        "ingest": {name: _rounded(asdict(one)) for name, one in found.ingested.items()},
         "systems": {name: _system(report) for name, report in found.systems.items()},
         "machine": describe(),
         "version": version("memoryos"),
@@ -102,6 +126,12 @@ def _print(found: Found) -> None:
     if not found.dataset.is_dialogue:
         console.print(_overall(found.systems))
     console.print(_costs(found.systems))
+    for name, one in found.ingested.items():
+        console.print(
+            f"Store {name!r}: filled in {one.seconds:,.1f} s, {one.model_calls:,} model calls, "
+            f"{one.model_tokens:,} tokens.",
+            markup=False,
+        )
     for name, report in found.systems.items():
         if report.unjudged:
             console.print(f"{name}: {report.unjudged} verdicts could not be read; they are left out.", markup=False)
@@ -111,20 +141,24 @@ def _tables(found: Found) -> list[tuple[str, ...]]:
     """The metrics that share a table."""
     if found.dataset.is_dialogue:
         return [DIALOGUE_METRICS]
-    return [TEXT_SHOWN, *([JUDGED] if found.judge else [])]
+    return [_FIRST, *([JUDGED] if found.judge else [])]
+
+
+def _group_name(dataset: AnswerSet, group: str) -> str:
+    """What a table and the plot call a group of questions."""
+    return CATEGORY_NAMES.get(group, group) if dataset.name == "locomo" else group
 
 
 def _by_group(found: Found, metrics: Sequence[str]) -> Table:
     """Rows are systems and columns groups, as in the papers."""
-    table = Table(
-        title=f"{found.dataset.name}, %: {' / '.join(map(_short, metrics))}, 95 % interval", title_justify="left"
-    )
+    named = [_short(name) for name in metrics]
+    title = f"{found.dataset.name}, %: {' / '.join(named)}; below, the 95 % interval of {named[0]}"
+    table = Table(title=title, title_justify="left")
     table.add_column("system")
     names = list(dict.fromkeys(name for report in found.systems.values() for name in report.groups))
     for name in names:
         count = max(report.groups[name].questions for report in found.systems.values() if name in report.groups)
-        title = CATEGORY_NAMES.get(name, name) if found.dataset.name == "locomo" else name
-        table.add_column(f"{title}\n({count:,})", justify="right")
+        table.add_column(f"{_group_name(found.dataset, name)}\n({count:,})", justify="right")
     for system, report in found.systems.items():
         table.add_row(system, *(_cell(report.groups.get(name), metrics) for name in names))
     return table

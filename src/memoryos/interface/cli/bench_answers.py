@@ -8,18 +8,19 @@ from typing import Annotated
 
 import typer
 
+from memoryos.bench.answers.answer_sets import read_answer_set
 from memoryos.bench.answers.cache import Cache, CachedChat
-from memoryos.bench.answers.datasets import read_dataset
 from memoryos.bench.answers.exchange import read_answers, write_prompts
 from memoryos.bench.answers.item import Answered
 from memoryos.bench.answers.metrics import check_metrics
-from memoryos.bench.answers.question import Dataset, Files
+from memoryos.bench.answers.question import AnswerSet, Files
+from memoryos.bench.answers.report import handed
 from memoryos.bench.answers.run import Run, check_judge, given_answer
 from memoryos.bench.answers.system import ABLATIONS, COMPARED, Budgets, System
-from memoryos.bench.plot import check_plot, plot_answers
+from memoryos.bench.plot import check_plot
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
-from memoryos.interface.cli import answers_output, render
+from memoryos.interface.cli import answers_output
 from memoryos.interface.cli.options import Json
 from memoryos.interface.cli.watched import watched
 from memoryos.models.chat import OpenAIChat
@@ -29,69 +30,93 @@ from memoryos.models.limits import Limits
 PAPER_PAGES, PAPER_PAGES_GVD = 10, 5  # top-k of the MemoryOS paper
 
 
+Data = Annotated[
+    Path, typer.Option(help="LoCoMo, a recall set with answers, or a memory bank of GVD.", show_default=False)
+]
+Questions = Annotated[
+    Path | None, typer.Option(help="GVD's probing questions: the data is GVD then.", show_default=False)
+]
+Systems = Annotated[
+    list[System] | None,
+    typer.Option("--system", help="Several (default: all but the ablations).", show_default=False),
+]
+Ablation = Annotated[bool, typer.Option("--ablation", help="Leave out STM, MTM, LPM and all of them, too.")]
+Tokens = Annotated[int, typer.Option(help="Tokens of a context.", min=64)]
+Window = Annotated[int, typer.Option(help="Tokens of a whole conversation that the reader takes.", min=64)]
+Names = Annotated[
+    str | None, typer.Option(help="Some of them, e.g. conv-26,conv-30 (default: all).", show_default=False)
+]
+Limit = Annotated[int | None, typer.Option(help="Ask so many questions, spread evenly.", min=1, show_default=False)]
+Embedder = Annotated[str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)]
+Kept = Annotated[
+    Path | None,
+    typer.Option(help="Keep what the models say in this file; the next run asks only the rest.", show_default=False),
+]
+Judge = Annotated[bool, typer.Option("--judge", help="Let a model judge the answers, too.")]
+JudgeModel = Annotated[
+    str | None, typer.Option(help="Which one (default: the reader's); implies --judge.", show_default=False)
+]
+JudgeUrl = Annotated[str | None, typer.Option(help="Its endpoint (default: the reader's).", show_default=False)]
+Export = Annotated[
+    Path | None, typer.Option(help="Write questions, contexts and prompts here; ask nobody.", show_default=False)
+]
+Answers = Annotated[
+    Path | None, typer.Option("--answers", help="Score the answers in this file; ask no reader.", show_default=False)
+]
+Plot = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf.", show_default=False)]
+
+
 def answers(
-    data: Annotated[Path, typer.Option(help="LoCoMo, or a memory bank of GVD.", show_default=False)],
-    questions: Annotated[
-        Path | None, typer.Option(help="GVD's probing questions: the data is GVD then.", show_default=False)
-    ] = None,
-    system: Annotated[
-        list[System] | None,
-        typer.Option("--system", help="Several times (default: all but the ablations).", show_default=False),
-    ] = None,
-    ablation: Annotated[bool, typer.Option("--ablation", help="Leave out STM, MTM, LPM and all, too.")] = False,
-    tokens: Annotated[int, typer.Option(help="Tokens of a context.", min=64)] = 1024,
-    window: Annotated[
-        int, typer.Option(help="Tokens of the whole conversation that the reader takes.", min=64)
-    ] = 16_384,
-    conversations: Annotated[
-        str | None, typer.Option(help="Some of them, e.g. conv-26,conv-30 (default: all).", show_default=False)
-    ] = None,
-    every: Annotated[int, typer.Option(help="Ask every so many questions.", min=1)] = 1,
-    embedder: Annotated[
-        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
-    ] = None,
-    cache: Annotated[
-        Path | None, typer.Option(help="Keep what the models say here; the next run asks only the rest.")
-    ] = None,
-    judge: Annotated[bool, typer.Option("--judge", help="Let a model judge the answers, too.")] = False,
-    judge_model: Annotated[
-        str | None, typer.Option(help="Which one (default: the reader's); implies --judge.", show_default=False)
-    ] = None,
-    judge_base_url: Annotated[
-        str | None, typer.Option(help="Its endpoint (default: the reader's).", show_default=False)
-    ] = None,
-    export: Annotated[
-        Path | None, typer.Option(help="Write questions, contexts and prompts here, and ask nobody.")
-    ] = None,
-    answers: Annotated[
-        Path | None, typer.Option("--answers", help="Score the answers in this file, and ask no reader.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf.", show_default=False)] = None,
+    data: Data,
+    questions: Questions = None,
+    system: Systems = None,
+    ablation: Ablation = False,
+    tokens: Tokens = 1024,
+    window: Window = 16_384,
+    conversations: Names = None,
+    limit: Limit = None,
+    embedder: Embedder = None,
+    cache: Kept = None,
+    judge: Judge = False,
+    judge_model: JudgeModel = None,
+    judge_base_url: JudgeUrl = None,
+    export: Export = None,
+    answers: Answers = None,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
     """Ask a reader model with what each system hands it; score the answers, count tokens and time."""
     _check(export, answers, plot)
+    _check_folders(("--export", export), ("--cache", cache))
     settings = _settings(embedder)
-    names = tuple(name.strip() for name in (conversations or "").split(",") if name.strip())
-    dataset = read_dataset(Files(data, questions, names)).every(every)
+    dataset = _dataset(Files(data, questions, _names(conversations)), limit)
     budgets = Budgets(tokens, window, PAPER_PAGES_GVD if dataset.is_dialogue else PAPER_PAGES)
-    wanted = list(dict.fromkeys([*(system or COMPARED), *(ABLATIONS if ablation else ())]))
+    systems = list(dict.fromkeys([*(system or COMPARED), *(ABLATIONS if ablation else ())]))
     if export:
-        _export(export, dataset, settings, budgets, wanted, json=json)
+        _export(export, dataset, settings, budgets, systems, json=json)
         return
     kept = Cache.open(cache)
     reader = None if answers else _chat(settings, kept)
-    is_judged = judge or judge_model is not None
+    is_judged = judge or judge_model is not None or judge_base_url is not None
     judging = _chat(_judge_settings(settings, judge_model, judge_base_url), kept) if is_judged else None
     check_judge(dataset, [], judging)
     with watched() as progress:
         run = Run(dataset, settings, budgets, progress)
-        given = run.answered(wanted, reader) if reader else _given(answers, dataset)
+        given = run.answered(systems, reader) if reader else _given(answers, dataset)
         report = run.report(given, judging)
+    found = answers_output.Found(dataset, report, reader, judging, None if answers else budgets, run.ingested)
     if plot:
-        plot_answers(plot, {name: one.groups for name, one in report.items()}, answers_output.shown(dataset, judging))
-    found = answers_output.Found(dataset, report, reader, judging, None if answers else budgets)
+        answers_output.draw(plot, found)
     answers_output.show(found, json=json)
+
+
+def _dataset(files: Files, limit: int | None) -> AnswerSet:
+    dataset = read_answer_set(files)
+    return dataset if limit is None else dataset.limited(limit)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
 def _check(export: Path | None, answers: Path | None, plot: Path | None) -> None:
@@ -100,6 +125,12 @@ def _check(export: Path | None, answers: Path | None, plot: Path | None) -> None
     check_metrics()
     if plot:
         check_plot(plot)
+
+
+def _check_folders(*files: tuple[str, Path | None]) -> None:
+    for option, path in files:
+        if path and not path.parent.is_dir():
+            raise InvalidInput(option, f"the folder {path.parent} does not exist", "Create it first")
 
 
 def _settings(embedder: str | None) -> Settings:
@@ -128,16 +159,13 @@ def _chat(settings: Settings, cache: Cache) -> CachedChat:
 
 
 def _export(
-    path: Path, dataset: Dataset, settings: Settings, budgets: Budgets, systems: Sequence[System], *, json: bool
+    path: Path, dataset: AnswerSet, settings: Settings, budgets: Budgets, systems: Sequence[System], *, json: bool
 ) -> None:
     with watched() as progress:
-        run = Run(dataset, settings, budgets, progress)
-        count = write_prompts(path, dataset.name, (item for items in run.prompts(systems) for item in items))
-    if json:
-        render.print_json({"exported": count, "file": str(path), "systems": [system.value for system in systems]})
-    else:
-        render.console().print(f"{count:,} prompts written to {path}.", markup=False)
+        prompts = list(Run(dataset, settings, budgets, progress).prompts(systems))
+    write_prompts(path, dataset.name, [item for items in prompts for item in items])
+    answers_output.show_export(path, {items[0].system: handed(items) for items in prompts}, json=json)
 
 
-def _given(path: Path | None, dataset: Dataset) -> list[Answered]:
+def _given(path: Path | None, dataset: AnswerSet) -> list[Answered]:
     return [given_answer(item, answer) for item, answer in read_answers(path, dataset)] if path else []
