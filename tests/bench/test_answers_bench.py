@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import time
 
 import pytest
 
@@ -78,7 +81,7 @@ def test_answers_are_scored_by_category_and_by_system(answers, model):
     found = document(answers(model, "--json", "--limit", "5", "--ablation", "--judge", "--plot", "bars.png"))
     assert sorted(found["systems"]) == sorted(SYSTEMS)
     for system in found["systems"].values():
-        assert list(system) == ["overall", "1", "2", "3", "4", "5", "unjudged", "cost"]
+        assert list(system) == ["overall", "1", "2", "3", "4", "5", "unanswered", "unjudged", "cost"]
         assert system["overall"]["questions"] == 4  # without category 5
         assert system["5"]["f1"] == 1
         assert set(system["5"]) == {"questions", "f1", "interval"}
@@ -120,6 +123,31 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(answers, model, tmp_path):
     model.requests.clear()
     done = document(answers(model, "--json", "--cache", "cache.jsonl", "--system", "none", "--system", "full"))
     assert done["reader"]["calls"] == len(model.requests) == 10 - len(kept)
+
+
+def test_an_interrupted_run_goes_on_where_it_was(command, data, answers, model):
+    model.otherwise = lambda request: Reply(("Oslo",), delay_seconds=0.2)
+    rest = ("--system", "none", "--system", "full", "--cache", "cache.jsonl")
+    started = command("answers", "--data", data, "--embedder", "hashing", *rest, **endpoint(model))
+    with subprocess.Popen(**started, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not model.requests:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) != 0
+    asked = len(model.requests)
+    assert asked < 10
+    done = document(answers(model, "--json", *rest))
+    assert done["reader"]["calls"] == 10 - asked
+    assert len(model.requests) == 10
+
+
+def test_without_the_extra_the_command_names_it(bench, data, tmp_path):
+    blocked = tmp_path / "blocked" / "nltk"
+    blocked.mkdir(parents=True)
+    (blocked / "__init__.py").write_text("raise ImportError('no nltk')", "utf-8")
+    result = bench("answers", "--data", data, "--export", "prompts.jsonl", PYTHONPATH=str(blocked.parent))
+    assert result.returncode == 1
+    assert "pip install 'memoryos[bench]'" in result.stderr
 
 
 def test_an_export_holds_no_gold(answers, tmp_path):
@@ -166,7 +194,7 @@ def test_answers_alone_are_scored_and_judged(answers, model, tmp_path):
     write(tmp_path / "answers.jsonl", [{"id": "conv-1/3", "answer": "Oslo"}])
     found = document(answers(model, "--answers", "answers.jsonl", "--judge-model", "judge", "--json"))
     given = found["systems"]["given"]
-    assert given["overall"]["questions"] == 1
+    assert (given["overall"]["questions"], given["unanswered"]) == (1, len(QUESTIONS) - 1)
     assert (given["4"]["judge_strict"], given["4"]["judge_lenient"]) == (1, 1)
     assert given["cost"]["context_tokens"] is None
     assert {request["model"] for request in model.requests} == {"judge"}

@@ -56,10 +56,11 @@ class SystemReport:
 
     groups: Mapping[str, Group]  #: "overall" without the questions that have to be abstained from, then each group
     cost: Cost
-    unjudged: int  #: answers whose verdict could not be read
+    unanswered: int  #: questions without an answer; they are left out
+    unjudged: int  #: answers whose verdict could not be read; the judge's metrics leave them out
 
 
-def system_report(scored: Sequence[Scored], unjudged: int = 0) -> SystemReport:
+def system_report(scored: Sequence[Scored], *, unanswered: int, unjudged: int) -> SystemReport:
     """The report of one system's answers; there must be one."""
     groups = {OVERALL: [one for one in scored if one.gold.rule is not Rule.ABSTAIN]}
     for one in sorted(scored, key=lambda one: one.gold.group):
@@ -67,6 +68,7 @@ def system_report(scored: Sequence[Scored], unjudged: int = 0) -> SystemReport:
     return SystemReport(
         {name: _group(found) for name, found in groups.items() if found},
         _cost([one.answered for one in scored]),
+        unanswered,
         unjudged,
     )
 

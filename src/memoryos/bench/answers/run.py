@@ -84,7 +84,7 @@ class Run:
             texts = {} if gold.rule is Rule.DIALOGUE else text_scores(one.answer, gold)
             scored.append(Scored(one, gold, {**texts, **verdict}))
             unjudged += judge is not None and expected(gold, verdict)
-        return system_report(scored, unjudged)
+        return system_report(scored, unanswered=len(self.dataset.asked) - len(scored), unjudged=unjudged)
 
     def _judged(self, name: str, answered: list[Answered], judge: CachedChat) -> list[dict[str, float]]:
         dialogues = _Dialogues(self.dataset)

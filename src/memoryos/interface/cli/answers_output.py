@@ -98,7 +98,8 @@ def _model(chat: CachedChat | None) -> dict[str, Any] | None:
 
 def _system(report: SystemReport) -> dict[str, Any]:
     groups = {name: _group(group) for name, group in report.groups.items()}
-    return {**groups, "unjudged": report.unjudged, "cost": _rounded(asdict(report.cost))}
+    left_out = {"unanswered": report.unanswered, "unjudged": report.unjudged}
+    return {**groups, **left_out, "cost": _rounded(asdict(report.cost))}
 
 
 def _group(group: Group) -> dict[str, Any]:
@@ -133,6 +134,8 @@ def _print(found: Found) -> None:
             markup=False,
         )
     for name, report in found.systems.items():
+        if report.unanswered:
+            console.print(f"{name}: {report.unanswered:,} questions have no answer; they are left out.", markup=False)
         if report.unjudged:
             console.print(f"{name}: {report.unjudged} verdicts could not be read; they are left out.", markup=False)
 
