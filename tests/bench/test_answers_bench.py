@@ -167,6 +167,15 @@ def test_an_export_holds_no_gold(answers, tmp_path):
     assert all(words in full["context"] for turns in SESSIONS.values() for _, words in turns)
 
 
+def test_a_context_does_not_depend_on_what_was_asked_before(answers, tmp_path):
+    """Else a run that goes on would not find its prompts in the cache."""
+    answers(None, "--export", "some.jsonl", "--system", "context", "--system", "two_stage")
+    answers(None, "--export", "all.jsonl", "--system", "bm25", "--system", "two_stage", "--system", "context")
+    some, every = ((tmp_path / name).read_text("utf-8").splitlines() for name in ("some.jsonl", "all.jsonl"))
+    assert len(some) == 2 * len(QUESTIONS)
+    assert set(some) < set(every)
+
+
 def test_prompts_do_not_tell_the_category(answers, tmp_path):
     answers(None, "--export", "prompts.jsonl", "--system", "none")
     lines = [json.loads(line) for line in (tmp_path / "prompts.jsonl").read_text("utf-8").splitlines()]
@@ -256,7 +265,7 @@ def test_a_verdict_that_cannot_be_read_is_left_out_and_counted(answers, model):
     found = document(answers(model, "--system", "none", "--judge", "--json"))
     assert found["systems"]["none"]["unjudged"] == 4
     assert "judge_strict" not in found["systems"]["none"]["overall"]
-    assert "4 verdicts could not be read" in answers(model, "--system", "none", "--judge").stdout
+    assert "4 answers have no verdict that could be read" in answers(model, "--system", "none", "--judge").stdout
 
 
 def test_the_judges_server_does_not_get_the_readers_key(bench, data, model):

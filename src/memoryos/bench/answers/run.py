@@ -97,17 +97,21 @@ class Run:
         return side_by_side(judged, answered, at_once, lambda done: self.progress(f"{name}: judging", done, total))
 
     def _prompts(self, store: str, systems: Sequence[System], settings: Settings) -> Iterator[list[Item]]:
-        """Every question through each system that searches this store."""
+        """Every question through each system that searches this store.
+
+        The store is only read then: were visits written, a context would depend on the questions before it, and a run
+        that goes on would not find the prompts that it asked before.
+        """
         talks = self.dataset.conversations
         embedder = load_embedder(settings.embedder, settings)
-        with (
-            TemporaryDirectory(prefix="memoryos-bench-") as folder,
-            MemoryOS.open(Path(folder) / "answers.db", settings=settings, embedder=embedder) as memory,
-        ):
-            self.ingested[store] = _filled(memory, talks, self.progress)
-            contexts = Contexts(memory, {talk.user: talk for talk in talks}, self.budgets)
-            for system in systems:
-                yield items(self.dataset, system, contexts, self.progress)
+        with TemporaryDirectory(prefix="memoryos-bench-") as folder:
+            place = Path(folder) / "answers.db"
+            with MemoryOS.open(place, settings=settings, embedder=embedder) as memory:
+                self.ingested[store] = _filled(memory, talks, self.progress)
+            with MemoryOS.open(place, settings=settings, embedder=embedder, read_only=True) as memory:
+                contexts = Contexts(memory, {talk.user: talk for talk in talks}, self.budgets)
+                for system in systems:
+                    yield items(self.dataset, system, contexts, self.progress)
 
 
 def _filled(memory: MemoryOS, talks: Sequence[Conversation], progress: Progress) -> Ingested:

@@ -137,7 +137,7 @@ def _print(found: Found) -> None:
         if report.unanswered:
             console.print(f"{name}: {report.unanswered:,} questions have no answer; they are left out.", markup=False)
         if report.unjudged:
-            console.print(f"{name}: {report.unjudged} verdicts could not be read; they are left out.", markup=False)
+            console.print(f"{name}: {report.unjudged:,} answers have no verdict that could be read.", markup=False)
 
 
 def _tables(found: Found) -> list[tuple[str, ...]]:
