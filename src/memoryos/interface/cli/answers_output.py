@@ -161,7 +161,7 @@ def _by_group(found: Found, metrics: Sequence[str]) -> Table:
     names = list(dict.fromkeys(name for report in found.systems.values() for name in report.groups))
     for name in names:
         count = max(report.groups[name].questions for report in found.systems.values() if name in report.groups)
-        table.add_column(f"{_group_name(found.dataset, name)}\n({count:,})", justify="right")
+        table.add_column(f"{_group_name(found.dataset, name)}\n({count:,})", justify="right", overflow="fold")
     for system, report in found.systems.items():
         table.add_row(system, *(_cell(report.groups.get(name), metrics) for name in names))
     return table
