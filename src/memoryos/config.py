@@ -163,6 +163,10 @@ class Settings(BaseSettings):
     llm_price_prompt: float = Field(0.0, ge=0, description="of a million prompt tokens")
     llm_price_completion: float = Field(0.0, ge=0, description="of a million tokens that the model writes")
 
+    judge_api_key: SecretStr | None = Field(
+        None, description="key of the judge of bench answers; None is llm_api_key, if both models are at the same URL"
+    )
+
     # Limits.
     max_text_chars: int = Field(4_000_000, ge=1, description="characters in one turn")
     busy_timeout_seconds: float = Field(30.0, ge=0, description="how long a write waits for another process")

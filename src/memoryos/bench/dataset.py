@@ -54,7 +54,7 @@ def read_datasets(paths: Sequence[Path], limit: int | None = None) -> list[Datas
 
 def read_dataset(path: Path) -> Dataset:
     """A recall set, or LoCoMo, which is told by its shape. Raises InvalidInput."""
-    dataset = _of_locomo(path) if _is_locomo(path) else _of_recall_set(path)
+    dataset = _of_locomo(path) if is_locomo(path) else _of_recall_set(path)
     if not dataset.asked:
         raise InvalidInput(str(path), "has no question whose evidence names a turn", "Add evidence: [[turn id]]")
     return dataset
@@ -68,7 +68,8 @@ def _limited(dataset: Dataset, limit: int | None) -> Dataset:
     return replace(dataset, asked=asked, conversations=conversations)
 
 
-def _is_locomo(path: Path) -> bool:
+def is_locomo(path: Path) -> bool:
+    """Whether a file is LoCoMo by its shape. Raises InvalidInput when it cannot be read."""
     with readable(path):
         data = path.read_bytes()
     try:

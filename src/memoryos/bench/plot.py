@@ -1,4 +1,4 @@
-"""Pictures against tokens: recall, one line for each strategy; and what texts cover, one line for each method."""
+"""Pictures: recall and coverage against tokens, in lines; the worth of answers by group of questions, in bars."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memoryos.bench.answers.report import Group
 from memoryos.bench.compression import Method, Point
 from memoryos.bench.metrics import TOKEN_BUDGETS, Measure
 from memoryos.bench.summary import Summary
@@ -66,6 +67,44 @@ def plot_compression(path: Path, points: Mapping[Method, Sequence[Point]]) -> No
     _dress(recall, budgets, "words of the evidence in the text")
     _dress(told, budgets, "days with a line of their own")
     _save(figure, path)
+
+
+def plot_answers(path: Path, systems: Mapping[str, Mapping[str, Group]], metrics: Sequence[str]) -> None:
+    """Draw the metrics by group, a bar with its interval for each system. Raises InvalidInput as `plot_recall`."""
+    from matplotlib.figure import Figure
+
+    groups = list(dict.fromkeys(name for found in systems.values() for name in found))
+    figure = Figure(figsize=(2 * _INCHES[0], _INCHES[1] * len(metrics) / 2), layout="constrained")
+    for axes, metric in zip(figure.subplots(len(metrics), 1, squeeze=False)[:, 0], metrics, strict=True):
+        for number, (system, found) in enumerate(systems.items()):
+            _bars(axes, system, (number + 0.5) / len(systems) - 0.5, 1 / len(systems), groups, found, metric)
+        axes.set_xticks(range(len(groups)), groups)
+        axes.set(ylabel=metric, ylim=(0, 1), xlim=(-0.5, len(groups) - 0.5))
+        axes.grid(axis="y", alpha=0.3)
+    figure.axes[0].legend(ncols=len(systems), fontsize="small", loc="lower left", bbox_to_anchor=(0, 1))
+    _save(figure, path)
+
+
+def _bars(
+    axes: Axes,
+    system: str,
+    shift: float,
+    width: float,
+    groups: Sequence[str],
+    found: Mapping[str, Group],
+    metric: str,
+) -> None:
+    """One system's bars of one metric."""
+    room = 0.8  # of the distance between two groups
+    known = [(place, found[name].metrics[metric]) for place, name in enumerate(groups) if _has(found, name, metric)]
+    means = [one.mean for _, one in known]
+    errors = [[max(0.0, one.mean - one.low) for _, one in known], [max(0.0, one.high - one.mean) for _, one in known]]
+    places = [place + room * shift for place, _ in known]
+    axes.bar(places, means, room * width, yerr=errors, label=system, error_kw={"elinewidth": 0.7})
+
+
+def _has(found: Mapping[str, Group], name: str, metric: str) -> bool:
+    return name in found and metric in found[name].metrics
 
 
 def _dress(axes: Axes, budgets: Sequence[int], label: str) -> None:

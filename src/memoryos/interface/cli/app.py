@@ -29,6 +29,7 @@ from memoryos.interface.cli import (
     usage,
     worker,
 )
+from memoryos.interface.cli.bench_answers import answers
 from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
 from memoryos.interface.cli.bench_processes import processes
@@ -74,6 +75,7 @@ bench.app.command()(purity)
 bench.app.command()(consolidation)
 bench.app.command()(compression)
 bench.app.command()(processes)
+bench.app.command()(answers)
 app.add_typer(bench.app, name="bench")
 
 

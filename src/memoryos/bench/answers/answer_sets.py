@@ -1,0 +1,24 @@
+"""Which data set a file is: GVD with its questions beside it, LoCoMo, or a recall set whose questions have answers."""
+
+from __future__ import annotations
+
+from memoryos.bench.answers.gvd_questions import read_gvd_questions
+from memoryos.bench.answers.locomo_questions import read_locomo_questions
+from memoryos.bench.answers.question import AnswerSet, Files
+from memoryos.bench.answers.recall_questions import read_recall_questions
+from memoryos.bench.dataset import is_locomo
+from memoryos.errors import InvalidInput
+
+
+def read_answer_set(files: Files) -> AnswerSet:
+    """The questions of the files. Raises InvalidInput for another shape, and when there is no question."""
+    if files.questions:
+        dataset = read_gvd_questions(files)
+    elif is_locomo(files.data):
+        dataset = read_locomo_questions(files)
+    else:
+        dataset = read_recall_questions(files)
+    if not dataset.asked:
+        fix = "Pass LoCoMo, or a recall set whose questions have an answer; or name GVD's with --questions"
+        raise InvalidInput(str(files.questions or files.data), "has no question with an answer", fix)
+    return dataset

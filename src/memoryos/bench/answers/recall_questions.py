@@ -1,0 +1,52 @@
+"""The questions of a recall set (docs/recall.md) that have an `answer`; the others are not asked.
+
+Each is scored against its answer as a whole, in the group of its type. `at`, where a question has it, is when it was
+asked: nothing said later is found then.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from pydantic import BaseModel, TypeAdapter
+
+from memoryos.bench.answers.question import AnswerSet, Asked, Files, Gold, Rule
+from memoryos.bench.locomo import chosen
+from memoryos.importers.recall_set import read_recall_set
+from memoryos.importers.source import Text, read_json, to_utc
+
+UNTYPED = "untyped"
+
+_FIX = "Pass a recall set: {conversations: [...], questions: [{user, text, answer}]}"
+
+
+class _Question(BaseModel):
+    answer: Text | int | float | None = None
+    at: datetime | None = None
+
+
+class _Set(BaseModel):
+    questions: list[_Question]
+
+
+_SHAPE = TypeAdapter(_Set)
+
+
+def read_recall_questions(files: Files) -> AnswerSet:
+    """The data set. Raises InvalidInput for another shape."""
+    found = read_recall_set(files.data)
+    conversations = chosen(found.conversations, files.conversations)
+    users = {conversation.user for conversation in conversations}
+    asked: list[Asked] = []
+    gold: dict[str, Gold] = {}
+    with_answers = read_json(files.data, _SHAPE, fix=_FIX).questions
+    for number, (query, raw) in enumerate(zip(found.questions, with_answers, strict=True)):
+        answer = "" if raw.answer is None else str(raw.answer).strip()
+        if query.user in users and answer:
+            at = to_utc(raw.at, UTC) if raw.at else None
+            question = Asked(f"{query.user}/{number}", query.user, query.text, at)
+            asked.append(question)
+            gold[question.id] = Gold(query.type or UNTYPED, Rule.WHOLE, answer)
+    digest = sha256(files.data.read_bytes()).hexdigest()
+    return AnswerSet(found.name, digest, conversations, tuple(asked), gold)
