@@ -450,6 +450,7 @@ class MemoryOS:
         mounts: Sequence[str] | None = None,
         weights: Weights | None = None,
         explain: bool = False,
+        tokens: int | None = None,
         scope: Scope | None = None,
     ) -> Recall:
         """What the three tiers hold for a question, without what has expired.
@@ -466,6 +467,7 @@ class MemoryOS:
         each part of a hybrid score counts, to see what it is worth. `cold` finds pages in the object store, too, and
         raises ObjectsUnreachable or StoreCorrupt when it cannot read them. `mounts` names the mounted memories to look
         into, too: all that serve this scope when left out, and then one that does not answer is named in `missing`.
+        With `tokens`, fewer pages do once their turns can fill that many about three times over.
         """
         owner = self._scope_of(scope)
         text = checked_text("query", query, limit=QUERY_CHARS)
@@ -486,6 +488,7 @@ class MemoryOS:
             weights or DEFAULT_WEIGHTS,
             self._reranker,
             explain,
+            None if tokens is None else arguments.positive("tokens", tokens, tokens),
         )
         if chosen is Strategy.TWO_STAGE and search.filters.as_of:
             raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")
@@ -541,7 +544,9 @@ class MemoryOS:
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         left_out = frozenset(arguments.ids("exclude", exclude))
         pages = self._pages(budget) + len(left_out)
-        recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, scope=scope, **only)
+        recalled = self.search(
+            query, strategy=strategy, pages=pages, archive=archive, tokens=budget, scope=scope, **only
+        )
         today = arguments.moment("as_of", only.get("as_of")) or self._clock()
         most = self.settings.most_pages
         return pack(recalled, budget, count_tokens, today=today, exclude=left_out, pages=most)
@@ -863,7 +868,7 @@ class MemoryOS:
         return chat
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
-        return self.search(query, pages=self._pages(tokens), scope=owner)
+        return self.search(query, pages=self._pages(tokens), tokens=tokens, scope=owner)
 
     def _remember(self, query: str, answer: str, owner: Scope) -> None:
         self.add(query, answer, scope=owner)

@@ -89,6 +89,17 @@ def test_search_as_a_table_shows_date_topic_score_and_why(run):
     assert "words" not in plain
 
 
+def test_context_tells_what_bears_on_a_question_and_leaves_out_what_is_known(run):
+    told = document(run("add", "The boat is called Aurora.", "--at", "2024-02-03T10:00:00+00:00", "--json"))
+    run("add", "The boat needs paint.", "--at", "2024-02-04T10:00:00+00:00")
+    text = run("context", "What is the boat called?").stdout
+    assert "3 February 2024\nuser: The boat is called Aurora.\n4 February 2024\nuser: The boat needs paint." in text
+    rest = document(run("context", "boat", "--tokens", "60", "--exclude", told["id"], "--json"))
+    assert [line["text"] for line in rest["lines"]] == ["user: The boat needs paint."]
+    assert rest["tokens"] <= 60
+    assert "Nothing is known" in run("context", "boat", "--user", "ann").stdout
+
+
 def test_search_in_a_long_text_shows_the_passage_that_answers(run):
     filler = "\n\n".join(f"Paragraph {number} speaks of rivers, gardens and trains. " * 8 for number in range(40))
     fact = "Agatha keeps her passport in the blue drawer."

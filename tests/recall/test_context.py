@@ -148,8 +148,8 @@ def test_of_a_turn_that_does_not_fit_the_part_that_matters_is_there(open_memory,
     assert needle in context.text
     assert "…" in context.text
     [line] = context.lines
-    [(start, end)] = line.spans
-    assert needle in memory.pages()[0].payload.turns[0].words[start:end]
+    said = memory.pages()[0].payload.turns[0].words
+    assert any(needle in said[start:end] for start, end in line.spans)
     assert context.tokens == count_tokens(context.text) <= 200
 
 

@@ -35,6 +35,7 @@ between <memory> and </memory>.
 DEFAULT_ROLE = "a helpful assistant"
 
 MESSAGE_TOKENS = 4  # what a message takes beside its words
+AROUND = 40  # characters for each token: hardly a text with more fits
 PERSONA_SHARE = 8  # the personas may take one token of the prompt in so many,
 DIALOGUE_SHARE = 3  # and the dialogue one in so many, and what the notes leave
 SUMMARY_SHARE = 8  # of the notes, one token in so many may tell what came before the dialogue
@@ -98,7 +99,8 @@ def _dialogue(recalled: Recall, room: int, count_tokens: CountTokens) -> _Dialog
     left = room
     for cube, number in reversed([(hit.cube, number) for hit in recalled.recent for number in _numbers(hit)]):
         turn = turns_of(cube)[number]
-        content, is_whole = _sized(cube, turn, recalled.query, left - MESSAGE_TOKENS, count_tokens)
+        near = next((hit.start for hit in recalled.turns if (hit.cube.id, hit.index) == (cube.id, number)), 0)
+        content, is_whole = _sized(cube, turn, near, recalled.query, left - MESSAGE_TOKENS, count_tokens)
         if content:
             messages.append({"role": "assistant" if turn.role is Role.ASSISTANT else "user", "content": content})
             left -= count_tokens(content) + MESSAGE_TOKENS
@@ -108,14 +110,20 @@ def _dialogue(recalled: Recall, room: int, count_tokens: CountTokens) -> _Dialog
     return _Dialogue(tuple(reversed(messages)), room - left, frozenset(told))
 
 
-def _sized(cube: MemCube, turn: Turn, query: str, room: int, count_tokens: CountTokens) -> tuple[str, bool]:
-    """A message, and whether it is whole; of one that does not fit, the part that has most to do with the question."""
-    head = _head(cube, turn)
-    if count_tokens(head + turn.words) <= room:
-        return head + turn.words, True
+def _sized(cube: MemCube, turn: Turn, near: int, query: str, room: int, count_tokens: CountTokens) -> tuple[str, bool]:
+    """A message, and whether it is whole; of one that does not fit, the part that has most to do with the question.
+
+    That part is looked for around the place `near`, in characters: a message may be as long as a book.
+    """
+    head, words = _head(cube, turn), turn.words
+    if len(words) <= AROUND * room and count_tokens(head + words) <= room:
+        return head + words, True
     left = room - count_tokens(f"{head}… …")
-    found = cut(turn.words, asked_words(query), left, count_tokens) if left >= LEAST else None
-    return (head + quoted(turn.words, [found]) if found else ""), False
+    if left < LEAST:
+        return "", False
+    begin = max(0, near - AROUND * left)
+    found = cut(words[begin : near + AROUND * left], asked_words(query), left, count_tokens)
+    return (head + quoted(words, [(begin + found[0], begin + found[1])]) if found else ""), False
 
 
 def _numbers(hit: Hit) -> range:

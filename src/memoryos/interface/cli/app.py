@@ -36,6 +36,7 @@ from memoryos.interface.cli.bench_processes import processes
 from memoryos.interface.cli.bench_purity import purity
 from memoryos.interface.cli.bench_recall import recall
 from memoryos.interface.cli.cold import cold
+from memoryos.interface.cli.context import context
 from memoryos.interface.cli.demo import demo
 from memoryos.interface.cli.digest import digest
 from memoryos.interface.cli.repair import repair
@@ -53,6 +54,7 @@ app.command()(memory.add)
 app.command()(memory.search)
 app.command()(mounts.mounts)
 app.command()(mounts.tagged)
+app.command()(context)
 app.command()(digest)
 app.command()(memory.ask)
 app.command()(memory.show)

@@ -18,6 +18,7 @@ from memoryos.operation.recall.line import Key, Line, Section
 CountTokens = Callable[[str], int]  # of two lines it has to be the sum of both
 
 TODAY_SHARE = 8  # today's date may take one token in so many
+LONGEST_TOKEN = 40  # characters
 SHORTEST = 3  # tokens of a line: who, a colon and a word
 
 _ORDER = {section: number for number, section in enumerate(Section)}
@@ -63,13 +64,10 @@ class Draft:
             line = before.with_more(line.spans)
             if line.spans == before.spans:
                 return True
-        more = line.text.count(" ") - (before.text.count(" ") if before else 0)
-        if more >= self.room - leave:
-            return False  # it has more words than there is room for: no need to count
-        price = self.price(line) - (self.price(before) if before else 0)
-        if price > self.room - leave:
+        room = self.room - leave + (self.price(before) if before else 0)
+        if _is_too_long(line.text, room) or self.price(line) > room:
             return False
-        self._put(line, price)
+        self._put(line, self.price(line) - (self.price(before) if before else 0))
         return True
 
     def lines(self) -> list[Line]:
@@ -119,6 +117,11 @@ class Draft:
         if text not in self._costs:
             self._costs[text] = self.count_tokens(f"{text}\n")
         return self._costs[text]
+
+
+def _is_too_long(text: str, room: int) -> bool:
+    """Whether a text hardly fits, told without counting its tokens."""
+    return text.count(" ") >= room or len(text) > LONGEST_TOKEN * room
 
 
 def today_is(moment: datetime) -> str:

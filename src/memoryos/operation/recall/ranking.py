@@ -20,6 +20,7 @@ ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
 _DECIMALS = 5  # of a score: what differs less is a tie, for sums differ by their order in the last bits
 _AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
 _OF_A_PAGE = 32  # passages of one page that are found, at most: they fill a context, and a book has thousands
+_WORDS_A_TOKEN = 2  # words that rows are found by, for each token to fill: some three times what fits
 _REACH = (1, 2, 4)  # times the pages wanted: among the best so many, another turn is sought for one that repeats
 
 
@@ -32,12 +33,13 @@ class Ranking:
     total: Floats  #: as they are compared, shape (n,)
     answering: Flags  #: which rows answer a question, shape (n,)
     candidates: int
+    tokens: int | None = None  #: rows that can fill so many are enough; None is no bound
 
     @classmethod
-    def of(cls, index: TurnIndex, scores: Scores, allowed: Flags) -> Ranking:
+    def of(cls, index: TurnIndex, scores: Scores, allowed: Flags, tokens: int | None = None) -> Ranking:
         """The ranking of the rows that are allowed."""
         total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
-        return cls(index, scores, total, index.answering, int(allowed.sum()))
+        return cls(index, scores, total, index.answering, int(allowed.sum()), tokens)
 
     def best(self, pages: int) -> Ints:
         """Rows by score, the later first in a tie, some of each page, until one page more begins, shape (k,)."""
@@ -48,10 +50,21 @@ class Ranking:
             if len(rows) > _OF_A_PAGE:
                 few = _rank_within(positions) < _OF_A_PAGE
                 rows, positions = rows[few], positions[few]
+            if (enough := self._enough(rows)) is not None:
+                rows, positions = rows[:enough], positions[:enough]
+                wanted = self.candidates
             last = _opening(positions, pages)
             if last is not None or wanted == self.candidates:
                 return rows if last is None else rows[: last + 1]
             wanted = min(self.candidates, 4 * wanted)
+
+    def _enough(self, rows: Ints) -> int | None:
+        """How many of the rows can fill the tokens, with some to pass over; None when even all of them cannot."""
+        if self.tokens is None:
+            return None
+        words = np.cumsum(self.index.lengths[rows])
+        enough = int(np.searchsorted(words, _WORDS_A_TOKEN * self.tokens)) + 1
+        return enough if enough < len(rows) else None
 
     def _top(self, wanted: int) -> Ints:
         if not wanted:
@@ -84,8 +97,11 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
     cubes: dict[str, MemCube] = {}
     first: list[TurnHit] = []
     again: list[TurnHit] = []
+    rows: list[int] = []
     for reach in _REACH:
-        rows = ranking.best(reach * pages).tolist()
+        before, rows = rows, ranking.best(reach * pages).tolist()
+        if rows == before:
+            break
         cubes |= read({ranking.index.place(row)[0] for row in rows}.difference(cubes))
         found = ((hit, bool(ranking.answering[row])) for row in rows if (hit := _hit(ranking, cubes, row, explain)))
         first, again = told_once(found)

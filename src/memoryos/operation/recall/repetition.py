@@ -21,12 +21,13 @@ SHORT = 20  # bytes: some four English words, or seven Chinese characters
 
 _ENDS = ".,;:…。，、；："  # behind a number: whether 5, 5' or .5 is another matter
 _AROUND = _ENDS + "!\"'()[]*_！“”‘’（）《》「」"  # a word may stand between these without being changed
+_OPENING = 3  # words, of which the first may be one that does not count
 _OPENINGS = {"oh", "ah", "well", "hey", "wow", "hmm"}
 
 
 def told_once(turns: Iterable[tuple[TurnHit, bool]]) -> tuple[list[TurnHit], list[TurnHit]]:
     """The turns without those that repeat a better one, and these; each comes with whether it answers a question."""
-    found = [(turn, is_answer, _end(turn.text)) for turn, is_answer in turns]
+    found = [(turn, is_answer, _ends(turn.text)) for turn, is_answer in turns]
     ends = Counter(end for _, _, end in found)
     first: list[TurnHit] = []
     again: list[TurnHit] = []
@@ -39,9 +40,10 @@ def told_once(turns: Iterable[tuple[TurnHit, bool]]) -> tuple[list[TurnHit], lis
     return first, again
 
 
-def _end(words: str) -> str:
-    """The last word: where it differs, as it mostly does, nobody needs to look at the others."""
-    return _plain("".join(words.rsplit(None, 1)[-1:]))
+def _ends(words: str) -> tuple[str, ...]:
+    """How it begins and ends: where that differs, as it mostly does, nobody needs to look at the words between."""
+    opening = _plain(" ".join(words.split(None, _OPENING)[:_OPENING])).split(" ")
+    return (*opening[: _OPENING - 1], _plain("".join(words.rsplit(None, 1)[-1:])))
 
 
 def _saying(hit: TurnHit, *, is_answer: bool) -> Hashable | None:

@@ -36,6 +36,7 @@ class Search:
     weights: Weights = DEFAULT_WEIGHTS
     reranker: Reranker | None = None  #: puts the turns that were found in its own order
     explain: bool = False  #: whether the hits tell the parts of their scores
+    tokens: int | None = None  #: turns that can fill so many tokens are enough; None is no bound
 
     def parts(self, **parts: float) -> Mapping[str, float]:
         """What a score is made of, if that is wanted."""
@@ -103,7 +104,7 @@ def ranking(resident: Resident, asked: Asked, search: Search) -> Ranking:
         allowed = search.filters.admitted(index).rows
         if search.strategy is Strategy.BM25:
             allowed &= scores.total > 0  # without one of the words a turn is no match
-        return Ranking.of(index, scores, allowed)
+        return Ranking.of(index, scores, allowed, search.tokens)
 
 
 def reranked(turns: list[TurnHit], asked: Asked, search: Search) -> list[TurnHit]:

@@ -1,0 +1,62 @@
+"""`memoryos context`: what is worth telling a model about a question, under a budget of tokens."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Mounts, Session, Tenant, User, open_memory
+from memoryos.operation.recall.context import Context
+from memoryos.operation.recall.line import Line
+
+
+def context(
+    query: Annotated[str, typer.Argument(help="The question.")],
+    tokens: Annotated[
+        int | None, typer.Option(min=1, help="At most so many (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False)
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Leave this out, by its id; may be given several times.")
+    ] = None,
+    as_of: Annotated[str | None, typer.Option(help="Ask the memory as it was then (default: now).")] = None,
+    mount: Mounts = None,
+    session: Session = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Tell what bears on a question, as text for a prompt."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.context(query, tokens=tokens, exclude=exclude or (), as_of=as_of, session=session, mounts=mount)
+    if json:
+        render.print_json(_as_json(found))
+    elif found.text:
+        typer.echo(found.text)
+    else:
+        render.console().print("Nothing is known, or not one line fits; `memoryos stats` lists who has memories.")
+
+
+def _as_json(found: Context) -> dict[str, Any]:
+    return {
+        "text": found.text,
+        "tokens": found.tokens,
+        "ids": list(found.ids),
+        "source_ids": list(found.source_ids),
+        "lines": [_line_json(line) for line in found.lines],
+    }
+
+
+def _line_json(line: Line) -> dict[str, Any]:
+    return {
+        "section": line.section.value,
+        "text": line.text,
+        "id": line.cube.id,
+        "at": line.at.isoformat(),
+        "turn": line.turn,
+        "spans": [list(span) for span in line.spans],
+        "score": line.score,
+    }
