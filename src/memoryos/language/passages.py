@@ -50,12 +50,9 @@ _MOST_LEADS = 3  # a heading, one below it, and a line with a colon
 
 def passage_bounds(text: str) -> list[Bounds]:
     """Where the passages of a text lie: in order, without overlap; all but white space is in one of them."""
-    if len(text) <= LONGEST:
+    if len(text) <= LONGEST or estimated_tokens(text) <= LONGEST:
         return [(0, len(text))]
-    starts = [token.start() for token in _TOKEN.finditer(text)]
-    if len(starts) <= LONGEST:
-        return [(0, len(text))]
-    return _Cutter(text, starts).passages()
+    return _Cutter(text, [token.start() for token in _TOKEN.finditer(text)]).passages()
 
 
 def estimated_tokens(text: str) -> int:
