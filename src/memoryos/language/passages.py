@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from string import ascii_letters
 
 from memoryos.language.sentences import sentence_bounds
 
@@ -31,6 +32,7 @@ _TOKEN = re.compile(
        | [^\w\s] | _ | \d""",
     re.VERBOSE,
 )
+_PLAIN = f"{ascii_letters} \t\n\r".encode()
 _FENCE = re.compile(
     r"^[ \t]*(```+|~~~+)[^\n`]*$(?:.*?^[ \t]*\1[`~]*[ \t]*$|.*\Z)",  # one that nothing closes goes on to the end
     re.MULTILINE | re.DOTALL,
@@ -50,17 +52,25 @@ _MOST_LEADS = 3  # a heading, one below it, and a line with a colon
 
 def passage_bounds(text: str) -> list[Bounds]:
     """Where the passages of a text lie: in order, without overlap; all but white space is in one of them."""
-    if len(text) <= LONGEST:
+    if len(text) <= LONGEST or _is_surely_short(text) or estimated_tokens(text) <= LONGEST:
         return [(0, len(text))]
-    starts = [token.start() for token in _TOKEN.finditer(text)]
-    if len(starts) <= LONGEST:
-        return [(0, len(text))]
-    return _Cutter(text, starts).passages()
+    return _Cutter(text, [token.start() for token in _TOKEN.finditer(text)]).passages()
 
 
 def estimated_tokens(text: str) -> int:
     """How many tokens a text has, roughly."""
     return len(_TOKEN.findall(text))
+
+
+def _is_surely_short(text: str) -> bool:
+    """Whether ASCII text cannot have more than LONGEST tokens: a bound in a tenth of the time that counting takes.
+
+    Each mark or digit is a token at most, and ends a word at most; a word has one more token for each nine letters.
+    """
+    if not text.isascii():
+        return False
+    marks = len(text.encode().translate(None, _PLAIN))
+    return 2 * marks + len(text.split()) + len(text) // 9 <= LONGEST
 
 
 class _Cutter:

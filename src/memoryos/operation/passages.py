@@ -9,10 +9,10 @@ embedded text all turns of a speaker look alike, and recall is lower (docs/retri
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,8 @@ from memoryos.language.words import KEYWORD_LIMIT, index_words, keywords, stem, 
 from memoryos.models.embedder import Embedder
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A passage before it is embedded."""
+class _Draft(NamedTuple):
+    """A passage before it is embedded; one of each turn that comes in, so a plain tuple."""
 
     turn: Turn
     extent: Extent
@@ -109,8 +108,9 @@ def _drafts(cube: MemCube) -> Iterator[_Draft]:
     for number, turn in enumerate(turns_of(cube)):
         words = turn.words
         bounds = passage_bounds(words)
-        for start, end in bounds:
-            yield _Draft(turn, Extent(number, start, end), words[start:end], (start, end) == bounds[-1])
+        last = len(bounds)
+        for place, (start, end) in enumerate(bounds, 1):
+            yield _Draft(turn, Extent(number, start, end), words[start:end], place == last)
 
 
 def _passage(cube: MemCube, draft: _Draft, vector: Vector) -> Passage:

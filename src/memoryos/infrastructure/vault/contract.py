@@ -112,15 +112,16 @@ class Passage:
     @property
     def columns(self) -> PassageColumns:
         """The passage as it is stored."""
+        turn, start, end = self.extent or (None, None, None)
         return {
             "said_at": micros(self.said_at),
             "speaker": self.speaker,
             "marks": int(self.marks),
             "words": " ".join(self.words),
             "vector": np.asarray(self.vector, dtype="<f2").tobytes(),
-            "turn": self.extent.turn if self.extent else None,
-            "start": self.extent.start if self.extent else None,
-            "end": self.extent.end if self.extent else None,
+            "turn": turn,
+            "start": start,
+            "end": end,
         }
 
 
