@@ -97,9 +97,7 @@ class _Table:
             return _fixed_vector(len(total))
         return _unit(total / length - self._shared(rows))
 
-    def vector_with(
-        self, others: NDArray[np.float32], count: int, rows: Sequence[int]
-    ) -> NDArray[np.float32]:
+    def vector_with(self, others: NDArray[np.float32], count: int, rows: Sequence[int]) -> NDArray[np.float32]:
         """The same for rows beside the sum of `count` vectors that share nothing, shape (dim,)."""
         total = others + self._sum(rows[:_ROWS_AT_ONCE]) if rows else others
         length = np.sqrt(total.dot(total))

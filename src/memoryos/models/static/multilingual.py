@@ -20,7 +20,9 @@ from memoryos.models.static import Static
 from memoryos.models.static.languages import NO_PIECE, Pieces, load_pieces
 
 _MARKS = "\u0300-\u036f\u064b-\u065f\u0670\u0640"  # accents by themselves, and the vowels of Arabic
-_FOREIGN = re.compile("[\u0370-\u1fff\u2c00-\u2dff\u2e80-\u2fff\u3005-\u3007\u3031-\ud7af\uf900-\ufaff\ufb00-\ufdff\ufe70-\ufeff]")
+_FOREIGN = re.compile(
+    "[\u0370-\u1fff\u2c00-\u2dff\u2e80-\u2fff\u3005-\u3007\u3031-\ud7af\uf900-\ufaff\ufb00-\ufdff\ufe70-\ufeff]"
+)
 _RUNS = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}\u0900-\u0dff\u0e00-\u0fff])*|[^\w\s]")
 _LATIN_RUN = re.compile("[a-z0-9\u00aa-\u024f]+")
 _UNSAID = re.compile("[\u064b-\u065f\u0670\u0640]")  # what Arabic is mostly written without
