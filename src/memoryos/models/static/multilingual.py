@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.language.foreign import function_words, latin_language
+from memoryos.language.foreign import function_words, language_of, latin_language
 from memoryos.models.static import Static
 from memoryos.models.static.languages import NO_PIECE, Pieces, load_pieces
 
@@ -54,13 +54,15 @@ class Multilingual:
     def _vector(self, text: str) -> NDArray[np.float32]:
         """The direction of the sum of what a text's runs say, shape (dim,)."""
         folded = _UNSAID.sub("", unicodedata.normalize("NFKC", text).lower())
-        is_latin_foreign = latin_language(folded) != "en"
+        latin = latin_language(folded)
         pieces, empty = self._known(), function_words(folded)
         rows: list[int] = []
         rest: list[str] = []
         for run in _RUNS.findall(folded):
-            if _FOREIGN.search(run) or (is_latin_foreign and _LATIN_RUN.fullmatch(run)):
-                rows += _telling_rows(pieces, run, empty)
+            if _FOREIGN.search(run):
+                rows += _telling_rows(pieces, run, language_of(run), empty)
+            elif latin != "en" and _LATIN_RUN.fullmatch(run):
+                rows += _telling_rows(pieces, run, latin, empty)
             elif run.isalnum() or unicodedata.category(run[0])[0] == "S":
                 rest.append(run)
         return self._english.direction_with(pieces.vectors(rows), " ".join(rest))
@@ -72,11 +74,11 @@ class Multilingual:
             return self._pieces
 
 
-def _telling_rows(pieces: Pieces, run: str, empty: Set[str]) -> list[int]:
+def _telling_rows(pieces: Pieces, run: str, language: str, empty: Set[str]) -> list[int]:
     """The rows of the pieces of a run that have a vector, without function words."""
     if run in empty:
         return []
-    return [row for piece, row in pieces.cut(run) if row != NO_PIECE and piece.lstrip("\u2581") not in empty]
+    return [row for piece, row in pieces.cut(run, language) if row != NO_PIECE and piece.lstrip("\u2581") not in empty]
 
 
 def _is_english(text: str) -> bool:
