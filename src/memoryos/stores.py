@@ -21,7 +21,7 @@ from memoryos.infrastructure.vault.copying import Copied, Progress
 from memoryos.infrastructure.vault.damage import Report
 from memoryos.infrastructure.vault.place import Place, open_vault, shown
 from memoryos.infrastructure.vault.store import SqlVault
-from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.operation.mend import mend
 
 
@@ -99,7 +99,8 @@ def verify(
     if isinstance(place, Path) and backups.is_backup(place):
         raise InvalidInput("repair", f"{place} is a backup", "Restore it, and repair what it becomes")
     embedder = embedder or load_embedder(settings.embedder, settings)
-    with closing(_opened("store", store, settings, clock, embedder=embedder.name)) as vault:
+    vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
+    with closing(vault):
         return mend(vault, embedder, progress)
 
 

@@ -1,8 +1,8 @@
 """Words and keywords of a text, without a model.
 
 Scripts with spaces are split at word characters; Chinese is segmented by jieba's dictionary; kana,
-Thai and their like, which have neither spaces nor a dictionary here, become character pairs.
-Two forms of a word are the same keyword when their stems are.
+Thai and their like, which have neither spaces nor a dictionary here, become character pairs, and so
+do the Chinese characters of Japanese. Two forms of a word are the same keyword when their stems are.
 """
 
 from __future__ import annotations
@@ -10,36 +10,49 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import lru_cache
-from threading import Lock
-
-from Stemmer import Stemmer
 
 from memoryos.language.calendar import dated_words
+from memoryos.language.foreign import function_words
 from memoryos.language.segmenter import cut
+from memoryos.language.snowball import snowball
 from memoryos.language.stopwords import FUNCTION_WORDS
 
 KEYWORD_LIMIT = 10  # keywords of one page: enough for two turns, few enough that Jaccard can be high
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PAIRED = "\u3040-\u30ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # kana, Thai, Lao, Burmese, Khmer
-_RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])\w)+)")
+_SIGNS = "\u0300-\u036f\u0900-\u0dff"  # accents by themselves, and the vowels of India's scripts: no letters
+_RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?![{_HAN}{_PAIRED}])[\w{_SIGNS}])+)")
+_UNSAID = re.compile("[\u064b-\u065f\u0670\u0640]")  # vowels and length, which Arabic is mostly written without
 
 HAN = re.compile(rf"[{_HAN}]")  #: a Chinese character
+PAIRED = re.compile(rf"[{_PAIRED}]")  #: a character of a script that is read in pairs
+KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")  #: a character of Japanese alone
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
-_ENGLISH = Stemmer("english", 0)  # `stem` has a cache of its own
-_ENGLISH_LOCK = Lock()  # a Snowball stemmer keeps the word it works on in itself
+_LATIN_END, _GREEK_END, _CYRILLIC_END = "\u024f", "\u03ff", "\u052f"  # the last letters of scripts that have a stemmer
+_ARABIC_FIRST, _ARABIC_END = "\u0620", "\u06ff"
 
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The form under which `word` is compared: Snowball for ASCII words, the word itself otherwise."""
-    if not word.isascii():
-        return word
-    with _ENGLISH_LOCK:
-        return str(_ENGLISH.stemWord(word))
+    """The form under which `word` is compared: Snowball's for its script, and without accents in Latin letters."""
+    if not word.isascii() and word[0] <= _LATIN_END:
+        word = "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
+        word = word.replace("ß", "ss")
+    language = _language_of_letter(word[0]) if word else None
+    return snowball(word, language) if language else word
+
+
+def _language_of_letter(letter: str) -> str | None:
+    """Which language's rules words that begin with a letter follow: the script's largest."""
+    if letter <= _LATIN_END:
+        return "en"
+    if letter <= _CYRILLIC_END:
+        return "el" if letter <= _GREEK_END else "ru"
+    return "ar" if _ARABIC_FIRST <= letter <= _ARABIC_END else None
 
 
 def words(text: str) -> Iterator[str]:
@@ -50,9 +63,10 @@ def words(text: str) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    for run in _RUN.finditer(unicodedata.normalize("NFKC", text).lower()):
+    cut_han = _pairs if KANA.search(text) else cut
+    for run in _RUN.finditer(_UNSAID.sub("", unicodedata.normalize("NFKC", text).lower())):
         if run["han"]:
-            yield from cut(run["han"])
+            yield from cut_han(run["han"])
         elif run["paired"]:
             yield from _pairs(run["paired"])
         else:
@@ -67,18 +81,26 @@ def index_words(text: str) -> tuple[str, ...]:
     found by the same words however they are written, and May is a function word only where it is no date.
     """
     text, dates = dated_words(text)
-    found = [word for word in words(text) if word not in FUNCTION_WORDS]
+    empty = _empty(text)
+    found = [word for word in words(text) if word not in empty]
     if not text.isascii():
         found += [character for character in HAN.findall(text) if character not in FUNCTION_WORDS]
     return (*found, *dates)
+
+
+def _empty(text: str) -> Set[str]:
+    """The function words that a text may have."""
+    foreign = function_words(text)
+    return FUNCTION_WORDS | foreign if foreign else FUNCTION_WORDS
 
 
 def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:
     """The content words of `text`, most frequent first, each stem once in the form seen first."""
     counts: dict[str, int] = {}  # by stem
     surface: dict[str, str] = {}
+    empty = function_words(text)
     for word, times in Counter(words(text)).items():
-        if is_content(word):
+        if is_content(word) and word not in empty:
             form = stem(word)
             counts[form] = counts.get(form, 0) + times
             surface.setdefault(form, word)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.config import Settings, load_settings
-from memoryos.errors import InvalidInput
+from memoryos.errors import EmbedderMismatch, InvalidInput
+
+if TYPE_CHECKING:
+    from memoryos.models.static import Static
+
+Opened = TypeVar("Opened")
 
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
 
@@ -46,6 +52,27 @@ def load_embedder(name: str, settings: Settings | None = None) -> Embedder:
     return build()
 
 
+def opened_with(embedder: Embedder, open_as: Callable[[str], Opened]) -> tuple[Opened, Embedder]:
+    """What `open_as` gives for the name of the embedder, or of one that gives English the same vectors; and that one.
+
+    A store that was made before `static` knew other languages goes on with the vectors that it has. EmbedderMismatch is
+    that of the embedder itself.
+    """
+    try:
+        return open_as(embedder.name), embedder
+    except EmbedderMismatch:
+        for other in _alike(embedder):
+            with suppress(EmbedderMismatch):
+                return open_as(other.name), other
+        raise
+
+
+def _alike(embedder: Embedder) -> list[Embedder]:
+    both = [_static(), _static_minilm()]
+    names = [one.name for one in both]
+    return [one for one in both if one.name != embedder.name] if embedder.name in names else []
+
+
 # The imports are inside so that `import memoryos` loads no model code. The models are shared: they hold no state but
 # their weights, and a second copy of MiniLM's would cost another 150 MB.
 @cache
@@ -57,6 +84,13 @@ def _minilm() -> Embedder:
 
 @cache
 def _static() -> Embedder:
+    from memoryos.models.static.multilingual import Multilingual
+
+    return Multilingual(_static_minilm())
+
+
+@cache
+def _static_minilm() -> Static:
     from memoryos.models.static import Static
 
     return Static()
@@ -74,4 +108,9 @@ def _hashing() -> Embedder:
     return Hashing()
 
 
-_BUILT_IN: dict[str, Callable[[], Embedder]] = {"hashing": _hashing, "minilm": _minilm, "static": _static}
+_BUILT_IN: dict[str, Callable[[], Embedder]] = {
+    "hashing": _hashing,
+    "minilm": _minilm,
+    "static": _static,
+    "static-minilm": _static_minilm,  # what `static` was before it knew other languages
+}

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memoryos.bench import chinese as chinese_talk
+from memoryos.bench.languages import measure_languages
 from memoryos.bench.locomo import Corpus, RecallReport, load_corpus, run
 from memoryos.bench.plot import check_plot, plot_recall
 from memoryos.bench.scale import SEARCHES
@@ -32,7 +33,7 @@ INTERRUPTED = 130  # exit code, as the shell has it for SIGINT
 Embedder = Annotated[
     str | None,
     typer.Option(
-        help="Which embedder: hashing, minilm, static or openai:MODEL (default: MEMORYOS_EMBEDDER).",
+        help="Which embedder: hashing, minilm, static, static-minilm or openai:MODEL (default: MEMORYOS_EMBEDDER).",
         show_default=False,
     ),
 ]
@@ -113,6 +114,19 @@ def chinese(
     settings = _settings(embedder)
     corpus = load_corpus(chinese_talk.FILE)
     _show(corpus, _asked(corpus, strategy, settings, ablation=ablation), json=json)
+
+
+@app.command()
+def languages(strategy: Strategies = None, embedder: Embedder = None, json: Json = False) -> None:
+    """Ask about the same talk in eight languages, in other words; report how often the right page comes first."""
+    settings = _settings(embedder)
+    strategies = strategy or [Strategy.HYBRID, Strategy.DENSE, Strategy.BM25]
+    with watched() as progress:
+        report = measure_languages(strategies, settings, progress)
+    if json:
+        render.print_json(bench_json.languages(report))
+    else:
+        bench_tables.print_languages(report)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
+from memoryos.bench.languages import LanguagesReport
 from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
 from memoryos.bench.machine import describe
 from memoryos.bench.metrics import LEVELS, Measure
@@ -109,6 +110,17 @@ def _size(size: Size) -> dict[str, Any]:
         "archived_pages": size.archived_pages,
         "floor": rounded(asdict(size.floor)),
     }
+
+
+def languages(report: LanguagesReport) -> dict[str, Any]:
+    """Questions whose page was first and among the first three, by language, set of questions and strategy."""
+    found = {
+        language: {
+            name: {strategy: asdict(one) for strategy, one in by_strategy.items()} for name, by_strategy in sets.items()
+        }
+        for language, sets in report.languages.items()
+    }
+    return {"languages": found, "embedder": report.embedder, **_made_on()}
 
 
 def scale(steps: Sequence[Populated]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from rich.table import Table
 
 from memoryos.bench.evidence import CATEGORIES, QuestionSet
+from memoryos.bench.languages import SETS, TOP, Found, LanguagesReport
 from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
 from memoryos.bench.metrics import SESSION_COUNTS, TOKEN_BUDGETS, TURN_COUNTS, Measure
 from memoryos.bench.scale import Populated
@@ -36,6 +37,21 @@ def print_recall(corpus: Corpus, report: RecallReport) -> None:
     console.print(_cost(corpus, report), markup=False)
     for line in _not_asked(corpus.questions):
         console.print(line, markup=False)
+
+
+def print_languages(report: LanguagesReport) -> None:
+    """Questions whose page was first, and among the first three: of those that were tuned on, and of those held out."""
+    strategies = list(next(iter(report.languages.values()))[SETS[0]])
+    table = Table("language", title=f"Right page first / in the top {TOP}; held out; {report.embedder}")
+    for strategy in strategies:
+        table.add_column(strategy, justify="right")
+    for language, sets in report.languages.items():
+        table.add_row(language, *["; ".join(_shown(sets[name][strategy]) for name in SETS) for strategy in strategies])
+    render.console().print(table)
+
+
+def _shown(found: Found) -> str:
+    return f"{found.first} / {found.top}"
 
 
 def _columns(name: str, levels: Sequence[int], title: str) -> dict[str, _Cell]:

