@@ -120,7 +120,7 @@ def languages(report: LanguagesReport) -> dict[str, Any]:
         }
         for language, sets in report.languages.items()
     }
-    return {"languages": found, "embedder": report.embedder, **_made_on()}
+    return {"languages": found, "embedder": report.embedder, **made_on()}
 
 
 def scale(steps: Sequence[Populated]) -> dict[str, Any]:
