@@ -58,7 +58,7 @@ from memoryos.operation.rebuild import Rebuilder
 from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
 from memoryos.operation.recall.filters import Filters
-from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights
+from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights, analysed
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search
@@ -576,7 +576,7 @@ class MemoryOS:
         self._responder.wait()
         with self._housekeeping.call():
             now = self._clock()
-            asked = None if text is None else Asked(text, self._questions.vector(text), now)
+            asked = None if text is None else analysed(text, self._questions.vector, now)
             filters = Filters(now, since=start, until=end, cold=True)
             with self._sources.of(owner) as source:
                 return digest(source, filters, budget, count_tokens, self.settings, asked)
@@ -835,7 +835,7 @@ class MemoryOS:
         if search.filters.tiers != set(Tier) or search.strategy is Strategy.TWO_STAGE:
             self._housekeeping.catch_up(owner)  # the answer depends on where the pages lie
         with self._housekeeping.call():
-            asked = Asked(text, self._questions.vector(text), search.filters.as_of or self._clock())
+            asked = analysed(text, self._questions.vector, search.filters.as_of or self._clock())
             recalled = beside.recall(owner, asked, search)
             self._visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
         return recalled

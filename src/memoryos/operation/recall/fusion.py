@@ -20,6 +20,7 @@ from types import MappingProxyType
 import numpy as np
 
 from memoryos.infrastructure.vault.contract import Mark, Vector
+from memoryos.language.clauses import clauses
 from memoryos.language.marks import asks_assistant
 from memoryos.language.times import asked_periods, untimed
 from memoryos.language.words import index_words, stem
@@ -64,6 +65,12 @@ class Asked:
     text: str
     vector: Vector
     at: datetime | None = None  #: what "yesterday" is the day before; None leaves times unresolved
+    clauses: tuple[Asked, ...] = ()  #: the questions in it, when there are several
+
+
+def analysed(text: str, embed: Callable[[str], Vector], at: datetime | None) -> Asked:
+    """The question with its vector, and its clauses with theirs."""
+    return Asked(text, embed(text), at, tuple(Asked(clause, embed(clause), at) for clause in clauses(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +98,9 @@ def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weight
 def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
     parts = {
-        "words": _share(_word_scores(resident, asked, weights)) * np.float32(weights.words),
-        "meaning": _stretched(_meaning(index, asked), index) * np.float32(weights.meaning),
+        "words": _by_clause(asked, lambda one: _share(_word_scores(resident, one, weights)))
+        * np.float32(weights.words),
+        "meaning": _by_clause(asked, lambda one: _stretched(_meaning(index, one), index)) * np.float32(weights.meaning),
         "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
         "day": _best_of_day(index, asked) * np.float32(weights.day),
@@ -100,6 +108,15 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
         **_priors(index, weights),
     }
     return Scores.of(**parts)
+
+
+def _by_clause(asked: Asked, score: Callable[[Asked], Floats]) -> Floats:
+    """The score for the whole question; when it asks several things, half of that and half of the best clause's."""
+    whole = score(asked)
+    if not asked.clauses:
+        return whole
+    best = np.maximum.reduce([score(clause) for clause in asked.clauses])
+    return np.asarray((whole + best) / 2, np.float32)
 
 
 def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:

@@ -1,0 +1,33 @@
+"""Clauses: the questions that one text asks, English and Chinese.
+
+"Where does Ann live? And what is her dog's name?" and 我上司的邮箱是多少？另外，我的手机是什么型号？ ask two things.
+Each has an answer of its own, often in another passage.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.language.words import index_words
+
+_MORE = "另外|此外|还有|以及|顺便|并且|而且|同时"
+_WH = "what|who|whom|whose|where|when|which|how|why"
+_ASKS_TWICE = re.compile(rf"[?？].*[?？]|{_MORE}|\b(?:{_WH})\b.*\band (?:{_WH})\b", re.DOTALL | re.IGNORECASE)
+_BETWEEN = re.compile(
+    rf"""[?？。;；]\s*
+       | [,，]\s*(?:and\s+also|and|but|also|plus)\s+(?=(?:{_WH}|did|do|does|is|are|was|were|have|has|had|can|could)\b)
+       | \s+and\s+(?=(?:{_WH})\b)
+       | (?:{_MORE})[，,]?
+       | ，(?=.{{0,6}}(?:什么|谁|哪|几|多少|怎么|如何|为什么))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_LEAST = 2  # content words of a clause that can be searched for by itself
+
+
+def clauses(text: str) -> tuple[str, ...]:
+    """The parts of a text that asks more than one thing; none when it asks one."""
+    if not _ASKS_TWICE.search(text):
+        return ()
+    parts = [part.strip(" ,，") for part in _BETWEEN.split(text)]
+    found = tuple(part for part in parts if len(index_words(part)) >= _LEAST)
+    return found if len(found) > 1 else ()
