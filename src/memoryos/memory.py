@@ -470,10 +470,9 @@ class MemoryOS:
         each part of a hybrid score counts, to see what it is worth. `cold` finds pages in the object store, too, and
         raises ObjectsUnreachable or StoreCorrupt when it cannot read them. `mounts` names the mounted memories to look
         into, too: all that serve this scope when left out, and then one that does not answer is named in `missing`.
-        With `tokens`, fewer pages do once their turns can fill that many about three times over.
+        With `tokens`, fewer pages do, once their turns can fill that many with plenty to spare.
         """
-        owner = self._scope_of(scope)
-        text = checked_text("query", query, limit=QUERY_CHARS)
+        owner, text = self._scope_of(scope), checked_text("query", query, limit=QUERY_CHARS)
         chosen = arguments.one_of("strategy", strategy, Strategy)
         search = Search(
             chosen,

@@ -232,6 +232,16 @@ def recalled(turns: tuple[TurnHit, ...] = (), facts: tuple[Hit, ...] = (), **mor
     return Recall(query="tea?", hits=hits, turns=turns, user_facts=facts, **parts)
 
 
+def test_a_search_for_some_tokens_finds_no_more_than_can_fill_them(open_memory):
+    memory = open_memory()
+    for number in range(30):
+        memory.add(f"Tea number {number}: " + "green leaves and hot water. " * 20)
+    few, all_of_them = (memory.search("tea", pages=30, tokens=tokens).turns for tokens in (100, None))
+    assert 0 < len(few) < len(all_of_them)
+    assert few == all_of_them[: len(few)]
+    assert sum(count_tokens(turn.text) for turn in few) > 100
+
+
 @pytest.mark.once
 def test_what_held_until_then_is_marked():
     gone = cube(Fact(subject=Subject.USER, text="lives in Oslo"), 500, valid_to=NOW - timedelta(days=90))
