@@ -19,6 +19,7 @@ from types import MappingProxyType
 import numpy as np
 
 from memoryos.infrastructure.vault.contract import Mark, Vector
+from memoryos.language.foreign import latin_language
 from memoryos.language.times import asked_periods, untimed
 from memoryos.language.words import index_words, stem, words
 from memoryos.operation.index.resident import Resident
@@ -100,10 +101,15 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     topical = [word for word in dict.fromkeys(index_words(asked.text)) if stem(word) not in people]
     if not weights.context:
         return bm25(index, topical)
-    kin = resident.kin(_timeless(asked, topical)) if weights.kin else {}
+    kin = resident.kin(_timeless(asked, topical)) if weights.kin and _has_kin(asked.text) else {}
     names = {term for name in people if (term := index.postings.number(name)) is not None}
     groups = [Group(word, kin.get(word, NO_KIN).without(names)) for word in topical]
     return bm25_in_context(index, groups)
+
+
+def _has_kin(text: str) -> bool:
+    """Whether the lexicon knows the words of a question by themselves: of other languages in Latin letters it does not."""
+    return latin_language(text) == "en"
 
 
 def _timeless(asked: Asked, topical: Sequence[str]) -> list[str]:
