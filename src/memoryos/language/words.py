@@ -83,7 +83,7 @@ def index_words(text: str) -> tuple[str, ...]:
     empty = _empty(text)
     found = [word for word in words(text) if word not in empty]
     if not text.isascii():
-        found += [character for character in HAN.findall(text) if character not in FUNCTION_WORDS]
+        found += [character for word in found for character in HAN.findall(word) if character not in empty]
     return (*found, *dates)
 
 

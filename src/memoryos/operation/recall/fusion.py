@@ -108,7 +108,7 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
 
 
 def _has_kin(text: str) -> bool:
-    """Whether the lexicon knows the words of a question by themselves: of other languages in Latin letters it does not."""
+    """Whether the lexicon knows a question's words one by one: of other languages in Latin letters it does not."""
     return latin_language(text) == "en"
 
 
