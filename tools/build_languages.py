@@ -172,6 +172,39 @@ def save(texts: Sequence[str], scores: Scores, vectors: Floats, weight: Floats) 
     np.savez(TARGET / "languages.npz", **columns)
 
 
+def notice() -> str:
+    """The second part of NOTICE.md; the first is that of build_static.py, which is run before."""
+    first = (TARGET / "NOTICE.md").read_text(encoding="utf-8").partition("\n# Other languages\n")[0]
+    return f"""{first}
+# Other languages
+
+`languages.npz` was computed with Google's **Universal Sentence Encoder, multilingual, version 3**, licensed under the
+Apache License, Version 2.0, from its vocabulary and the most frequent words of the dictionary of **jieba**.
+
+| | |
+|---|---|
+| Universal Sentence Encoder taken from | the Python package {USE} |
+| its wheel, sha256 | {USE_SHA256} |
+| jieba's dictionary taken from | the Python package {JIEBA} |
+| its archive, sha256 | {JIEBA_SHA256} |
+| languages.npz, sha256 | {sha256(TARGET / "languages.npz")} |
+
+It holds the pieces and words, in lower case, and for each {DIM} numbers of four bits, their scale and the logarithm of
+its probability. Rebuild with `python tools/build_languages.py`, after `vectors.npz`, in whose space it lies.
+
+jieba: The MIT License (MIT), Copyright (c) 2013 Sun Junyi. Permission is hereby granted, free of charge, to any person
+obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without
+restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense,
+and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the
+following conditions: The above copyright notice and this permission notice shall be included in all copies or
+substantial portions of the Software. THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN
+NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN
+ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN
+THE SOFTWARE.
+"""
+
+
 def build(use: Path, jieba: Path, scratch: Path) -> None:
     with zipfile.ZipFile(checked(use, USE_SHA256)) as archive:
         archive.extractall(scratch)
@@ -192,6 +225,7 @@ def main() -> None:
         use = arguments.use or download(USE, scratch / "use")
         build(use, arguments.jieba or download(JIEBA, scratch / "jieba"), scratch)
     path = TARGET / "languages.npz"
+    (TARGET / "NOTICE.md").write_text(notice(), encoding="utf-8")
     print(f"{path.stat().st_size / 1e6:.1f} MB, sha256 {sha256(path)}")
 
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import MemoryOS
+from memoryos import MemoryOS, load_settings
 from memoryos.cube import Kind
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreTooNew
 from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
@@ -211,3 +212,21 @@ def test_a_second_memory_of_this_process_does_not_drop_the_locks_of_the_first(tm
                 first.add("Still here.")
                 assert Path(f"{path}-wal").exists()
         assert len(first.pages()) == 5
+
+
+@pytest.mark.file
+def test_a_store_of_the_english_embedder_goes_on_with_it(path):
+    with MemoryOS.open(path, user="alice", settings=load_settings(embedder="static-minilm")) as memory:
+        memory.add("I adopted a kitten called Momo.", "How sweet!")
+        memory.add("The train to Leeds was late.", "Sorry to hear that.")
+        memory.wait()
+        before = [(hit.id, hit.score) for hit in memory.search("What is my cat's name?").hits]
+    with MemoryOS.open(path, user="alice", settings=load_settings(embedder="static")) as memory:
+        assert [(hit.id, hit.score) for hit in memory.search("What is my cat's name?").hits] == before
+        memory.add("我姐姐住在杭州。", "真好！")
+        assert memory.search("姐姐住在哪里？").hits
+    MemoryOS.reembed(path, load_embedder("static"))
+    with MemoryOS.open(path, user="alice", settings=load_settings(embedder="static")) as memory:
+        assert len(memory.search("我姐姐住在哪座城市？").hits) == 3
+    with pytest.raises(EmbedderMismatch, match="static-multilingual-256"):
+        MemoryOS.open(path, user="alice", settings=load_settings(embedder="hashing"))

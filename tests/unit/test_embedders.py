@@ -23,9 +23,10 @@ from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.hashing import Hashing
 from memoryos.models.minilm import MiniLM
 from memoryos.models.static import Static
+from memoryos.models.static.multilingual import Multilingual
 from memoryos.models.tokenizer import word_pieces
 
-NAMES = ["hashing", "minilm", "static"]
+NAMES = ["hashing", "minilm", "static", "static-minilm"]
 TEXTS = [
     "yes",
     "My sister adopted a cat from the shelter last week.",
@@ -223,8 +224,9 @@ def test_static_runs_no_network() -> None:
     assert (done.stdout.strip(), done.stderr) == ("set()", "")
 
 
-def test_static_vectors_are_the_same_to_the_last_bit_in_any_batch() -> None:
-    embedder = Static()
+@pytest.mark.parametrize("build", [Static, Multilingual])
+def test_static_vectors_are_the_same_to_the_last_bit_in_any_batch(build: Callable[[], Embedder]) -> None:
+    embedder = build()
     alone = np.concatenate([embedder.embed([text]) for text in TEXTS])
     np.testing.assert_array_equal(embedder.embed(TEXTS * 3), np.concatenate([alone] * 3))
 
@@ -233,6 +235,52 @@ def test_static_embeds_words_by_themselves_to_the_last_bit_as_it_embeds_texts() 
     words = [*list(loaded_table().words._whole), *"猫🦕п", ""]  # more than are added up at once
     one_by_one = [loaded_table().vector(loaded_table().rows(word)) for word in words]
     np.testing.assert_array_equal(Static().embed(words), one_by_one)
+
+
+def test_english_has_the_vectors_that_it_had() -> None:
+    english = [text for text in TEXTS if text.isascii()] + [
+        "",
+        "...",
+        "José is at the café 🥜",
+        "kombucha",
+        "I'll be there.",
+    ]
+    np.testing.assert_array_equal(load_embedder("static").embed(english), load_embedder("static-minilm").embed(english))
+    assert load_embedder("static").name != load_embedder("static-minilm").name
+
+
+@pytest.mark.parametrize(
+    ("text", "near", "far"),
+    [
+        ("她养了一只猫。", "我的宠物是小狗。", "火车晚点了。"),
+        ("我妹妹是医生。", "姐姐在医院上班。", "今天的汤太辣了。"),
+        ("猫を飼っています。", "うちのペットは犬です。", "電車が遅れました。"),
+        ("أخي طبيب في المستشفى.", "المرضى عند الأطباء.", "تأخر القطار اليوم."),
+        ("Wir haben eine Katze.", "Mein Haustier ist ein Hund.", "Der Zug hatte Verspätung."),
+        ("Tengo un gato en casa.", "Mi mascota es un perro.", "El tren llegó tarde."),
+        ("J'ai un chat à la maison.", "Mon animal est un chien.", "Le train est en retard."),
+        ("У меня дома кошка.", "Моё домашнее животное — собака.", "Поезд сегодня опоздал."),
+        ("She has a cat at home.", "家里养了一只小猫。", "火车晚点了。"),
+        ("The train was late again.", "El tren llegó tarde.", "Mi mascota es un perro."),
+    ],
+)
+def test_static_knows_meaning_in_other_languages(text: str, near: str, far: str) -> None:
+    embedder = load_embedder("static")
+    assert closeness(embedder, text, near) > closeness(embedder, text, far) + 0.05
+
+
+def test_another_form_of_a_known_word_is_taken_for_it() -> None:
+    embedder = load_embedder("static")
+    assert closeness(embedder, "Я вижу сестру.", "Сестра.") > 0.6
+    assert closeness(embedder, "مدرسة", "المدرسة") > 0.6
+
+
+def test_other_languages_are_read_only_when_they_are_met() -> None:
+    embedder = Multilingual()
+    embedder.embed(["My sister adopted a cat.", "José"])
+    assert embedder._pieces is None
+    embedder.embed(["我姐姐"])
+    assert embedder._pieces is not None
 
 
 @cache

@@ -28,7 +28,6 @@ _RUN = re.compile(rf"(?P<han>[{_HAN}]+)|(?P<paired>[{_PAIRED}]+)|(?P<word>(?:(?!
 _UNSAID = re.compile("[\u064b-\u065f\u0670\u0640]")  # vowels and length, which Arabic is mostly written without
 
 HAN = re.compile(rf"[{_HAN}]")  #: a Chinese character
-PAIRED = re.compile(rf"[{_PAIRED}]")  #: a character of a script that is read in pairs
 KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")  #: a character of Japanese alone
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
@@ -84,7 +83,7 @@ def index_words(text: str) -> tuple[str, ...]:
     empty = _empty(text)
     found = [word for word in words(text) if word not in empty]
     if not text.isascii():
-        found += [character for character in HAN.findall(text) if character not in FUNCTION_WORDS]
+        found += [character for word in found for character in HAN.findall(word) if character not in empty]
     return (*found, *dates)
 
 

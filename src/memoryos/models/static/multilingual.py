@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.language.foreign import function_words, language_of, latin_language
+from memoryos.language.stopwords import CHINESE
 from memoryos.models.static import Static
 from memoryos.models.static.languages import NO_PIECE, Pieces, load_pieces
 
@@ -55,7 +56,7 @@ class Multilingual:
         """The direction of the sum of what a text's runs say, shape (dim,)."""
         folded = _UNSAID.sub("", unicodedata.normalize("NFKC", text).lower())
         latin = latin_language(folded)
-        pieces, empty = self._known(), function_words(folded)
+        pieces, empty = self._known(), CHINESE | function_words(folded)
         rows: list[int] = []
         rest: list[str] = []
         for run in _RUNS.findall(folded):

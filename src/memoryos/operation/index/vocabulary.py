@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.language.words import PAIRED
 from memoryos.models.embedder import Embedder
 from memoryos.operation.index.column import Matrix
 
@@ -70,7 +69,7 @@ class Vocabulary:
     def kin(self, words: Sequence[str], known: Sequence[str]) -> dict[str, Kin]:
         """For each word, the known words close to it, each by its number among the known.
 
-        `known` grows from call to call.
+        `known` grows from call to call. Only words of Latin letters have kin.
         """
         self._follow(known)
         asked = [word for word in dict.fromkeys(words) if _has_meaning(word)]
@@ -126,5 +125,5 @@ def _best(before: _Near | None, found: _Near) -> _Near:
 
 
 def _has_meaning(word: str) -> bool:
-    """Whether a word has a vector worth comparing: numbers have none, nor have pairs of kana, which are no words."""
-    return len(word) > 1 and word.isalpha() and (word.isascii() or not PAIRED.search(word))
+    """Whether a word has a vector worth comparing: numbers have none, and in other scripts kin finds no more."""
+    return len(word) > 1 and word.isascii() and word.isalpha()

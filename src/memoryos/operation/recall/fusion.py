@@ -21,6 +21,7 @@ import numpy as np
 
 from memoryos.infrastructure.vault.contract import Mark, Vector
 from memoryos.language.clauses import clauses
+from memoryos.language.foreign import latin_language
 from memoryos.language.marks import asks_assistant
 from memoryos.language.times import asked_periods, untimed
 from memoryos.language.words import index_words, stem
@@ -124,7 +125,7 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     asked_words = list(dict.fromkeys(index_words(asked.text)))
     if not weights.context:
         return bm25(index, asked_words)
-    kin = _kin(resident, asked, asked_words) if weights.kin else {}
+    kin = _kin(resident, asked, asked_words) if weights.kin and _has_kin(asked.text) else {}
     return bm25_in_context(index, [Group(word, kin.get(word, NO_KIN)) for word in asked_words])
 
 
@@ -135,6 +136,11 @@ def _kin(resident: Resident, asked: Asked, asked_words: Sequence[str]) -> dict[s
     names = {term for name in people if (term := index.postings.number(name)) is not None}
     dateless = [word for word in _timeless(asked, asked_words) if stem(word) not in people]
     return {word: kin.without(names) for word, kin in resident.kin(dateless).items()}
+
+
+def _has_kin(text: str) -> bool:
+    """Whether the lexicon knows a question's words one by one: of other languages in Latin letters it does not."""
+    return latin_language(text) == "en"
 
 
 def _timeless(asked: Asked, asked_words: Sequence[str]) -> list[str]:

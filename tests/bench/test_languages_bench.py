@@ -1,0 +1,42 @@
+"""`memoryos bench languages`, and the talks that it asks about."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memoryos.bench.languages import FILE, SETS
+
+TALKS = json.loads(FILE.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("language", TALKS)
+def test_a_talk_has_questions_that_can_be_asked(language):
+    talk = TALKS[language]
+    assert len(talk["exchanges"]) >= 15
+    questions = [question for name in SETS for question in talk[name]]
+    assert len({text for text, _ in questions}) == len(questions) == 20
+    assert all(0 <= page < len(talk["exchanges"]) for _, page in questions)
+
+
+def test_what_a_program_reads(bench, tmp_path):
+    result = bench("languages", "--strategy", "hybrid", "--strategy", "bm25", "--embedder", "static", "--json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert list(found["languages"]) == list(TALKS)
+    assert len(TALKS) == 8
+    assert found["embedder"] == "static-multilingual-256"
+    for sets in found["languages"].values():
+        for name in SETS:
+            hybrid = sets[name]["hybrid"]
+            assert hybrid["asked"] == 10
+            assert 0 < hybrid["first"] <= hybrid["top"] <= 10
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_what_a_person_reads(bench):
+    result = bench("languages", "--strategy", "bm25", "--embedder", "hashing")
+    assert result.returncode == 0, result.stderr
+    for shown in ("Japanese", "Arabic", "bm25", "hashing-384-v1"):
+        assert shown in result.stdout
