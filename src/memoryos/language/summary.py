@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from memoryos.language.sentences import split_sentences
@@ -123,5 +124,6 @@ def _gain(sentence: Sentence, weights: Mapping[str, float], known: Iterable[str]
     return sum(weights.get(form, 0.0) for form in sentence.stems.difference(known))
 
 
+@lru_cache(2_048)  # the sentences of a summary are weighed again and again
 def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words(text) if is_content(word))

@@ -39,6 +39,7 @@ _POINTER = re.compile(
     |at|in|on|again|too|now|every|when|back|as)\b)))""",
     re.VERBOSE,
 )
+_FIRST_PERSON = re.compile(r"(?:I|i|Im|im|Ive|ive|My|my|We|we)\b")  # one of these is in every shape
 _CONTENT_WORDS = 2  # a verb with content and one more word: "hiked" alone says nothing
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d+")
 
@@ -192,6 +193,8 @@ _PLAN = _shape(
     r"""(?:(?:I'm|I\ am|Im|We're|we're)\ (?:going\ (?:to|on)|gonna|flying|heading|leaving|meeting|seeing|having|hosting
     |performing|running|starting|visiting)\ (?!it|you)|(?:I'll|I\ will)\ be\ (?!there|sure|back|okay|fine))"""
 )
+# How each of the shapes begins: most clauses do not, and then nearly fifty patterns need not be tried.
+_BEGINS = _shape(r"(?:I\ |I'm\ |I've\ |I'll\ |Im\ |Ive\ |[Mm]y\ |[Ww]e\ |[Ww]e'[vr]e\ |[A-Z][a-z]+\ and\ I\ )")
 _SHAPES = (
     (_PREFERENCES, SemanticType.PREFERENCE, PLAIN),
     (_FACTS + _FAMILY_FACTS, SemanticType.FACT, PLAIN),
@@ -244,12 +247,12 @@ def _is_declarative(plain: str) -> bool:
 def _is_stated(plain: str) -> bool:
     if len(plain) > SENTENCE_LIMIT or plain.rstrip().endswith(("?", "?!", "!?", ":")):
         return False
-    return clauses.is_quote_balanced(plain)
+    return _FIRST_PERSON.search(plain) is not None and clauses.is_quote_balanced(plain)
 
 
 def _classified(clause: str) -> tuple[SemanticType, float] | None:
     clause = f"I{clause[1:]}" if re.match(r"(?:i|im|ive)\b", clause) else clause
-    if _points_back(clause):
+    if not _BEGINS.match(clause) or _points_back(clause):
         return None
     for shapes, kind, confidence in _SHAPES:
         if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause))):
