@@ -195,7 +195,7 @@ class Housekeeping:
         left = Left(pages=True, jobs=False)
         try:
             while left.pages and self._goes_on():
-                left = self._step(owner)
+                left = self._step(owner, in_a_hurry=self._background.is_waited_for)
         except StorageError as error:
             # A count of visits is worth no error, and where nothing may be written nobody expects more.
             if owner not in self._tidy and not isinstance(error, StoreReadOnly):
@@ -255,7 +255,7 @@ class Housekeeping:
         with self._lock:
             self._tidy.add(owner)
 
-    def _step(self, owner: Scope) -> Left:
+    def _step(self, owner: Scope, *, in_a_hurry: bool = False) -> Left:
         """Move some pages and write the visits that wait; or the next step of a rebuild."""
         with self._vault.read(owner) as reader:
             stage = stage_of(reader)
@@ -263,7 +263,7 @@ class Housekeeping:
             self._rebuilder.step(owner, stage)
             return Left(pages=True, jobs=False)
         with self._taken_visits(owner) as visits:
-            return self._mover.step(owner, visits, lambda: self._note_tidy(owner))
+            return self._mover.step(owner, visits, lambda: self._note_tidy(owner), in_a_hurry=in_a_hurry)
 
     @contextmanager
     def _taken_visits(self, owner: Scope) -> Iterator[Counts]:

@@ -39,7 +39,7 @@ from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.statements import (
     ask,
     ask_one,
-    insert_or,
+    insert_links,
     insert_rows,
     next_position,
     stream,
@@ -220,10 +220,7 @@ class SqlWriter(SqlReader):
         self._check_owned(link.source for link in links)
         rows = [self._link_row(link) for link in links]
         # Only a repeated link is ignored; a second segment for a page still fails.
-        key = list(tables.links.primary_key)
-        self._connection.execute(
-            insert_or(self._connection, tables.links).on_conflict_do_nothing(index_elements=key), rows
-        )
+        insert_links(self._connection, rows)
 
     def unlink(self, links: Sequence[Link]) -> None:
         self._check_owned(link.source for link in links)
