@@ -46,6 +46,7 @@ class Housekeeping:
         self._vault = runner.vault
         self._cooler = cooler
         self._settings = settings
+        self._residency = residency
         self._mover = Mover(runner.vault, residency, settings, runner.clock)
         self._visits = VisitLog()
         self._background = Background("housekeeping", PATIENCE_SECONDS)
@@ -76,7 +77,7 @@ class Housekeeping:
 
     def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
         """A search returned these cubes."""
-        if self._visits.record(scope, ids, at):
+        if self._visits.record(scope, ids, at) or self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
 
     def catch_up(self, scope: Scope) -> None:
@@ -204,6 +205,8 @@ class Housekeeping:
             return
         if left.jobs:
             self._worker.submit(lambda: self._if_ours(self._run_jobs, owner))
+        if self._goes_on():
+            self._residency.keep(owner)
         self._tend_cold(owner)
 
     def _tend_cold(self, owner: Scope) -> None:

@@ -183,6 +183,8 @@ class SqlReader:
 class SqlWriter(SqlReader):
     """`contract.Writer` over a connection inside a transaction."""
 
+    has_removed_words = False  # of a page
+
     def insert(self, entries: Sequence[Entry]) -> None:
         if not entries:
             return
@@ -203,6 +205,7 @@ class SqlWriter(SqlReader):
         changed = update_cubes(self._connection, [tables.cube_row(entry.cube) for entry in entries])
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
+        self.has_removed_words |= any(entry.passages is not None for entry in entries)
         self._unindex(entries)
         self._index(entries)
         self._log((entry.cube for entry in entries), operation, detail)
@@ -210,6 +213,7 @@ class SqlWriter(SqlReader):
     def delete(self, ids: Sequence[str]) -> None:
         self._bring_back(ids)
         doomed = list(self.get(ids).values())
+        self.has_removed_words |= any(cube.kind is Kind.PAGE for cube in doomed)
         for chunk in _chunks(cube.id for cube in doomed):
             self._connection.execute(queries.REMOVAL, {**self._owner, "ids": chunk})
         self._log(doomed, Operation.DELETE)

@@ -50,7 +50,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What a page is compared with: the unit vectors of topics, shape (topics, dim), and the stems of their keywords."""
+    """What pages are compared with: unit vectors of topics, shape (topics, dim), and the stems of their keywords."""
 
     rows: dict[str, int]
     units: NDArray[np.float32]

@@ -52,6 +52,7 @@ class FScores:
     jaccards: NDArray[np.float64]
 
     def __getitem__(self, index: int) -> FScore:
+        """That of one segment."""
         return FScore(float(self.cosines[index]), float(self.jaccards[index]))
 
     def best(self, limit: int) -> list[int]:
@@ -59,7 +60,7 @@ class FScores:
         totals = self.cosines + self.jaccards
         if limit == 1:
             return [int(np.argmax(totals))]
-        return np.argsort(-totals, kind="stable")[:limit].tolist()
+        return [int(index) for index in np.argsort(-totals, kind="stable")[:limit]]
 
 
 def f_scores(units: Matrix, keywords: Sequence[frozenset[str]], text: Probe) -> FScores:
