@@ -66,6 +66,8 @@ class IndexFiles:
         draft = file.with_suffix(f".{uuid7()}.draft")
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
+            for left in self._folder.glob(f"{file.stem}.*.draft"):  # by who died, or writes now and gives up
+                left.unlink(missing_ok=True)
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
                 _write(stream, bundle)
             draft.replace(file)
