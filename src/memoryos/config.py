@@ -159,7 +159,7 @@ class Settings(BaseSettings):
     llm_price_completion: float = Field(0.0, ge=0, description="of a million tokens that the model writes")
 
     # Limits.
-    max_text_chars: int = Field(100_000, ge=1, description="characters in one turn")
+    max_text_chars: int = Field(4_000_000, ge=1, description="characters in one turn")
     busy_timeout_seconds: float = Field(30.0, ge=0, description="how long a write waits for another process")
     mount_timeout_seconds: float = Field(30.0, gt=0, description="how long a search waits for a mounted memory")
     connections: int = Field(

@@ -70,7 +70,7 @@ from memoryos.operation.responder import Responder
 from memoryos.operation.searcher import Searcher
 from memoryos.operation.sources import Sources
 from memoryos.operation.spending import Purse
-from memoryos.operation.stated import stated_fact, stated_field
+from memoryos.operation.stated import VALUE_CHARS, stated_fact, stated_field
 from memoryos.operation.worker import Worker
 from memoryos.scope import PRIVATE, Scope
 from memoryos.text import checked_text
@@ -342,7 +342,7 @@ class MemoryOS:
         owner = self._scope_of(scope)
         now = self._clock()
         said_at = now if at is None else parse_moment("at", at, now=now)
-        checked = checked_text("text", text, limit=self.settings.max_text_chars)
+        checked = checked_text("text", text, limit=min(self.settings.max_text_chars, VALUE_CHARS))
         about = arguments.one_of("subject", subject, Subject)
         vector = self._embedder.embed([checked])[0]
         self._learn(owner, stated_fact(checked, vector, subject=about, at=said_at, origin=origin))
@@ -369,7 +369,7 @@ class MemoryOS:
         Returns the changes that wait for an answer; nothing that is known changes before `accept`.
         """
         owner, about = self._scope_of(scope), arguments.one_of("subject", subject, Subject)
-        limit = self.settings.max_text_chars
+        limit = min(self.settings.max_text_chars, VALUE_CHARS)
         texts = [checked_text("facts", text, limit=limit) for text in arguments.sequence("facts", facts, str)]
         lessons = published(self._promoter, texts, checked_text("source", source, limit=256), about)
         home = self._home(owner, about)

@@ -89,6 +89,22 @@ def test_search_as_a_table_shows_date_topic_score_and_why(run):
     assert "words" not in plain
 
 
+def test_search_in_a_long_text_shows_the_passage_that_answers(run):
+    filler = "\n\n".join(f"Paragraph {number} speaks of rivers, gardens and trains. " * 8 for number in range(40))
+    fact = "Agatha keeps her passport in the blue drawer."
+    run("add", "The boat is called Aurora.")
+    run("add", f"{filler}\n\n{fact}\n\n{filler}")
+    (best, *_) = document(run("search", "Where is Agatha's passport?", "--json"))["hits"]
+    (passage, *_) = best["passages"]
+    assert fact in passage["text"]
+    assert best["text"].removeprefix("user: ")[passage["start"] : passage["end"]] == passage["text"]
+    assert passage["turn"] == 0
+    shown = run("search", "Where is Agatha's passport?").stdout
+    assert "blue drawer" in " ".join(shown.split())
+    assert "…" in shown
+    assert len(shown) < len(filler) / 2
+
+
 def test_parts_are_data_on_demand(run):
     run("add", "The boat is called Aurora.")
     for options, parts in (([], False), (["--explain"], True)):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from memoryos.cube import Fact, Governance, Lifespan, State, Subject, Tier
-from memoryos.infrastructure.vault.contract import UNMARKED, Entry, Mark, Operation, Passage
+from memoryos.infrastructure.vault.contract import UNMARKED, Entry, Extent, Mark, Operation, Passage
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
@@ -133,6 +133,35 @@ def test_a_word_and_a_speaker_are_opaque(vault, insert, passage, text):
     odd, plain = passages(vault)
     assert (odd.words.split(" "), odd.speaker) == ([text, "honey"], text)
     assert plain.words == "honey"
+
+
+def test_a_passage_tells_where_it_lies_in_its_page(vault, insert, passage):
+    extents = [Extent(0, 0, 700), Extent(0, 702, 1_400), Extent(1, 0, 12)]
+    insert("page", *(replace(passage("bees"), extent=extent) for extent in extents))
+    assert [one.extent for one in passages(vault)] == extents
+
+
+def test_a_passage_without_an_extent_is_the_turn_of_its_number(vault, insert, passage):
+    insert("page", passage("bees"), passage("honey"))
+    assert [(one.turn, one.extent) for one in passages(vault)] == [(None, Extent(0)), (None, Extent(1))]
+
+
+def test_the_passages_of_a_long_page_all_have_its_tier(vault, insert, passage):
+    insert("long", *(passage(f"w{number}") for number in range(40)), tier=Tier.MTM)
+    insert("bare", tier=Tier.ARCHIVE)
+    insert("next", passage("bees"))
+    told = [*[Tier.MTM.value] * 40, Tier.ARCHIVE.value, Tier.STM.value]
+    assert [one.tier for one in passages(vault)] == told
+    assert [one.tier for one in passages(vault, "long", "bare", "next")] == told
+
+
+def test_the_heads_of_pages_are_their_first_rows(vault, insert, passage):
+    insert("one", passage("bees"), passage("honey"), tier=Tier.MTM)
+    insert("two", passage("wasp"))
+    insert("bare")
+    with vault.read(ALICE) as reader:
+        assert list(reader.heads(["one", "bare", "nobody"])) == [passages(vault)[0], passages(vault)[3]]
+        assert list(reader.heads([])) == []
 
 
 def test_a_vector_is_rounded_to_half_precision_and_no_further(vault, insert, passage, hashing):

@@ -200,7 +200,62 @@ def test_a_page_that_is_deleted_before_the_first_search_is_not_found(path):
         assert results(memory, "zanzibarquux", Strategy.BM25) == []
 
 
+LONG = "The bees of the old monastery fly to the lavender fields. " * 40
+FACT = "Agatha keeps her passport in the blue drawer."
+BACK_TO_0006 = """
+    DELETE FROM passages WHERE part > 1;
+    UPDATE passages SET words = :words;
+    ALTER TABLE passages DROP COLUMN turn; ALTER TABLE passages DROP COLUMN start;
+    ALTER TABLE passages DROP COLUMN "end";
+    UPDATE alembic_version SET version_num = '0006';
+"""
+
+
+@pytest.fixture
+def with_a_long_page(tmp_path) -> Path:
+    """A store of schema 0006: of a short page and of a long one, which is indexed as one."""
+    made = tmp_path / "long.db"
+    with opened(made) as memory:
+        memory.add_many([Turn(role=Role.USER, text=text) for text in ("Tea?", f"{LONG}\n\n{FACT}\n\n{LONG}", "Bread.")])
+    words = " ".join(f"{LONG} {FACT} {LONG}".lower().replace(".", "").split())
+    with closing(sqlite3.connect(made)) as connection:
+        for statement in BACK_TO_0006.split(";"):
+            connection.execute(statement, {"words": words} if ":words" in statement else {})
+        connection.commit()
+    return made
+
+
+def test_a_long_page_gets_its_passages_by_the_first_search(with_a_long_page):
+    with opened(with_a_long_page) as memory:
+        assert ask(with_a_long_page, "SELECT count(*) FROM passages") == [(3,)]
+        (hit, *_) = memory.search("Where does Agatha keep her passport?").turns
+        assert (FACT in hit.text, hit.is_part, hit.turn.text.count(FACT)) == (True, True, 1)
+        written = memory.events()
+        assert ask(with_a_long_page, "SELECT count(*) FROM passages WHERE turn IS NULL") == [(0,)]
+        again = memory.search("Where does Agatha keep her passport?").turns[0]
+        assert (again.start, again.end) == (hit.start, hit.end)
+        assert memory.events() == written
+    assert not stores.verify(with_a_long_page).damages
+
+
+def test_a_store_that_is_only_read_answers_by_whole_turns(with_a_long_page):
+    with opened(with_a_long_page) as memory:
+        memory.stats()  # which brings the schema up to date, and searches nothing
+    settings = load_settings(embedder="hashing")
+    with MemoryOS.open(with_a_long_page, user="ann", settings=settings, read_only=True) as memory:
+        (hit, *_) = memory.search("Where does Agatha keep her passport?").turns
+        assert (hit.start, hit.end, FACT in hit.text) == (0, None, True)
+
+
+def test_a_long_page_of_an_older_program_is_sound(with_a_long_page):
+    with opened(with_a_long_page) as memory:
+        memory.stats()
+    assert not stores.verify(with_a_long_page).damages
+
+
 BACK_TO_0003 = """
+    ALTER TABLE passages DROP COLUMN turn; ALTER TABLE passages DROP COLUMN start;
+    ALTER TABLE passages DROP COLUMN "end";
     DROP TABLE next_vectors; DROP TABLE notes; DROP TABLE usage;
     ALTER TABLE events DROP COLUMN detail;
     DROP INDEX jobs_by_state; ALTER TABLE jobs DROP COLUMN priority; ALTER TABLE jobs DROP COLUMN not_before;

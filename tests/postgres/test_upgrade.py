@@ -28,8 +28,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 
 
 def upgrade() -> None:
@@ -68,10 +68,10 @@ def next_version(tmp_path: Path) -> Iterator[None]:
     """Within the block this process is of the next version."""
     folder = tmp_path / "migrations"
     shutil.copytree(Path(migrations.__file__).parent, folder)
-    (folder / "versions" / "0007_moods.py").write_text(NEXT)
+    (folder / "versions" / "0008_moods.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "_FOLDER", folder)
-        patch.setattr(migrations, "HEAD", "0007")
+        patch.setattr(migrations, "HEAD", "0008")
         yield
 
 
@@ -112,14 +112,14 @@ def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tm
             assert mine in {page.id for page in new.pages()}
             assert [event.sequence for event in new.events()] == sorted(event.sequence for event in new.events())
     with server.administrator(make_url(url).database) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0007",)]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0008",)]
         assert connection.execute("SELECT count(*) FROM cubes WHERE mood IS NULL").fetchone()[0] > 0
 
 
 def test_an_old_program_that_comes_later_is_told(url, tmp_path):
     with next_version(tmp_path):
         MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")).close()
-    with pytest.raises(StoreTooNew, match="0007"):
+    with pytest.raises(StoreTooNew, match="0008"):
         MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing"))
 
 

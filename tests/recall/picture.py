@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,12 @@ from memoryos.infrastructure.vault.contract import StoredPassage, tags_text
 from memoryos.operation.index.column import Matrix
 from memoryos.operation.index.turns import NOBODY, TurnIndex
 
-Place = tuple[str, int]  # page, index of the turn
+Place = tuple[str, int] | tuple[str, int, int]  # page, index of the turn, and where a later passage of it begins
 
 SESSIONS = ("monday", "tuesday")
 TAGS = ("work", "蜂", "a b")
 MOMENTS = (0, 5)
+LENGTH = 100  # of a passage, in characters
 
 
 def contents(matrix: Matrix) -> NDArray[np.float32]:
@@ -36,6 +37,7 @@ class Said:
     speaker: str | None = None
     marks: int = 0
     vector: tuple[float, float] = (1.0, 0.0)
+    start: int | None = None  # of a passage that is a part of a turn; one that begins at 0 begins the next turn
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Sheet:
 
     def passages(self) -> list[StoredPassage]:
         """As the store gives them."""
+        numbers = list(accumulate(int(not turn.start) for turn in self.turns))
         return [
             StoredPassage(
                 page=self.name,
@@ -66,8 +69,11 @@ class Sheet:
                 vector=np.array(turn.vector, "<f2").tobytes(),
                 tags=tags_text(self.tags),
                 expires_at=self.expires_at,
+                turn=None if turn.start is None else number - 1,
+                start=turn.start,
+                end=None if turn.start is None else turn.start + LENGTH,
             )
-            for part, turn in enumerate(self.turns, 1)
+            for part, (turn, number) in enumerate(zip(self.turns, numbers, strict=True), 1)
         ]
 
 
@@ -86,15 +92,21 @@ def talk(*texts: str, **fields: Any) -> list[Sheet]:
     ]
 
 
+def place_of(index: TurnIndex, row: int) -> Place:
+    """The place of a row; a turn that is one passage is named by its index alone."""
+    page, turn, start, _ = index.place(row)
+    return (page, turn, start) if start else (page, turn)
+
+
 def places(index: TurnIndex, rows: Iterable[Any] | None = None) -> list[Place]:
     """The places of these rows (of all that are alive, when none are given), in the order of the talk."""
     chosen = np.flatnonzero(index.alive) if rows is None else rows
-    return [index.place(int(row)) for row in sorted(chosen, key=lambda row: index.order[int(row)])]
+    return [place_of(index, int(row)) for row in sorted(chosen, key=lambda row: index.order[int(row)])]
 
 
 def by_place(index: TurnIndex, values: Sequence[Any]) -> dict[Place, Any]:
     """A value for each living turn."""
-    return {index.place(int(row)): values[int(row)] for row in np.flatnonzero(index.alive)}
+    return {place_of(index, int(row)): values[int(row)] for row in np.flatnonzero(index.alive)}
 
 
 def occurrences(index: TurnIndex, word: str) -> dict[Place, int]:
@@ -105,7 +117,7 @@ def occurrences(index: TurnIndex, word: str) -> dict[Place, int]:
     rows, counts = index.postings.of(term)
     assert list(rows) == sorted(set(rows.tolist())), "each row once, in order"
     found = {int(row): int(count) for row, count in zip(rows, counts, strict=True)}
-    return {index.place(row): count for row, count in found.items() if index.alive[row]}
+    return {place_of(index, row): count for row, count in found.items() if index.alive[row]}
 
 
 def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
@@ -113,7 +125,7 @@ def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
     names = {number: name for name, number in index.speaker_names.items()} | {NOBODY: None}
     neighbours = {
         side: {
-            place: None if other == len(index) else index.place(int(other))
+            place: None if other == len(index) else place_of(index, int(other))
             for place, other in by_place(index, getattr(index.around, side)).items()
         }
         for side in ("before", "after")
@@ -125,6 +137,8 @@ def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
     return {
         **neighbours,
         "places": places(index),
+        "extents": by_place(index, [tuple(index.place(row)) for row in range(len(index))]),
+        "answering": by_place(index, index.answering.tolist()),
         "positions": by_place(index, index.positions(np.arange(len(index)))),
         "lengths": by_place(index, index.lengths),
         "said_at": by_place(index, index.said_at),
@@ -135,6 +149,6 @@ def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
         "sessions": {name: found(index.facets.in_session(name)) for name in SESSIONS},
         "tagged": {tags: found(index.facets.tagged(tags)) for tags in ((), *combinations(TAGS, 1), TAGS)},
         "lasting": {moment: found(index.facets.lasting(moment)) for moment in MOMENTS},
-        "rows_of": {page: places(index, index.rows_of(page)) for page, _ in places(index)},
+        "rows_of": {page: places(index, index.rows_of(page)) for page, *_ in places(index)},
         "words": {word: occurrences(index, word) for word in words},
     }

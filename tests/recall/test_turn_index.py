@@ -30,6 +30,7 @@ turns = st.builds(
     speaker=st.sampled_from([None, "Ann", "Bob", "安娜"]),
     marks=st.integers(0, 7),
     vector=st.tuples(st.integers(-3, 3), st.integers(-3, 3)),
+    start=st.sampled_from([None, 0, 0, 100, 200]),
 )
 sessions = st.sampled_from([None, *SESSIONS])
 facets = st.fixed_dictionaries(
@@ -44,7 +45,7 @@ picks = st.integers(0, 10**6)
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("add"), st.lists(st.tuples(st.lists(turns, min_size=1, max_size=3), sessions, gaps))),
-        st.tuples(st.just("revise"), st.tuples(picks, turns)),
+        st.tuples(st.just("revise"), st.tuples(picks, st.lists(turns, min_size=1, max_size=4))),
         st.tuples(st.just("drop"), picks),
         st.tuples(st.just("note"), st.tuples(picks, facets)),
     ),
@@ -72,17 +73,22 @@ class Desk:
     def _sheet(self, said, session, gap) -> Sheet:
         self.position += 2  # segments and facts take positions, too
         self.minute += gap
-        timed = tuple(replace(turn, said_at=self.minute * MINUTE) for turn in said)
-        return Sheet(f"page{self.position}", self.position, timed, session)
+        return Sheet(f"page{self.position}", self.position, self._timed(said, self.minute * MINUTE), session)
+
+    def _timed(self, said, at) -> tuple[Said, ...]:
+        """The passages said at that moment; a turn that goes on begins somewhere, and later ones after it."""
+        found: list[Said] = []
+        for turn in said:
+            goes_on = found and found[-1].start is not None and turn.start
+            start = found[-1].start + 100 if goes_on else (None if turn.start is None else 0)
+            found.append(replace(turn, said_at=at, start=start))
+        return tuple(found)
 
     def revise(self, value) -> None:
-        """One turn gets new words; the store gives all turns of the page anew."""
-        pick, turn = value
+        """A page gets new words; the store gives all its passages anew, which may be more or fewer."""
+        pick, said = value
         if sheet := self._picked(pick):
-            place = pick % len(sheet.turns)
-            said = list(sheet.turns)
-            said[place] = replace(turn, said_at=said[place].said_at)
-            self.sheets[sheet.name] = replace(sheet, turns=tuple(said))
+            self.sheets[sheet.name] = replace(sheet, turns=self._timed(said, sheet.turns[0].said_at))
             self.index.put(self.sheets[sheet.name].passages())
 
     def drop(self, pick) -> None:

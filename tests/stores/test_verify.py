@@ -40,9 +40,25 @@ DAMAGES = {
     "no passages": (f"DELETE FROM passages WHERE cube_id = {A_PAGE}", {Fault.PASSAGES}),
     "a passage too many": (
         (
-            f"INSERT INTO passages SELECT tenant, cube_id, 9, said_at, speaker, marks, words, vector FROM passages"
-            f" WHERE cube_id = {A_PAGE} AND part = 1"
+            f"INSERT INTO passages SELECT tenant, cube_id, 9, said_at, speaker, marks, words, vector, turn, start,"
+            f' "end" FROM passages WHERE cube_id = {A_PAGE} AND part = 1'
         ),
+        {Fault.PASSAGES},
+    ),
+    "a passage that begins too late": (
+        f"UPDATE passages SET start = 3 WHERE cube_id = {A_PAGE} AND part = 1",
+        {Fault.PASSAGES},
+    ),
+    "a passage that ends too early": (
+        f'UPDATE passages SET "end" = 3 WHERE cube_id = {A_PAGE} AND part = 1',
+        {Fault.PASSAGES},
+    ),
+    "a passage that ends beyond its turn": (
+        f'UPDATE passages SET "end" = 9999 WHERE cube_id = {A_PAGE} AND part = 1',
+        {Fault.PASSAGES},
+    ),
+    "a passage of another turn": (
+        f"UPDATE passages SET turn = 1 WHERE cube_id = {A_PAGE} AND part = 1",
         {Fault.PASSAGES},
     ),
     "a passage of another time": (
@@ -103,7 +119,7 @@ DAMAGES = {
     "rows of no cube": (
         (
             "INSERT INTO vectors VALUES ('t', 'gone', 0, x'00');"
-            "INSERT INTO passages VALUES ('t', 'gone', 1, 1, NULL, 0, '', x'00');"
+            "INSERT INTO passages VALUES ('t', 'gone', 1, 1, NULL, 0, '', x'00', 0, 0, 0);"
             "INSERT INTO versions VALUES ('t', 'gone', 1, '{}');"
             "INSERT INTO next_vectors VALUES ('t', 'gone', 0, 1, x'00');"
             f"INSERT INTO links SELECT tenant, id, 'chain', 'gone' FROM cubes WHERE id = {A_PAGE};"

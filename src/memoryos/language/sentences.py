@@ -29,14 +29,18 @@ _MAY_BE_LAST = frozenset({"etc", "inc", "ltd", "co", "jr", "sr", "approx", "dept
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of `text` in order, without the white space around them."""
-    sentences = []
+    sentences = (text[start:end].strip() for start, end in sentence_bounds(text))
+    return [sentence for sentence in sentences if sentence]
+
+
+def sentence_bounds(text: str) -> Iterator[tuple[int, int]]:
+    """Where the sentences of `text` begin and end, in order; each begins where the one before it ends."""
     start = 0
     for match in _boundaries(text):
         if _ends_sentence(text, match):
-            sentences.append(text[start : match.end()].strip())
+            yield start, match.end()
             start = match.end()
-    sentences.append(text[start:].strip())
-    return [sentence for sentence in sentences if sentence]
+    yield start, len(text)
 
 
 def _boundaries(text: str) -> Iterator[re.Match[str]]:

@@ -1,36 +1,55 @@
 """Passages: the turns of a page as search knows them, and the page's own vector, which is made of theirs.
 
+A turn is one passage, and a long one several (`language/passages.py`).
+
 A passage's vector stands for the words alone; who said them and when are kept beside it. With the names in the
 embedded text all turns of a speaker look alike, and recall is lower (docs/retrieval.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
 from memoryos.clock import from_micros
 from memoryos.cube import MemCube, Page, Turn
-from memoryos.infrastructure.vault.contract import Entry, Mark, Passage, Reader, StoredPassage, Vector
+from memoryos.infrastructure.vault.contract import Entry, Extent, Mark, Passage, Reader, StoredPassage, Vector
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking, mentions_time
+from memoryos.language.passages import passage_bounds
 from memoryos.language.times import named_periods
 from memoryos.language.words import KEYWORD_LIMIT, index_words, keywords, stem, stems, words
 from memoryos.models.embedder import Embedder
 
 
+class _Draft(NamedTuple):
+    """A passage before it is embedded; one of each turn that comes in, so a plain tuple."""
+
+    turn: Turn
+    extent: Extent
+    said: str
+    ends_turn: bool
+
+
 def page_entries(pages: Sequence[MemCube], embedder: Embedder) -> list[Entry]:
-    """The pages with their passages; every turn is embedded once, in one batch."""
-    said = [turn.words for cube in pages for turn in turns_of(cube)]
-    read = iter(zip(said, embedder.embed(said), strict=True))
-    return [Entry(cube, passages=[_passage(cube, turn, *next(read)) for turn in turns_of(cube)]) for cube in pages]
+    """The pages with their passages; every passage is embedded once, in one batch."""
+    drafts = [(cube, list(_drafts(cube))) for cube in pages]
+    vectors = iter(embedder.embed([draft.said for _, own in drafts for draft in own]))
+    return [Entry(cube, passages=[_passage(cube, draft, next(vectors)) for draft in own]) for cube, own in drafts]
+
+
+def said_in(cube: MemCube, extent: Extent) -> str:
+    """The words of a passage of a page."""
+    return turns_of(cube)[extent.turn].words[extent.start : extent.end]
 
 
 def page_vectors(reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
-    """The direction of each page: the mean of its turns', each weighed by its words.
+    """The direction of each page: the mean of its passages', each weighed by its words.
 
     A page is not half about "Okay, thanks!". Pages without passages, which an older program stored, have a vector of
     their own.
@@ -40,7 +59,7 @@ def page_vectors(reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
 
 
 def passages_of(reader: Reader, pages: Iterable[str]) -> dict[str, list[StoredPassage]]:
-    """The turns of each page as search knows them, in order; of an older program's pages, none."""
+    """The passages of each page, in order; of an older program's pages, none."""
     said: dict[str, list[StoredPassage]] = {}
     for passage in reader.passages(pages):
         if passage.part:
@@ -54,13 +73,19 @@ def directions(reader: Reader, pages: Iterable[str], said: Mapping[str, Sequence
     return own | {page: page_direction(passages) for page, passages in said.items()}
 
 
+def turn_vectors(passages: Sequence[StoredPassage]) -> list[Vector]:
+    """The direction of each turn of a page."""
+    turns = [list(own) for _, own in groupby(passages, key=lambda passage: passage.extent.turn)]
+    return [vector_of(own[0]) if len(own) == 1 else page_direction(own) for own in turns]
+
+
 def vector_of(passage: StoredPassage) -> Vector:
-    """The vector of one turn."""
+    """The vector of one passage."""
     return np.frombuffer(passage.vector, "<f2").astype(np.float32)
 
 
 def page_direction(passages: Sequence[StoredPassage]) -> Vector:
-    """The direction of the weighted mean of a page's turns; that of the first when they cancel each other."""
+    """The direction of the weighted mean of passages; that of the first when they cancel each other."""
     vectors = np.stack([np.frombuffer(passage.vector, "<f2") for passage in passages]).astype(np.float32)
     total = np.array([_weight(passage) for passage in passages], np.float32) @ vectors
     length = np.float32(np.linalg.norm(total))
@@ -79,13 +104,22 @@ def topic_words(page: Page) -> tuple[str, ...]:
     return tuple(word for word in said if stem(word) not in people)[:KEYWORD_LIMIT]
 
 
-def _passage(cube: MemCube, turn: Turn, said: str, vector: Vector) -> Passage:
-    said_at = turn.at or cube.descriptive.event_at
-    return Passage(vector, _words(turn.speaker, said, said_at), said_at, turn.speaker, _marks(turn, said))
+def _drafts(cube: MemCube) -> Iterator[_Draft]:
+    for number, turn in enumerate(turns_of(cube)):
+        words = turn.words
+        bounds = passage_bounds(words)
+        last = len(bounds)
+        for place, (start, end) in enumerate(bounds, 1):
+            yield _Draft(turn, Extent(number, start, end), words[start:end], place == last)
+
+
+def _passage(cube: MemCube, draft: _Draft, vector: Vector) -> Passage:
+    said_at, speaker = draft.turn.at or cube.descriptive.event_at, draft.turn.speaker
+    return Passage(vector, _words(speaker, draft.said, said_at), said_at, speaker, _marks(draft), draft.extent)
 
 
 def _words(speaker: str | None, said: str, said_at: datetime) -> list[str]:
-    """What the turn is found by: who said what and when, and the times it names, resolved against that day.
+    """What the passage is found by: who said what and when, and the times it names, resolved against that day.
 
     The date is text, so that "May 2023" finds what was said then. "Last May" gets the words may and 2022, as far as
     they are not there yet, and the period as a term that only its search by time knows (`recall/timely.py`).
@@ -98,7 +132,7 @@ def _words(speaker: str | None, said: str, said_at: datetime) -> list[str]:
 
 
 def _weight(passage: StoredPassage) -> int:
-    """How many words the turn is found by, beside those that all of its speaker's turns have."""
+    """How many words the passage is found by, beside those that all of its speaker's have."""
     common = [*_found_by(passage.speaker or ""), *_found_by(spoken(from_micros(passage.said_at)))]
     return max(len(passage.words.split()) - len(common), 1)
 
@@ -106,12 +140,13 @@ def _weight(passage: StoredPassage) -> int:
 _found_by = lru_cache(1024)(index_words)  # of names and dates, which come again and again
 
 
-def _marks(turn: Turn, said: str) -> Mark:
+def _marks(draft: _Draft) -> Mark:
+    """What the passage gives away; the last one of a turn speaks for all of it to whoever answers."""
     found = Mark(0)
-    if asks(said):
+    if asks(draft.turn.words if draft.ends_turn else draft.said):
         found |= Mark.ASKS
-    if ends_asking(turn.text):
+    if draft.ends_turn and ends_asking(draft.turn.text):
         found |= Mark.ENDS_ASKING
-    if mentions_time(said):
+    if mentions_time(draft.said):
         found |= Mark.TIMED
     return found

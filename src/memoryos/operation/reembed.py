@@ -15,7 +15,7 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import NewVectors, Reembeddable, StoredPassage, Unembedded, Vector
 from memoryos.models.embedder import Embedder
 from memoryos.operation.ingest import Progress
-from memoryos.operation.passages import page_direction, turns_of
+from memoryos.operation.passages import page_direction, said_in
 
 AT_A_TIME = 256  # cubes embedded between two transactions
 FEW = 64  # cubes that the last transaction may embed, while other writers wait
@@ -92,14 +92,14 @@ def _made(found: Sequence[Unembedded], embedder: Embedder) -> list[NewVectors]:
 
 
 def _texts(one: Unembedded) -> list[str]:
-    """What is embedded of a cube: the turns of a page with passages, and of anything else the whole."""
-    return [turn.words for turn in turns_of(one.cube)] if one.passages else [one.cube.meaning]
+    """What is embedded of a cube: the passages of a page that has some, and of anything else the whole."""
+    return [said_in(one.cube, passage.extent) for passage in one.passages] or [one.cube.meaning]
 
 
 def _new(one: Unembedded, vectors: Sequence[Vector]) -> NewVectors:
     if not one.passages:
         return NewVectors(one.cube, vectors[0])
-    said = [_with(passage, vectors[passage.part - 1]) for passage in one.passages]
+    said = [_with(passage, vector) for passage, vector in zip(one.passages, vectors, strict=True)]
     return NewVectors(one.cube, page_direction(said), vectors)
 
 

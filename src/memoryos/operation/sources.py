@@ -15,10 +15,12 @@ from typing import TypeVar
 
 from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.vault.contract import Operation, Vault
+from memoryos.infrastructure.vault.rows import batches
 from memoryos.models.embedder import Embedder
 from memoryos.operation.background import Background
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.residency import Residency
+from memoryos.operation.index.resident import Resident
 from memoryos.operation.passages import page_entries
 from memoryos.operation.recall.excerpt import excerpt
 from memoryos.operation.recall.fusion import Asked
@@ -27,6 +29,8 @@ from memoryos.operation.recall.search import Search, Source
 from memoryos.scope import Scope
 
 T = TypeVar("T")
+
+AT_A_TIME = 64  # pages indexed anew in one transaction
 
 logger = logging.getLogger(__name__)
 
@@ -50,10 +54,11 @@ class Sources:
         with self.vault.read(owner) as reader:
             resident = self.residency.following(owner, reader, whole=True)
             self._note_size(owner, resident.nbytes)
-            if not resident.unindexed or self.vault.is_only_read:
+            unindexed = self._outdated(resident)
+            if not unindexed:
                 yield Source(reader, resident)
                 return
-        self._index(owner, resident.unindexed)
+        self._index(owner, unindexed)
         with self.vault.read(owner) as reader:
             yield Source(reader, self.residency.following(owner, reader, whole=True))
 
@@ -66,8 +71,12 @@ class Sources:
         if follower is not None and search.strategy is not Strategy.TWO_STAGE and follower.may_have(owner):
             try:
                 with self._excerpt(follower, owner, asked, search, pages) as source:
-                    if source is not None:
+                    stale = self._outdated(source.resident) if source else ()
+                    if source and not stale:
                         return find(source)
+                if stale:
+                    self._index(owner, stale)
+                    return self.answer(owner, asked, search, pages, find)
             except IndexFailed as error:
                 follower.put_off(error)
         with self.of(owner) as source:
@@ -107,6 +116,10 @@ class Sources:
             if self.follower is not None:
                 self.follower.close()
 
+    def _outdated(self, resident: Resident) -> Sequence[str]:
+        """The pages to index before they are searched."""
+        return () if self.vault.is_only_read else resident.unindexed
+
     def _note_size(self, owner: Scope, nbytes: int) -> None:
         """Begin to move turns that are too many for memory, once."""
         follower = self.follower
@@ -126,7 +139,8 @@ class Sources:
             logger.warning("index put off", extra={"action": "index", "error": type(error).__name__})
 
     def _index(self, owner: Scope, pages: Sequence[str]) -> None:
-        """Make the passages of pages that an older program stored without."""
-        with self.vault.write(owner) as writer:
-            entries = page_entries(list(writer.get(pages).values()), self.embedder)
-            writer.update(entries, Operation.REFRESH)
+        """Make the passages of pages that an older program stored without, or with long turns as one."""
+        for some in batches(pages, AT_A_TIME):
+            with self.vault.write(owner) as writer:
+                entries = page_entries(list(writer.get(some).values()), self.embedder)
+                writer.update(entries, Operation.REFRESH)

@@ -89,25 +89,38 @@ UNMARKED = Mark(0)
 COLD_TIER = "cold"  # in the place of `Tier.ARCHIVE` where pages are told apart by whether they can be read here
 
 
+class Extent(NamedTuple):
+    """Where a passage lies in its page."""
+
+    turn: int  #: index of the turn in the page, from 0
+    start: int = 0  #: of its first character in the turn's words
+    end: int | None = None  #: behind its last one; None is the end of the turn
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One turn of a page as search knows it."""
+    """A turn of a page, or a part of a long one, as search knows it."""
 
     vector: Vector  #: of unit length; stored as float16
     words: Sequence[str]  #: under which it is found, as written but lower case, repeated as often as they occur
     said_at: datetime
     speaker: str | None = None
     marks: Mark = UNMARKED
+    extent: Extent | None = None  #: None: a whole turn, the one with the passage's own number
 
     @property
     def columns(self) -> PassageColumns:
         """The passage as it is stored."""
+        turn, start, end = self.extent or (None, None, None)
         return {
             "said_at": micros(self.said_at),
             "speaker": self.speaker,
             "marks": int(self.marks),
             "words": " ".join(self.words),
             "vector": np.asarray(self.vector, dtype="<f2").tobytes(),
+            "turn": turn,
+            "start": start,
+            "end": end,
         }
 
 
@@ -119,6 +132,9 @@ class PassageColumns(TypedDict):
     marks: int
     words: str
     vector: bytes
+    turn: int | None
+    start: int | None
+    end: int | None
 
 
 class StoredPassage(NamedTuple):
@@ -126,7 +142,7 @@ class StoredPassage(NamedTuple):
 
     page: str
     position: int  #: of the page, in order of insertion
-    part: int  #: of the turn in the page, from 1; 0 when the page has no passages, and nothing follows but its tier
+    part: int  #: of the page, from 1; 0 when the page has no passages, and nothing follows but its tier
     tier: str  #: or COLD_TIER, of a page of the archive whose document lies in a pack
     session: str | None
     said_at: int  #: microseconds since the epoch
@@ -137,6 +153,14 @@ class StoredPassage(NamedTuple):
     tags: str | None = None  #: of the page, as `tags_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
     segment: str | None = None  #: the one that the page lies in
+    turn: int | None = None  #: index of the turn in the page; None, of an older program's: the turn of that part, whole
+    start: int | None = None  #: in the turn's words
+    end: int | None = None
+
+    @property
+    def extent(self) -> Extent:
+        """Where it lies in its page."""
+        return Extent(self.part - 1) if self.turn is None else Extent(self.turn, self.start or 0, self.end)
 
 
 def tags_text(tags: Sequence[str]) -> str | None:
@@ -186,7 +210,7 @@ class NewVectors:
 
     cube: MemCube
     whole: Vector  #: of a page with passages, its direction
-    turns: Sequence[Vector] = ()  #: of its passages, in order
+    passages: Sequence[Vector] = ()  #: of its passages, in order
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +319,11 @@ class Reader(Protocol):
         ...
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
-        """The turns of these pages (of all when none are named), by position; a page without passages gives one row."""
+        """The passages of these pages (of all when none are named), in order; a page without any gives one row."""
+        ...
+
+    def heads(self, pages: Iterable[str]) -> Iterator[StoredPassage]:
+        """The first passage of each of these pages, or its one row: what is known of the page is in it."""
         ...
 
     def beside(self, pages: Iterable[str]) -> set[str]:

@@ -20,7 +20,7 @@ class Fault(StrEnum):
     COLUMNS = "columns"  # they do not say what the document says
     VERSIONS = "versions"  # they do not lead up to the present one
     VECTOR = "vector"  # it is missing, or no vector of the store's embedder
-    PASSAGES = "passages"  # they are not one for each turn
+    PASSAGES = "passages"  # they do not cover the turns
     LINK = "link"  # it joins what it cannot join, or puts a page into a second segment
     PLACE = "place"  # a page is in no segment, or a segment counts other pages than it has; `memoryos rebuild` helps
     STRAY = "stray"  # a row belongs to no cube, or is of an unknown kind

@@ -117,12 +117,18 @@ REFERENCES = select(_cubes.c.id, _cubes.c.document).where(
     _owned_by_key(), _among(_cubes.c.id), is_cold(_cubes.c.document)
 )
 
+_FIRST_PARTS = 16  # of a page: only with these its tier is told, for it stands in a document that may be large
+
 _TURNS = (  # in the order of StoredPassage
     select(
         _cubes.c.id,
         _cubes.c.position,
         func.coalesce(_passages.c.part, 0),
-        case((is_cold(_cubes.c.document), COLD_TIER), else_=_cubes.c.tier),
+        case(
+            (_passages.c.part > _FIRST_PARTS, None),
+            (is_cold(_cubes.c.document), COLD_TIER),
+            else_=_cubes.c.tier,
+        ),
         _cubes.c.session_id,
         func.coalesce(_passages.c.said_at, _cubes.c.event_at),
         _passages.c.speaker,
@@ -132,6 +138,9 @@ _TURNS = (  # in the order of StoredPassage
         _cubes.c.tags,
         case((_cubes.c.state == State.EXPIRED.value, 0), else_=_cubes.c.expires_at),
         _links.c.target,
+        _passages.c.turn,
+        _passages.c.start,
+        _passages.c.end,
     )
     .select_from(_cubes)
     .outerjoin(
@@ -150,6 +159,8 @@ _TURNS = (  # in the order of StoredPassage
 PASSAGES = _TURNS.where(_owned(_cubes))
 
 PASSAGES_OF = _TURNS.where(_owned_by_key(), _among(_cubes.c.id))
+
+HEADS_OF = PASSAGES_OF.where(func.coalesce(_passages.c.part, 0) <= 1)
 
 
 def _neighbour(step: int) -> ColumnElement[str | None]:

@@ -82,7 +82,7 @@ class SqlReembedding:
         query = (
             select(_cubes.c.id, _cubes.c.document)
             .outerjoin(_next, and_(_of_cube(_next), _next.c.part == WHOLE_CUBE))
-            .where(key > tuple_(*after), _is_embedded(), or_(_is_stale(), _lacks_a_turn()))
+            .where(key > tuple_(*after), _is_embedded(), or_(_is_stale(), _lacks_a_passage()))
             .order_by(_cubes.c.tenant, _cubes.c.id)
             .limit(limit)
         )
@@ -182,11 +182,11 @@ def _is_stale() -> ColumnElement[bool]:
     return or_(_next.c.version.is_(None), _next.c.version != _cubes.c.version)
 
 
-def _lacks_a_turn() -> ColumnElement[bool]:
+def _lacks_a_passage() -> ColumnElement[bool]:
     """Whether a passage was made after the new vectors: by a search, of a page that an older program had stored."""
-    turns = _next.alias("turns")
+    made = _next.alias("made")
     ready = exists().where(
-        turns.c.tenant == _passages.c.tenant, turns.c.cube_id == _passages.c.cube_id, turns.c.part == _passages.c.part
+        made.c.tenant == _passages.c.tenant, made.c.cube_id == _passages.c.cube_id, made.c.part == _passages.c.part
     )
     return exists().where(_of_cube(_passages), ~ready)
 
@@ -203,7 +203,7 @@ def _rows(one: NewVectors) -> Iterator[dict[str, Any]]:
     tenant, cube_id = _key(one.cube)
     row = {"tenant": tenant, "cube_id": cube_id, "version": one.cube.version.number}
     yield {**row, "part": WHOLE_CUBE, "data": _bytes(one.whole, "<f4")}
-    for part, vector in enumerate(one.turns, 1):
+    for part, vector in enumerate(one.passages, 1):
         yield {**row, "part": part, "data": _bytes(vector, "<f2")}
 
 

@@ -117,9 +117,12 @@ class SqlReader:
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
         if pages is None:
-            yield from map(StoredPassage._make, stream(self._connection, queries.PASSAGES, self._owner))
+            yield from _passages(stream(self._connection, queries.PASSAGES, self._owner))
         else:
-            yield from map(StoredPassage._make, self._asked(queries.PASSAGES_OF, pages))
+            yield from _passages(self._asked(queries.PASSAGES_OF, pages))
+
+    def heads(self, pages: Iterable[str]) -> Iterator[StoredPassage]:
+        return map(StoredPassage._make, self._asked(queries.HEADS_OF, pages))
 
     def beside(self, pages: Iterable[str]) -> set[str]:
         return {page for row in self._asked(queries.BESIDE, pages) for page in row if page is not None}
@@ -360,6 +363,17 @@ class SqlWriter(SqlReader):
         for entry in entries:
             if entry.cube.scope.owner != self._scope:
                 raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
+
+
+def _passages(rows: Iterator[Any]) -> Iterator[StoredPassage]:
+    """Passages, each with the tier of its page, which comes with the first ones only."""
+    tier = ""
+    for row in rows:
+        passage = StoredPassage._make(row)
+        if passage.tier is None:
+            passage = passage._replace(tier=tier)
+        tier = passage.tier
+        yield passage
 
 
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:

@@ -15,11 +15,11 @@ import numpy as np
 from sqlalchemy import Column, ColumnElement, Connection, Row, Table, and_, func, select, tuple_
 
 from memoryos.clock import micros
-from memoryos.cube import Kind, MemCube, Page, Segment, Tier, from_json
+from memoryos.cube import Kind, MemCube, Page, Segment, Tier, Turn, from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup, rows, tables
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.contract import Extent, LinkKind
 from memoryos.infrastructure.vault.copying import Progress
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.store import SqlVault
@@ -171,13 +171,36 @@ def _passages_wrong(stored: _Stored) -> str | None:
     if not stored.passages and (stored.vectors or not isinstance(payload, Page)):
         return None  # what an older program stored of a page, until it is searched for
     turns = payload.turns if isinstance(payload, Page) else ()
-    if [row.part for row in stored.passages] != list(range(1, len(turns) + 1)):
-        return f"there are {len(stored.passages)} of {len(turns)} turns"
-    for row, turn in zip(stored.passages, turns, strict=True):
+    if [row.part for row in stored.passages] != list(range(1, len(stored.passages) + 1)):
+        return "parts are missing"
+    if wrong := _extents_wrong([_extent(row) for row in stored.passages], turns):
+        return wrong
+    for row in stored.passages:
+        turn = turns[_extent(row).turn]
         if row.said_at != micros(turn.at or cube.descriptive.event_at) or row.speaker != turn.speaker:
-            return f"turn {row.part} is another's"
+            return f"passage {row.part} is another's"
         if not _is_vector(row.vector, stored.dim, _HALF):
-            return f"turn {row.part} has no vector of the embedder"
+            return f"passage {row.part} has no vector of the embedder"
+    return None
+
+
+def _extent(row: Row[Any]) -> Extent:
+    return Extent(row.part - 1) if row.turn is None else Extent(row.turn, row.start, row.end)
+
+
+def _extents_wrong(extents: Sequence[Extent], turns: Sequence[Turn]) -> str | None:
+    """What is wrong when not every turn is covered, in order and once, but for white space between two passages."""
+    covered = [turn for turn, _ in groupby(extent.turn for extent in extents)]
+    if covered != list(range(len(turns))):
+        return f"there are {len(covered)} of {len(turns)} turns"
+    for number, own in groupby(extents, key=lambda extent: extent.turn):
+        words, reached = turns[number].words, 0
+        for extent in own:
+            if extent.start < reached or words[reached : extent.start].strip():
+                return f"turn {number + 1} is not covered"
+            reached = len(words) if extent.end is None else extent.end
+        if reached > len(words) or words[reached:].strip():
+            return f"turn {number + 1} is not covered"
     return None
 
 

@@ -127,7 +127,7 @@ vectors = Table(
     *_to_cube("cube_id"),
 )
 
-passages = Table(  # the turns of pages, as search knows them
+passages = Table(  # the turns of pages, long ones in parts, as search knows them
     "passages",
     metadata,
     Column("tenant", _Text, nullable=False),
@@ -138,6 +138,9 @@ passages = Table(  # the turns of pages, as search knows them
     Column("marks", Integer, nullable=False),
     Column("words", _Text, nullable=False),  # separated by spaces, unstemmed
     Column("vector", LargeBinary, nullable=False),  # little-endian float16
+    Column("turn", Integer),  # index in the page; NULL, like the others, of an older program's: part - 1, all of it
+    Column("start", Integer),  # characters of the turn's words
+    Column("end", Integer),
     PrimaryKeyConstraint("tenant", "cube_id", "part"),
     *_to_cube("cube_id"),
 )

@@ -165,7 +165,7 @@ def stats(
 def _recall_json(found: Recall, limit: int) -> dict[str, object]:
     return {
         "query": found.query,
-        "hits": [render.hit_json(hit) for hit in found.hits[:limit]],
+        "hits": [render.page_json(hit, found.turns) for hit in found.hits[:limit]],
         "user_facts": [render.hit_json(hit) for hit in found.user_facts],
         "agent_facts": [render.hit_json(hit) for hit in found.agent_facts],
         "profile": [render.cube_json(cube) for cube in found.profile],
@@ -183,7 +183,7 @@ def _print_recall(found: Recall, limit: int, *, persona: bool) -> None:
     tables = {"Pages": found.hits, "Topics": found.segments, "Facts": facts}
     for title, hits in tables.items():
         if hits:
-            console.print(render.hits_table(title, hits[:limit]))
+            console.print(render.hits_table(title, hits[:limit], found.turns))
     known = (*found.profile, *found.traits) if persona else ()
     if known:
         console.print(render.persona_table(known))

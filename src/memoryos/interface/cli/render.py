@@ -16,9 +16,11 @@ from rich.table import Table
 from memoryos.cube import MemCube
 from memoryos.operation.hierarchy.tuning import Tuned
 from memoryos.operation.overview import Persona, Profile, SegmentView
-from memoryos.operation.recall.hit import Hit
+from memoryos.operation.recall.hit import Hit, TurnHit
 
 SUMMARY_CHARS = 90  # of a segment's summary in a table
+PAGE_CHARS = 2_000  # of a page in a table
+PASSAGES = 3  # of a long page, in a table: those that answer best
 
 
 def print_json(document: Any) -> None:
@@ -50,6 +52,17 @@ def counted(doing: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     with progress(quiet=quiet) as bar:
         task = bar.add_task(doing, total=None, note="")
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def page_json(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
+    """A page as data, with the passages that made it a hit."""
+    return {**hit_json(hit), "passages": [_passage_json(turn) for turn in turns if turn.cube.id == hit.id]}
+
+
+def _passage_json(hit: TurnHit) -> dict[str, Any]:
+    end = len(hit.turn.words) if hit.end is None else hit.end
+    place = {"turn": hit.index, "start": hit.start, "end": end, "source_id": hit.source_id}
+    return {"text": hit.text, "score": round(hit.score, 6), **place}
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
@@ -108,17 +121,27 @@ def _persona_json(persona: Persona) -> dict[str, Any]:
     }
 
 
-def hits_table(title: str, hits: Sequence[Hit]) -> Table:
-    """Hits with date, score, topic and why; the words get the room."""
+def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -> Table:
+    """Hits with date, score, topic and why; the words get the room, and of long turns the passages that were found."""
     table = Table(title=title, title_justify="left", show_lines=True, expand=True)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("when, score", no_wrap=True)
     table.add_column("memory and why", ratio=1, overflow="fold")
     for number, hit in enumerate(hits, 1):
         table.add_row(
-            str(number), f"{hit.at:%Y-%m-%d}\n[bold]{hit.score:.3f}[/]", f"{escape(hit.text)}\n[dim]{_why(hit)}[/]"
+            str(number),
+            f"{hit.at:%Y-%m-%d}\n[bold]{hit.score:.3f}[/]",
+            f"{escape(_told(hit, turns))}\n[dim]{_why(hit)}[/]",
         )
     return table
+
+
+def _told(hit: Hit, turns: Sequence[TurnHit]) -> str:
+    found = [turn for turn in turns if turn.cube.id == hit.id]
+    if len(hit.text) <= PAGE_CHARS or not any(turn.is_part for turn in found):
+        return _cut(hit.text, PAGE_CHARS)
+    best = sorted(found[:PASSAGES], key=lambda turn: (turn.index, turn.start))
+    return "\n".join(f"{turn.turn.speaker or turn.turn.role.value}: {turn.quoted}" for turn in best)
 
 
 def _why(hit: Hit) -> str:
@@ -143,7 +166,7 @@ def segments_table(title: str, views: Iterable[SegmentView]) -> Table:
             str(len(view.page_ids)),
             f"{view.cube.descriptive.event_at:%Y-%m-%d}",
             escape(", ".join(view.keywords[:6])),
-            escape(_short(view.summary)),
+            escape(_cut(view.summary, SUMMARY_CHARS)),
         )
     return table
 
@@ -154,7 +177,7 @@ def pages_table(title: str, pages: Iterable[MemCube]) -> Table:
     table.add_column("when", no_wrap=True)
     table.add_column("page", ratio=1, overflow="fold")
     for page in pages:
-        table.add_row(f"{page.descriptive.event_at:%Y-%m-%d %H:%M}", escape(page.text))
+        table.add_row(f"{page.descriptive.event_at:%Y-%m-%d %H:%M}", escape(_cut(page.text, PAGE_CHARS)))
     return table
 
 
@@ -196,5 +219,5 @@ def tuning_table(values: Iterable[Tuned]) -> Table:
     return table
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= SUMMARY_CHARS else text[: SUMMARY_CHARS - 1] + "…"
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else text[: chars - 1] + "…"

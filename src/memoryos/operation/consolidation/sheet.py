@@ -10,6 +10,7 @@ from functools import cached_property
 from memoryos.cube import MemCube, Page, Turn
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.consolidation.grounding import Evidence
+from memoryos.operation.consolidation.utterance import READ_CHARS
 
 SHEET_TOKENS = 2_400  # of dialogue in one prompt: small models lose the thread in more
 _TOPIC_PAGE_CHARS = 600  # of a page, where only a summary is asked for
@@ -80,11 +81,17 @@ def _pieces(page: MemCube) -> Iterator[MemCube]:
     """The page, or pages of that id with a part of its words each."""
     if not isinstance(page.payload, Page):
         return
-    parts = [part for turn in page.payload.turns for part in _parts(turn)]
-    if len(parts) == len(page.payload.turns) and count_tokens(page.text) <= SHEET_TOKENS:
+    turns = [_beginning_of(turn) for turn in page.payload.turns]
+    parts = [part for turn in turns for part in _parts(turn)]
+    if len(parts) == len(turns) and count_tokens(page.text) <= SHEET_TOKENS:
         yield page
     else:
         yield from (replace(page, payload=replace(page.payload, turns=(part,))) for part in parts)
+
+
+def _beginning_of(turn: Turn) -> Turn:
+    """The turn as far as it is read."""
+    return replace(turn, text=turn.text[:READ_CHARS]) if len(turn.text) > READ_CHARS else turn
 
 
 def _parts(turn: Turn) -> Iterator[Turn]:

@@ -22,6 +22,9 @@ _GENERIC_SPEAKERS = frozenset(
 ) | frozenset(("gpt", "gpt-4", "claude", "gemini", "助手", "助理", "机器人", "智能助手", "人工智能", "系统"))
 
 
+READ_CHARS = 100_000  # of a turn: what is learned of a longer one is what its beginning says; search knows all of it
+
+
 @dataclass(frozen=True)
 class Utterance:
     """One turn of a page."""
@@ -50,12 +53,13 @@ class Utterance:
     @cached_property
     def own_sentences(self) -> list[str]:
         """What the speaker says of themselves and means."""
-        return own_sentences(self.turn.text)
+        return own_sentences(self.turn.text[:READ_CHARS])
 
     @cached_property
     def text(self) -> str:
         """What it says, without the sentences that give orders."""
-        return " ".join(sentence for sentence in split_sentences(self.turn.words) if not gives_orders(sentence))
+        words = self.turn.words[:READ_CHARS]
+        return " ".join(sentence for sentence in split_sentences(words) if not gives_orders(sentence))
 
     @cached_property
     def wording(self) -> str:

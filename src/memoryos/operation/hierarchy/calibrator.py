@@ -30,7 +30,7 @@ from memoryos.operation.hierarchy.tuning import (
 )
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Ints
-from memoryos.operation.passages import directions, passages_of, vector_of
+from memoryos.operation.passages import directions, passages_of, turn_vectors
 
 NOTE = "calibration"
 PAIRS = 128  # of neighbours, so at most twice as many pages are read
@@ -136,7 +136,7 @@ class Calibrator:
         said = passages_of(self._reader, ids)
         vectors = directions(self._reader, ids, said)
         return [
-            SampledPage.of(index, cubes[page], vectors[page], [vector_of(one) for one in said.get(page, ())])
+            SampledPage.of(index, cubes[page], vectors[page], turn_vectors(said.get(page, ())))
             for index, page in zip(chosen, ids, strict=True)
             if page in cubes and page in vectors
         ]

@@ -64,8 +64,9 @@ class Resident:
 
     @property
     def unindexed(self) -> Sequence[str]:
-        """Pages without passages: stored by an older program, so search does not know them yet."""
-        return self._unindexed
+        """Pages that an older program stored without passages, or with long turns as one."""
+        with self.lock:
+            return [*self._unindexed, *self.turns.stale]
 
     @property
     def recent(self) -> Sequence[Entry]:
@@ -195,7 +196,7 @@ class Resident:
         self._index(reader, changed)
         noted = [page for page, operations in done.items() if page not in gone and operations - _CHANGES - _UNNOTED]
         # Their passages and not their documents, which may lie in the object store.
-        facets = {passage.page: Facet.of(passage) for passage in reader.passages(noted)}
+        facets = {passage.page: Facet.of(passage) for passage in reader.heads(noted)}
         for page, facet in facets.items():
             self.turns.note(page, facet)
 

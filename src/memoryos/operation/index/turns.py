@@ -1,21 +1,22 @@
 """TurnIndex: every turn of one owner, as arrays in the order in which they came in.
 
-A row is a turn. Rows are only appended; a deleted turn leaves a row that is not alive, and a revised one
-gets a new row in the place of the old one. Who came before whom in a talk is kept by links between rows,
-because several talks of one owner may run at the same time.
+A row is a turn, or a passage of a long one. Rows are only appended; a deleted page leaves rows that are not alive, and
+a revised one gets new rows in the place of the old ones. What comes before what in a talk is kept by links between
+rows, because several talks of one owner may run at the same time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault.contract import Mark, StoredPassage
+from memoryos.language.passages import LONGEST
 from memoryos.language.words import stem
 from memoryos.operation.index.column import Column, Matrix
 from memoryos.operation.index.facets import Facet, Facets
@@ -26,12 +27,24 @@ T = TypeVar("T")
 SITTING_PAUSE = 3600 * 10**6  # microseconds; after a longer silence the next turn answers nothing
 NOBODY = -1  # no row, no speaker
 
-_PARTS = 1 << 16  # turns of a page, at most: position and part make one number that orders the rows
+_PARTS = 1 << 24  # passages of a page, at most: position and part make one number that orders the rows
+_OPEN = -1  # the end of a passage that ends with its turn, wherever that is
+STALE_WORDS = LONGEST // 2  # that a turn is found by: function words are left out, so its text may be twice as long
+
 _PAGE_BYTES = 250  # the id of a page and its entry in the dictionary, roughly
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
+
+
+class Spot(NamedTuple):
+    """Where a row lies: its page, the turn's index in it, and from where to where in the turn's words."""
+
+    page: str
+    turn: int
+    start: int = 0
+    end: int | None = None  #: None is the end of the turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +80,9 @@ class TurnIndex:
         self._marks = Column(np.int8)
         self._speakers = Column(np.int32)
         self._order = Column(np.int64)
+        self._turns = Column(np.int32)  # index of the turn in its page
+        self._starts = Column(np.int32)  # of the passage in the turn's words
+        self._ends = Column(np.int32)
         self._before = Column(np.int64)  # the turn before in the same session, however long before
         self._after = Column(np.int64)
         self._page_ids: list[str] = []
@@ -129,7 +145,7 @@ class TurnIndex:
 
     @property
     def order(self) -> Ints:
-        """A number that grows with the page's position and the turn's place in it, shape (n,)."""
+        """A number that grows with the page's position and the passage's place in it, shape (n,)."""
         return self._order.values
 
     def positions(self, rows: Ints) -> Ints:
@@ -167,9 +183,20 @@ class TurnIndex:
         terms = {form: self.postings.number_of_stem(form) for form in stems}
         return {form: 0 if term is None else len(self.having(term)[0]) for form, term in terms.items()}
 
-    def place(self, row: int) -> tuple[str, int]:
-        """The page of a row, and the turn's index in it."""
-        return self._page_ids[row], int(self._order.values[row]) % _PARTS - 1
+    def place(self, row: int) -> Spot:
+        """Where a row lies."""
+        end = int(self._ends.values[row])
+        start, turn = int(self._starts.values[row]), int(self._turns.values[row])
+        return Spot(self._page_ids[row], turn, start, None if end == _OPEN else end)
+
+    def count_turns(self, rows: Ints) -> int:
+        """How many turns these rows are of."""
+        return len(np.unique((self.positions(rows) * _PARTS) + self._turns.values[rows]))
+
+    @property
+    def stale(self) -> Sequence[str]:
+        """The pages that can be read here and have a turn which an older program kept whole, and may be too long."""
+        return self.derived("stale", self._kept_whole)
 
     def rows_of(self, page: str) -> Sequence[int]:
         """The rows of a page."""
@@ -199,8 +226,8 @@ class TurnIndex:
 
     @property
     def answering(self) -> Flags:
-        """Which rows follow a turn that asks something, shape (n,)."""
-        return self.derived("answering", lambda: np.append(self.marks & Mark.ASKS != 0, False)[self.around.before[:-1]])
+        """Which rows begin a turn that follows one that asks something, shape (n,)."""
+        return self.derived("answering", self._answers)
 
     def derived(self, name: str, make: Callable[[], T]) -> T:
         """What `make` gives of the turns as they are: computed once, until they change."""
@@ -209,18 +236,19 @@ class TurnIndex:
         return cast("T", self._derived[name])
 
     def put(self, passages: Sequence[StoredPassage]) -> None:
-        """Take in passages; those of a page that is here already take the place of its rows."""
+        """Take in passages, those of a page one after the other; the first of a page takes the place of all it had."""
         if not passages:
             return
         first = len(self)
         self._extend(passages)
         for row, passage in enumerate(passages, first):
             self.postings.add(row, passage.words.split())
-            old = self._row_at(passage)
-            if old is None:
-                self._follow(row, passage)
+            if passage.page not in self._rows_of:
+                self._follow(row, passage.page)
+            elif passage.part > 1:
+                self._go_on(row, passage.page)
             else:
-                self._replace(old, row, passage)
+                self._replace(row, passage.page)
         self.postings.settle()
         self._derived.clear()
 
@@ -230,14 +258,8 @@ class TurnIndex:
 
     def drop(self, page: str) -> None:
         """Forget a page; those before and after it become neighbours."""
-        rows = self._rows_of.pop(page, [])
-        for row in rows:
-            session = self.facets.session_at(row)
-            before, after = int(self._before.values[row]), int(self._after.values[row])
-            self._join(before, after)
-            if self._last_of.get(session) == row:
-                self._last_of[session] = before
-            self._bury(row)
+        for row in self._rows_of.pop(page, []):
+            self._take_out(row)
         self._derived.clear()
 
     def _extend(self, passages: Sequence[StoredPassage]) -> None:
@@ -251,35 +273,52 @@ class TurnIndex:
         self._marks.extend([passage.marks for passage in passages])
         self._speakers.extend([self._speaker(passage.speaker) for passage in passages])
         self._order.extend([passage.position * _PARTS + passage.part for passage in passages])
+        extents = [passage.extent for passage in passages]
+        self._turns.extend([extent.turn for extent in extents])
+        self._starts.extend([extent.start for extent in extents])
+        self._ends.extend([_OPEN if extent.end is None else extent.end for extent in extents])
         self._before.extend(np.full(rows, NOBODY))
         self._after.extend(np.full(rows, NOBODY))
         self._page_ids.extend(passage.page for passage in passages)
 
-    def _row_at(self, passage: StoredPassage) -> int | None:
-        """The row that the passage takes the place of."""
-        rows = self._rows_of.get(passage.page)
-        if not rows:  # as good as always
-            return None
-        number = passage.position * _PARTS + passage.part
-        return next((row for row in rows if self._order.values[row] == number), None)
-
-    def _follow(self, row: int, passage: StoredPassage) -> None:
-        """Put a row at the end of its session."""
+    def _follow(self, row: int, page: str) -> None:
+        """Put the first row of a page at the end of its session."""
         session = self.facets.session_at(row)
         self._join(self._last_of.get(session, NOBODY), row)
         self._last_of[session] = row
-        self._rows_of.setdefault(passage.page, []).append(row)
+        self._rows_of[page] = [row]
 
-    def _replace(self, old: int, row: int, passage: StoredPassage) -> None:
-        """Put a row in the place of an old one."""
-        self._join(int(self._before.values[old]), row)
-        self._join(row, int(self._after.values[old]))
-        session = self.facets.session_at(row)
-        if self._last_of.get(session) == old:
+    def _go_on(self, row: int, page: str) -> None:
+        """Put a row behind the others of its page."""
+        rows = self._rows_of[page]
+        last, session = rows[-1], self.facets.session_at(row)
+        self._join(row, int(self._after.values[last]))
+        self._join(last, row)
+        if self._last_of.get(session) == last:
             self._last_of[session] = row
-        rows = self._rows_of[passage.page]
-        rows[rows.index(old)] = row
-        self._bury(old)
+        rows.append(row)
+
+    def _replace(self, row: int, page: str) -> None:
+        """Put the first row of a page in the place of all that it had."""
+        first, *others = self._rows_of[page]
+        for other in others:
+            self._take_out(other)
+        self._join(int(self._before.values[first]), row)
+        self._join(row, int(self._after.values[first]))
+        session = self.facets.session_at(row)
+        if self._last_of.get(session) == first:
+            self._last_of[session] = row
+        self._rows_of[page] = [row]
+        self._bury(first)
+
+    def _take_out(self, row: int) -> None:
+        """Forget a row; those before and after it become neighbours."""
+        session = self.facets.session_at(row)
+        before, after = int(self._before.values[row]), int(self._after.values[row])
+        self._join(before, after)
+        if self._last_of.get(session) == row:
+            self._last_of[session] = before
+        self._bury(row)
 
     def _join(self, before: int, after: int) -> None:
         if before != NOBODY:
@@ -301,6 +340,18 @@ class TurnIndex:
     def _chosen(self) -> Flags:
         pages = self.corpus.pages if self.corpus else frozenset()
         return self.alive & np.fromiter((page in pages for page in self._page_ids), np.bool_, len(self))
+
+    def _kept_whole(self) -> list[str]:
+        is_here = self.alive & self.facets.in_tiers(Tier, cold=False)
+        rows = np.flatnonzero((self._ends.values == _OPEN) & (self.lengths >= STALE_WORDS) & is_here)
+        return list(dict.fromkeys(self._page_ids[row] for row in rows.tolist()))
+
+    def _answers(self) -> Flags:
+        before, pages = self.around.before[:-1], self.positions(np.arange(len(self)))
+        asked = np.append(self.marks & Mark.ASKS != 0, False)[before]
+        near = np.minimum(before, len(self) - 1)  # where there is none, nobody asked
+        goes_on = (pages[near] == pages) & (self._turns.values[near] == self._turns.values)
+        return np.asarray(asked & ~goes_on, np.bool_)
 
     def _living_speakers(self) -> dict[str, int]:
         heard = set(self.speakers[self.alive].tolist())

@@ -12,11 +12,13 @@ from datetime import datetime
 
 from memoryos.cube import Level, MemCube, Subject, Trait, Turn
 from memoryos.operation.passages import turns_of
-from memoryos.operation.recall.hit import Recall
+from memoryos.operation.recall.hit import Recall, TurnHit
 
 CountTokens = Callable[[str], int]
 
 LINE_TOKENS = 1  # a line break
+
+_WHOLE = -1  # in the place of where a passage begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,18 @@ class _Line:
     text: str
     cube: MemCube
     turn: int = 0  #: index in the page
+    start: int = 0  #: of the passage in the turn's words
+    is_part: bool = False  #: whether the turn says more
 
     @property
-    def key(self) -> tuple[str, int]:
+    def key(self) -> tuple[str, int, int]:
         """What it is a line of: nothing is told twice."""
-        return self.cube.id, self.turn
+        return self.cube.id, self.turn, self.start if self.is_part else _WHOLE
+
+    @property
+    def whole(self) -> tuple[str, int, int]:
+        """The key of the line that tells all of it."""
+        return self.cube.id, self.turn, _WHOLE
 
     @property
     def at(self) -> datetime:
@@ -83,12 +92,12 @@ def pack(
     for itself. A line that does not fit is passed over, so that a long turn cannot keep shorter ones out.
     `recent=False` leaves STM out, and `persona=False` profile and traits, for prompts that carry them elsewhere.
     """
-    chosen: dict[tuple[str, int], _Line] = {}
+    chosen: dict[tuple[str, int, int], _Line] = {}
     lines = list(_by_worth(recalled, recent=recent, persona=persona))
     room = budget_tokens - sum(count_tokens(f"## {section}") + LINE_TOKENS for section in _titles(lines))
     for line in lines:
         cost = count_tokens(line.text) + LINE_TOKENS
-        if line.key not in chosen and cost <= room:
+        if line.key not in chosen and line.whole not in chosen and cost <= room:
             chosen[line.key] = line
             room -= cost
     text = "\n\n".join(_sections(chosen.values()))
@@ -96,7 +105,7 @@ def pack(
         text=text,
         tokens=count_tokens(text),
         ids=tuple(dict.fromkeys(line.cube.id for line in chosen.values())),
-        source_ids=tuple(source for line in chosen.values() for source in line.source_ids),
+        source_ids=tuple(dict.fromkeys(source for line in chosen.values() for source in line.source_ids)),
     )
 
 
@@ -115,9 +124,9 @@ def _by_worth(recalled: Recall, *, recent: bool, persona: bool) -> Iterator[_Lin
         for hit in reversed(recalled.recent):
             yield from (_turn_line(RECENT, hit.cube, index) for index in range(len(turns_of(hit.cube))))
     pages = [
-        _turn_line(KNOWLEDGE if hit.mount else EARLIER, hit.cube, hit.index)
+        _hit_line(KNOWLEDGE if hit.mount else EARLIER, hit)
         for hit in recalled.turns
-        if hit.cube.id not in stm
+        if hit.is_part or hit.cube.id not in stm
     ]
     facts = [_Line(FACTS, dated(hit.cube), hit.cube) for hit in recalled.user_facts]
     agent = [_Line(AGENT, dated(hit.cube), hit.cube) for hit in recalled.agent_facts]
@@ -165,8 +174,13 @@ def dated(cube: MemCube) -> str:
 
 
 def _turn_line(section: str, cube: MemCube, index: int) -> _Line:
-    return _Line(section, _turn_text(cube, turns_of(cube)[index]), cube, index)
+    turn = turns_of(cube)[index]
+    return _Line(section, _turn_text(cube, turn, turn.words), cube, index)
 
 
-def _turn_text(cube: MemCube, turn: Turn) -> str:
-    return f"[{turn.at or cube.descriptive.event_at:%Y-%m-%d %H:%M}] {turn.speaker or turn.role.value}: {turn.words}"
+def _hit_line(section: str, hit: TurnHit) -> _Line:
+    return _Line(section, _turn_text(hit.cube, hit.turn, hit.quoted), hit.cube, hit.index, hit.start, hit.is_part)
+
+
+def _turn_text(cube: MemCube, turn: Turn, words: str) -> str:
+    return f"[{turn.at or cube.descriptive.event_at:%Y-%m-%d %H:%M}] {turn.speaker or turn.role.value}: {words}"

@@ -24,6 +24,7 @@ from memoryos.operation.index.turns import Flags, Ints
 from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.hit import quoted
 from memoryos.operation.recall.search import Source
 from memoryos.operation.recall.span import Run, Span
 from memoryos.operation.recall.worth import by_question, by_use
@@ -110,7 +111,7 @@ def _bound(lines: Sequence[Line], span: Span, count_tokens: CountTokens) -> Dige
         text=text,
         tokens=count_tokens(text),
         lines=tuple(lines),
-        turns=len(span),
+        turns=span.turns,
         days=days,
         covered=1.0 if lines or not days else 0.0,
         resolved=len(own) / days if days else 1.0,
@@ -239,13 +240,14 @@ class _Teller:
         rows = rest.rows[run.first : run.end]
         start, end = self._at(rows[0]), self._at(rows[-1])
         first, last = f"{start:%Y-%m-%d}", f"{end:%Y-%m-%d}"
-        turns = f"{len(rows)} turns" if len(rows) > 1 else "1 turn"
+        told = self.span.index.count_turns(rows)
+        turns = f"{told} turns" if told > 1 else "1 turn"
         head = f"[{first if first == last else f'{first} – {last}'} | {turns}]"
         room -= self._count(head)
         if room < 0:
             return None
         body = self._extract(said, room)
-        return Line(f"{head} {body}" if body else head, start, end, len(rows), self._ids(rows))
+        return Line(f"{head} {body}" if body else head, start, end, told, self._ids(rows))
 
     def _extract(self, said: Sequence[Sentence], room: int) -> str:
         """The sentences that say most in at most `room` tokens, or the beginning of one that says much."""
@@ -271,12 +273,13 @@ class _Teller:
         return (*[home for home in largest if home][:_IDS], *list(pages)[:_IDS])
 
     def _said(self, row: int) -> tuple[str, str] | None:
-        """Who says a turn, and its words; nothing when its page went meanwhile."""
-        page, part = self.span.index.place(row)
+        """Who says a passage, and its words; nothing when its page went meanwhile."""
+        page, place, start, end = self.span.index.place(row)
         turns = turns_of(self._cubes[page]) if page in self._cubes else ()
-        if part >= len(turns):
+        if place >= len(turns):
             return None
-        return turns[part].speaker or turns[part].role.value, turns[part].words
+        turn = turns[place]
+        return turn.speaker or turn.role.value, quoted(turn.words, start, end)
 
     def _read(self, ids: Iterable[str]) -> None:
         self._cubes |= self.source.reader.get(set(ids).difference(self._cubes))

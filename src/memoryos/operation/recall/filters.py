@@ -100,4 +100,4 @@ class Admitted:
 
     def turns(self, page: str) -> list[int]:
         """Which turns of a page they are."""
-        return sorted(self.index.place(row)[1] for row in self.index.rows_of(page) if self.rows[row])
+        return sorted({self.index.place(row).turn for row in self.index.rows_of(page) if self.rows[row]})

@@ -61,7 +61,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class TurnHit:
-    """A turn of a page that was found, and why."""
+    """A turn of a page that was found, or a passage of a long one, and why."""
 
     cube: MemCube  #: its page
     index: int  #: of the turn in the page
@@ -70,6 +70,8 @@ class TurnHit:
         default_factory=lambda: NO_PARTS, hash=False
     )  #: what the score is made of, when it was asked
     mount: str | None = None  #: the mounted memory that it comes from; None is the own
+    start: int = 0  #: where the passage begins in the turn's words
+    end: int | None = None  #: and where it ends; None is the end of the turn
 
     @property
     def turn(self) -> Turn:
@@ -79,9 +81,30 @@ class TurnHit:
         return self.cube.payload.turns[self.index]
 
     @property
+    def text(self) -> str:
+        """The words of the passage."""
+        return self.turn.words[self.start : self.end]
+
+    @property
+    def quoted(self) -> str:
+        """The words of the passage, with … where the turn goes on."""
+        return quoted(self.turn.words, self.start, self.end)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the turn says more than the passage."""
+        return self.start > 0 or (self.end is not None and self.end < len(self.turn.words))
+
+    @property
     def source_id(self) -> str | None:
         """Its id in the source data."""
         return self.turn.source_id
+
+
+def quoted(words: str, start: int, end: int | None) -> str:
+    """A part of some words, with … where they go on."""
+    reached = len(words) if end is None else end
+    return ("… " if start else "") + words[start:reached] + (" …" if reached < len(words) else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +113,7 @@ class Recall:
 
     query: str
     hits: tuple[Hit, ...]  #: pages from STM, MTM and, unless told otherwise, the archive, best first
-    turns: tuple[TurnHit, ...]  #: the turns of these pages that made them hits, best first; repetitions come last
+    turns: tuple[TurnHit, ...]  #: the passages of these pages that made them hits, best first; repetitions come last
     recent: tuple[Hit, ...]  #: all of STM, oldest first
     user_facts: tuple[Hit, ...]
     agent_facts: tuple[Hit, ...]

@@ -19,6 +19,7 @@ ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
 
 _DECIMALS = 5  # of a score: what differs less is a tie, for sums differ by their order in the last bits
 _AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
+_OF_A_PAGE = 32  # passages of one page that are found, at most: they fill a context, and a book has thousands
 _REACH = (1, 2, 4)  # times the pages wanted: among the best so many, another turn is sought for one that repeats
 
 
@@ -39,11 +40,15 @@ class Ranking:
         return cls(index, scores, total, index.answering, int(allowed.sum()))
 
     def best(self, pages: int) -> Ints:
-        """Rows by score, the later one first in a tie, until they are of one page more than that, shape (k,)."""
+        """Rows by score, the later first in a tie, some of each page, until one page more begins, shape (k,)."""
         wanted = min(self.candidates, _AT_FIRST * pages)
         while True:
             rows = self._top(wanted)
-            last = _opening(self.index.positions(rows), pages)
+            positions = self.index.positions(rows)
+            if len(rows) > _OF_A_PAGE:
+                few = _rank_within(positions) < _OF_A_PAGE
+                rows, positions = rows[few], positions[few]
+            last = _opening(positions, pages)
             if last is not None or wanted == self.candidates:
                 return rows if last is None else rows[: last + 1]
             wanted = min(self.candidates, 4 * wanted)
@@ -56,6 +61,15 @@ class Ranking:
         return rows[np.lexsort((-self.index.order[rows], -self.total[rows]))][:wanted]
 
 
+def _rank_within(pages: Ints) -> Ints:
+    """For each place, how often its page came before, shape (k,)."""
+    order = np.argsort(pages, kind="stable")
+    starts = np.flatnonzero(np.diff(pages[order], prepend=-1))
+    ranks = np.empty(len(pages), np.int64)
+    ranks[order] = np.arange(len(pages)) - np.repeat(starts, np.diff(starts, append=len(pages)))
+    return ranks
+
+
 def _opening(pages: Ints, wanted: int) -> int | None:
     """Where the page after the first `wanted` different ones begins; None when there are not that many."""
     first = np.sort(np.unique(pages, return_index=True)[1])
@@ -63,7 +77,10 @@ def _opening(pages: Ints, wanted: int) -> int | None:
 
 
 def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) -> list[TurnHit]:
-    """The best turns, as many as it takes to have that many pages; those that repeat a better one come last."""
+    """The best passages, as many as it takes to have that many pages; those that repeat a better one come last.
+
+    Of one page they are at most `_OF_A_PAGE`.
+    """
     cubes: dict[str, MemCube] = {}
     first: list[TurnHit] = []
     again: list[TurnHit] = []
@@ -79,11 +96,12 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
 
 
 def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, explain: bool) -> TurnHit | None:
-    page, turn = ranking.index.place(row)
+    page, turn, start, end = ranking.index.place(row)
     if page not in cubes or turn >= len(turns_of(cubes[page])):
         return None  # the page went meanwhile, or had not got so far at the moment asked for
     parts = {name: float(part[row]) for name, part in ranking.scores.parts.items()} if explain else None
-    return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), MappingProxyType(parts) if parts else NO_PARTS)
+    why = MappingProxyType(parts) if parts else NO_PARTS
+    return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), why, start=start, end=end)
 
 
 def _of_pages(turns: list[TurnHit], wanted: int) -> list[TurnHit]:

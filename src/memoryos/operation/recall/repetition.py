@@ -26,7 +26,7 @@ _OPENINGS = {"oh", "ah", "well", "hey", "wow", "hmm"}
 
 def told_once(turns: Iterable[tuple[TurnHit, bool]]) -> tuple[list[TurnHit], list[TurnHit]]:
     """The turns without those that repeat a better one, and these; each comes with whether it answers a question."""
-    found = [(turn, is_answer, _end(turn.turn.words)) for turn, is_answer in turns]
+    found = [(turn, is_answer, _end(turn.text)) for turn, is_answer in turns]
     ends = Counter(end for _, _, end in found)
     first: list[TurnHit] = []
     again: list[TurnHit] = []
@@ -46,7 +46,7 @@ def _end(words: str) -> str:
 
 def _saying(hit: TurnHit, *, is_answer: bool) -> Hashable | None:
     """What equal turns have in common; None for a turn that is like no other."""
-    turn, words = hit.turn, hit.turn.words
+    turn, words = hit.turn, hit.text
     text = _plain(words)
     question = _question(hit) if is_answer else ""
     if question is None or len(text.encode()) < SHORT:

@@ -111,7 +111,7 @@ def reranked(turns: list[TurnHit], asked: Asked, search: Search) -> list[TurnHit
     if search.reranker is None or not turns:
         return turns
     judged = search.reranker.scores(
-        asked.text, [f"{turn.turn.speaker or turn.turn.role}: {turn.turn.words}" for turn in turns]
+        asked.text, [f"{turn.turn.speaker or turn.turn.role}: {turn.text}" for turn in turns]
     )
     again = [
         replace(turn, score=float(score), parts=search.parts(rerank=float(score), found=turn.score))

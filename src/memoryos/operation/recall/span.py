@@ -56,8 +56,13 @@ class Span:
         return cls(index, ordered, worth[by_time], _breaks(index, ordered))
 
     def __len__(self) -> int:
-        """How many turns there are."""
+        """How many passages there are."""
         return len(self.rows)
+
+    @property
+    def turns(self) -> int:
+        """How many turns they are of."""
+        return self.index.count_turns(self.rows)
 
     @property
     def days(self) -> Ints:

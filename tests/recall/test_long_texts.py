@@ -1,0 +1,150 @@
+"""Long texts: a fact in the middle of one is found first, by the passage that says it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from memoryos import MemoryOS, Role, Turn
+from memoryos.language.passages import LONGEST, estimated_tokens
+from memoryos.operation.recall.hit import TurnHit
+
+FACT = "My sister Agatha keeps her passport in the blue drawer of the hall cupboard."
+QUESTION = "Where does Agatha keep her passport?"
+WORDS = (
+    "river mountain garden coffee window music bicycle market teacher winter orange letter kitchen ocean forest paper"
+    " silver bread travel theatre doctor yellow camera village summer bridge engine story pocket mirror"
+).split()
+
+
+def filler(chars: int, seed: int = 0) -> str:
+    """Paragraphs of some words, about nothing."""
+    draw = random.Random(seed)
+    paragraphs: list[str] = []
+    while sum(map(len, paragraphs)) < chars:
+        sentences = (f"The {' '.join(draw.choices(WORDS, k=10))} is there." for _ in range(4))
+        paragraphs.append(" ".join(sentences))
+    return "\n\n".join(paragraphs)[:chars].strip()
+
+
+def document(chars: int) -> str:
+    """A text of about that length with the fact in its middle."""
+    return f"{filler(chars // 2)}\n\n{FACT}\n\n{filler(chars // 2, seed=1)}"
+
+
+def among_thirty(memory: MemoryOS, text: str, role: Role = Role.USER) -> str:
+    """Thirty exchanges, and the text as one side of the twelfth; returns its page."""
+    home = ""
+    for number in range(30):
+        said = [Turn(role=Role.USER, text=f"Today I saw the {WORDS[number]} with my friend."), None]
+        said[1] = Turn(role=Role.ASSISTANT, text="That sounds nice.")
+        if number == 12:
+            place = 0 if role is Role.USER else 1
+            said[place] = Turn(role=role, text=text, source_id="long")
+        ids = memory.add_many(said)
+        home = ids[0] if number == 12 else home
+    return home
+
+
+def best(memory: MemoryOS, query: str, **options) -> TurnHit:
+    return memory.search(query, **options).turns[0]
+
+
+@pytest.mark.parametrize("role", [Role.USER, Role.ASSISTANT])
+@pytest.mark.parametrize("chars", [3_000, 8_000, 100_000])
+def test_a_fact_inside_a_long_message_is_found_first_and_its_passage_is_named(open_memory, chars, role):
+    memory = open_memory()
+    page = among_thirty(memory, document(chars), role)
+    hit = best(memory, QUESTION)
+    assert (hit.cube.id, hit.index, hit.source_id) == (page, 0 if role is Role.USER else 1, "long")
+    assert FACT in hit.text
+    assert hit.text == hit.turn.words[hit.start : hit.end]
+    assert estimated_tokens(hit.text) <= LONGEST
+    assert hit.turn.text == document(chars)
+    assert hit.quoted == f"… {hit.text} …"
+    assert FACT in memory.context(QUESTION).text
+    assert memory.search(QUESTION).hits[0].id == page
+
+
+def test_a_fact_inside_a_megabyte_is_found_first(open_memory):
+    memory = open_memory()
+    page = among_thirty(memory, document(1_000_000))
+    memory.wait()
+    for strategy in ("hybrid", "bm25"):
+        hit = best(memory, QUESTION, strategy=strategy)
+        assert (hit.cube.id, FACT in hit.text) == (page, True)
+    assert FACT in memory.context(QUESTION, tokens=1_000).text
+
+
+def test_several_facts_of_one_text_are_hits_of_their_own(open_memory):
+    memory = open_memory()
+    other = "The ferry to Inishmore leaves from Rossaveel at half past ten."
+    memory.add(f"{filler(4_000)}\n\n{FACT}\n\n{filler(4_000, 1)}\n\n{other}\n\n{filler(4_000, 2)}")
+    both = memory.search("Agatha's passport, and the ferry to Inishmore?").turns[:2]
+    assert {FACT in hit.text for hit in both} == {other in hit.text for hit in both} == {True, False}
+    assert len({hit.cube.id for hit in both}) == 1
+    assert len(memory.search(QUESTION).hits) == 1
+
+
+def test_a_book_does_not_keep_other_pages_out(open_memory):
+    memory = open_memory()
+    memory.add("\n\n".join(f"The bees of hive {number} like lavender. {filler(500, number)}" for number in range(200)))
+    chats = [memory.add(f"The bees in garden {number} sleep.") for number in range(9)]
+    found = memory.search("bees")
+    assert {hit.id for hit in found.hits} >= set(chats)
+    assert max(sum(turn.cube.id == hit.id for turn in found.turns) for hit in found.hits) == 32
+
+
+def test_a_short_turn_is_one_passage_and_is_whole(open_memory):
+    memory = open_memory()
+    memory.add("The bees like lavender.", "I see.")
+    hit = best(memory, "lavender")
+    assert (hit.start, hit.text, hit.quoted, hit.is_part) == (0, hit.turn.words, hit.turn.words, False)
+
+
+def test_new_words_of_a_long_turn_take_the_place_of_all_its_passages(open_memory):
+    memory = open_memory()
+    before, page, after = memory.add("Bread?", "Yes."), memory.add(document(8_000), "Noted."), memory.add("Tea?", "No.")
+    assert FACT in best(memory, QUESTION).text
+    for text in ("Agatha is away.", document(3_000), document(9_000).replace("blue", "green")):
+        memory.update(page, text)
+        with_past = [(hit.cube.id, hit.index, hit.text) for hit in memory.search(QUESTION).turns]
+        assert with_past[0][2] in text
+        again = open_memory()
+        assert [(hit.cube.id, hit.index, hit.text) for hit in again.search(QUESTION).turns] == with_past
+    assert not memory.search("passport blue drawer", strategy="bm25").turns[0].text.count("blue")
+    memory.delete(page)
+    assert {hit.id for hit in memory.search("bread tea").hits} == {before, after}
+
+
+def test_only_the_first_passage_of_a_turn_answers_the_question_before(open_memory):
+    memory = open_memory()
+    memory.add("How is the weather, please?", filler(3_000))
+    answers = [hit for hit in memory.search("river mountain", explain=True).turns if hit.index == 1]
+    assert len(answers) > 3
+    assert [hit.start for hit in answers if hit.parts.get("answers")] == [0]
+
+
+def test_a_digest_counts_turns_and_tells_passages(open_memory):
+    memory = open_memory()
+    memory.add(document(6_000), "Noted.")
+    told = memory.digest(tokens=200)
+    assert told.turns == 2
+    assert sum(line.turns for line in told.lines) >= 2
+    assert FACT in memory.digest(query=QUESTION, tokens=700).text
+
+
+def test_a_rebuild_makes_the_same_passages(open_memory):
+    memory = open_memory()
+    page = memory.add(document(8_000), "Noted.")
+    extents = stored_extents(memory, page)
+    assert len(extents) > 10
+    memory.rebuild()
+    memory.wait()
+    assert stored_extents(memory, page) == extents
+
+
+def stored_extents(memory: MemoryOS, page: str) -> list[tuple[int, int, int | None]]:
+    with memory._vault.read(memory._scope) as reader:
+        return [tuple(passage.extent) for passage in reader.passages([page])]
