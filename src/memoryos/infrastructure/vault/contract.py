@@ -306,6 +306,10 @@ class Reader(Protocol):
         """Which of these ids were ever added to this scope, whatever became of them."""
         ...
 
+    def versions(self, ids: Iterable[str]) -> dict[str, int]:
+        """The numbers of the versions of these cubes; those that are gone are left out."""
+        ...
+
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         """The vectors of these cubes, where they have one."""
         ...

@@ -96,6 +96,9 @@ class SqlReader:
     def added(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
 
+    def versions(self, ids: Iterable[str]) -> dict[str, int]:
+        return dict(self._asked(queries.VERSIONS, ids))
+
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         return {
             cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)

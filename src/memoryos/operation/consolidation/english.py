@@ -62,8 +62,14 @@ _FUTURE_DATE = re.compile(
 )
 
 
+# Who a clause is about: each of the shapes below begins so, behind a time if there is one.
+_SUBJECT = re.compile(
+    rf"{_TIME}(?=I\ |I'm\ |I've\ |I'll\ |Im\ |Ive\ |[Mm]y\ |[Ww]e\ |[Ww]e'[vr]e\ |[A-Z][a-z]+\ and\ I\ )", re.VERBOSE
+)
+
+
 def _shape(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"{_TIME}{pattern}", re.VERBOSE)
+    return re.compile(pattern, re.VERBOSE)
 
 
 # "I love this", "I like how ...", "I love the colors": reactions to what is being shown, not tastes.
@@ -193,8 +199,6 @@ _PLAN = _shape(
     r"""(?:(?:I'm|I\ am|Im|We're|we're)\ (?:going\ (?:to|on)|gonna|flying|heading|leaving|meeting|seeing|having|hosting
     |performing|running|starting|visiting)\ (?!it|you)|(?:I'll|I\ will)\ be\ (?!there|sure|back|okay|fine))"""
 )
-# How each of the shapes begins: most clauses do not, and then nearly fifty patterns need not be tried.
-_BEGINS = _shape(r"(?:I\ |I'm\ |I've\ |I'll\ |Im\ |Ive\ |[Mm]y\ |[Ww]e\ |[Ww]e'[vr]e\ |[A-Z][a-z]+\ and\ I\ )")
 _SHAPES = (
     (_PREFERENCES, SemanticType.PREFERENCE, PLAIN),
     (_FACTS + _FAMILY_FACTS, SemanticType.FACT, PLAIN),
@@ -252,12 +256,14 @@ def _is_stated(plain: str) -> bool:
 
 def _classified(clause: str) -> tuple[SemanticType, float] | None:
     clause = f"I{clause[1:]}" if re.match(r"(?:i|im|ive)\b", clause) else clause
-    if not _BEGINS.match(clause) or _points_back(clause):
+    subject = _SUBJECT.match(clause)
+    if subject is None or _points_back(clause):
         return None
+    start = subject.end()
     for shapes, kind, confidence in _SHAPES:
-        if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause))):
+        if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause, start))):
             return kind, confidence
-    if (plan := _PLAN.match(clause)) and _FUTURE_DATE.search(clause) and _content_words(clause[plan.end() :]):
+    if (plan := _PLAN.match(clause, start)) and _FUTURE_DATE.search(clause) and _content_words(clause[plan.end() :]):
         return SemanticType.FACT, PLAIN
     return None
 
