@@ -43,6 +43,7 @@ from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.tally import Tally, tally_of
 from memoryos.operation.housekeeping import Housekeeping
 from memoryos.operation.index.follower import Follower
+from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.jobs import Handler, JobRunner
@@ -110,7 +111,10 @@ class MemoryOS:
         self._lexicon = Remembered(lexicon, WORDS)
         follower = Follower(candidates) if candidates else None
         residency = Residency(
-            self.settings.resident_mb * 1_000_000, lambda: Resident(embedder.dim, lexicon, recent), follower
+            self.settings.resident_mb * 1_000_000,
+            lambda: Resident(embedder.dim, lexicon, recent),
+            follower,
+            Keeper(vault, embedder, lexicon),
         )
         self._sources = Sources(vault, embedder, residency, follower)
         self._searcher = Searcher(self._sources, self.settings)

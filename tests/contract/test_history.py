@@ -53,3 +53,13 @@ def test_a_revision_that_fails_leaves_no_history(vault, store):
     with vault.read(ALICE) as reader:
         assert reader.history(stored.id) == []
         assert reader.get([stored.id]) == {stored.id: stored}
+
+
+def test_versions_are_told_without_the_cubes(vault, store):
+    first, second = store().cube, store().cube
+    with vault.write(ALICE) as writer:
+        writer.update([Entry(revised(first, "v2"))], Operation.REVISE)
+    with vault.read(ALICE) as reader:
+        assert reader.versions([first.id, second.id, "nobody"]) == {first.id: 2, second.id: 1}
+    with vault.read(Scope(user="bob")) as reader:
+        assert reader.versions([first.id]) == {}

@@ -121,7 +121,8 @@ def state(path: Path) -> tuple[int, int, int]:
 def main(path: Path, kills: int, seed: int, work: tuple[int, int], url: str | None) -> None:
     """Kill one worker after the other, and let the last one live."""
     if kills:  # in shorter steps: more is written between two deaths
-        moving.AT_A_TIME, promotion.PAGES_AT_ONCE, promotion.SEGMENTS_AT_ONCE = 2, 4, 1
+        moving.AT_A_TIME, moving.MANY_AT_A_TIME = 2, 2
+        promotion.PAGES_AT_ONCE, promotion.SEGMENTS_AT_ONCE = 4, 1
     warm_up()
     gc.freeze()
     chance, later, left, most = random.Random(seed), timedelta(), [], MOST_OF_MODEL if url else MOST

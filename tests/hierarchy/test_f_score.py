@@ -102,3 +102,14 @@ def test_chinese_pages_of_one_topic_share_a_segment(world: World):
     memory.add("🚂 火车票")
     memory.add("🍵")
     assert sorted(view.cube.payload.pages for view in memory.segments()) == [1, 2]
+
+
+@given(st.lists(st.tuples(vectors, keyword_sets), min_size=1, max_size=8), vectors, keyword_sets, st.integers(1, 9))
+def test_the_best_come_first_and_of_equal_ones_the_earlier(segments, vector, words, limit):
+    probes = [Probe.of(*segment) for segment in segments]
+    scores = f_scores(
+        np.stack([probe.unit for probe in probes]), [probe.stems for probe in probes], Probe.of(vector, words)
+    )
+    totals = [scores[index].total for index in range(len(probes))]
+    ranked = sorted(range(len(probes)), key=lambda index: -totals[index])  # stable
+    assert scores.best(limit) == ranked[:limit]

@@ -87,6 +87,7 @@ def test_moving_in_many_steps_is_the_same_as_in_one(world: World, monkeypatch):
     pictures = []
     for at_a_time in (1, 2, 100):
         monkeypatch.setattr(moves, "AT_A_TIME", at_a_time)
+        monkeypatch.setattr(moves, "MANY_AT_A_TIME", at_a_time)
         memory = world.open(f"{at_a_time}.db", short_term_capacity=2, heat_threshold=1000)
         add_all(memory)
         segments = [(view.cube.text, len(view.page_ids), view.cube.payload) for view in memory.segments()]

@@ -295,6 +295,7 @@ def test_steps_of_any_size_give_the_same(world: World, monkeypatch):
     pictures = []
     for at_a_time in (1, 7, 100):
         monkeypatch.setattr(moves, "AT_A_TIME", at_a_time)
+        monkeypatch.setattr(moves, "MANY_AT_A_TIME", at_a_time)
         world.clock.now = world.clock.now.replace(year=2027, month=1, day=1, hour=0, minute=0)
         memory = world.open(f"{at_a_time}.db", short_term_capacity=2)
         talk(world, memory, common=3)

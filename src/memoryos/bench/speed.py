@@ -70,7 +70,7 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
     store = folder / "speed.db"
     with MemoryOS.open(store, user=USER, settings=settings, embedder=embedder) as memory:
         written = _write(memory, pages, embedder, folder / "least.db", progress)
-    weight = sum(file.stat().st_size for file in folder.glob(f"{store.name}*"))
+    weight = _weight(store)
     beside = _busy(pages, store, settings, embedder, progress)
     floor = _floor(pages, embedder, folder, progress)  # now: a shared machine is slower at one time than at another
     progress(f"{pages:,} pages: searching", 0, 1)
@@ -87,6 +87,12 @@ def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, p
         probed=probed,
         floor=floor,
     )
+
+
+def _weight(store: Path) -> int:
+    """Bytes of the store's file, its log, and the index that lies beside it."""
+    files = [*store.parent.glob(f"{store.name}*"), *store.parent.glob(f"{store.name}.index/*")]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def _write(memory: MemoryOS, pages: int, embedder: Embedder, least_store: Path, progress: Progress) -> _Written:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from memoryos.language.sentences import split_sentences
@@ -36,8 +37,8 @@ class Sentence(NamedTuple):
 
 def sentences(texts: Iterable[str]) -> list[Sentence]:
     """The sentences of the texts in order, each once."""
-    cut = (sentence[:SENTENCE_CHARS].strip() for text in texts for sentence in split_sentences(text))
-    return [Sentence(text, _stems(text)) for text in dict.fromkeys(cut) if text]
+    found = (sentence for text in texts for line in text.split("\n") for sentence in _sentences(line))
+    return list({sentence.text: sentence for sentence in found}.values())
 
 
 def commonness(found: Iterable[Sentence]) -> Mapping[str, float]:
@@ -121,6 +122,12 @@ def joined(lines: Iterable[str]) -> str:
 
 def _gain(sentence: Sentence, weights: Mapping[str, float], known: Iterable[str]) -> float:
     return sum(weights.get(form, 0.0) for form in sentence.stems.difference(known))
+
+
+@lru_cache(2_048)  # a turn is told of its chain and of its segment, and a summary is extended line by line
+def _sentences(line: str) -> tuple[Sentence, ...]:
+    cut = (sentence[:SENTENCE_CHARS].strip() for sentence in split_sentences(line))
+    return tuple(Sentence(text, _stems(text)) for text in cut if text)
 
 
 def _stems(text: str) -> frozenset[str]:

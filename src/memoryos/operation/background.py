@@ -56,6 +56,11 @@ class Background:
         with self._lock:
             self._pending = [*(one for one in self._pending if not _succeeded(one)), future]
 
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody waits for the tasks."""
+        return self._hurry.is_set()
+
     def give_way(self) -> None:
         """Let the callers go first; a long task says so between its steps."""
         while not self._hurry.is_set() and (now := time.monotonic()) < self._deadline:

@@ -46,6 +46,7 @@ class Housekeeping:
         self._vault = runner.vault
         self._cooler = cooler
         self._settings = settings
+        self._residency = residency
         self._mover = Mover(runner.vault, residency, settings, runner.clock)
         self._visits = VisitLog()
         self._background = Background("housekeeping", PATIENCE_SECONDS)
@@ -76,7 +77,7 @@ class Housekeeping:
 
     def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
         """A search returned these cubes."""
-        if self._visits.record(scope, ids, at):
+        if self._visits.record(scope, ids, at) or self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
 
     def catch_up(self, scope: Scope) -> None:
@@ -195,7 +196,7 @@ class Housekeeping:
         left = Left(pages=True, jobs=False)
         try:
             while left.pages and self._goes_on():
-                left = self._step(owner)
+                left = self._step(owner, in_a_hurry=self._background.is_waited_for)
         except StorageError as error:
             # A count of visits is worth no error, and where nothing may be written nobody expects more.
             if owner not in self._tidy and not isinstance(error, StoreReadOnly):
@@ -204,6 +205,8 @@ class Housekeeping:
             return
         if left.jobs:
             self._worker.submit(lambda: self._if_ours(self._run_jobs, owner))
+        if self._goes_on():
+            self._residency.keep(owner)
         self._tend_cold(owner)
 
     def _tend_cold(self, owner: Scope) -> None:
@@ -255,7 +258,7 @@ class Housekeeping:
         with self._lock:
             self._tidy.add(owner)
 
-    def _step(self, owner: Scope) -> Left:
+    def _step(self, owner: Scope, *, in_a_hurry: bool = False) -> Left:
         """Move some pages and write the visits that wait; or the next step of a rebuild."""
         with self._vault.read(owner) as reader:
             stage = stage_of(reader)
@@ -263,7 +266,7 @@ class Housekeeping:
             self._rebuilder.step(owner, stage)
             return Left(pages=True, jobs=False)
         with self._taken_visits(owner) as visits:
-            return self._mover.step(owner, visits, lambda: self._note_tidy(owner))
+            return self._mover.step(owner, visits, lambda: self._note_tidy(owner), in_a_hurry=in_a_hurry)
 
     @contextmanager
     def _taken_visits(self, owner: Scope) -> Iterator[Counts]:

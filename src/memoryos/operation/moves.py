@@ -21,6 +21,7 @@ from memoryos.operation.recall.visits import Counts
 from memoryos.scope import Scope
 
 AT_A_TIME = 64  # pages moved in one transaction
+MANY_AT_A_TIME = 256  # when somebody waits for the end: each step also costs what does not depend on its pages
 
 _EVENTS = 1_000  # more than these since the snapshot, and to plan again is simpler
 
@@ -52,14 +53,15 @@ class Mover:
     def __post_init__(self) -> None:
         self._lock = Lock()  # two threads would plan the same moves
 
-    def step(self, owner: Scope, visits: Counts, settled: Callable[[], None]) -> Left:
+    def step(self, owner: Scope, visits: Counts, settled: Callable[[], None], *, in_a_hurry: bool = False) -> Left:
         """Move some pages and count the visits; `settled` is called while the store is locked and no page waits."""
+        limit = MANY_AT_A_TIME if in_a_hurry else AT_A_TIME
         with self._lock:
-            plan = self._planned(owner, visits)
+            plan = self._planned(owner, visits, limit)
             with self.vault.write(owner) as writer:
                 events = self._since(plan, writer)
                 if plan is None or events is None:
-                    plan, events = self._planned_alone(owner, writer, visits), 0
+                    plan, events = self._planned_alone(owner, writer, visits, limit), 0
                 jobs = plan.pager.flush(writer)
                 pages = plan.pages or events > 0
                 if not pages:  # noted while the store is locked: what comes in later is noted later
@@ -73,14 +75,14 @@ class Mover:
             pager.promote_all()
             pager.flush(writer)
 
-    def _planned(self, owner: Scope, visits: Counts) -> _Plan | None:
+    def _planned(self, owner: Scope, visits: Counts, limit: int) -> _Plan | None:
         """The moves by a snapshot; None when they must be made alone."""
         with self.vault.read(owner) as reader:
             pager = self._pager(owner, reader)
             if stage_of(reader) or pager.asks_for_other_segments:
                 return None
             pager.visit(visits)
-            return _Plan(pager, pager.move(AT_A_TIME), reader.sequence())
+            return _Plan(pager, pager.move(limit), reader.sequence())
 
     def _since(self, plan: _Plan | None, writer: Writer) -> int | None:
         """How many pages came in since the plan was made; None when it no longer holds."""
@@ -90,13 +92,13 @@ class Mover:
         harmless = all(event.kind is Kind.PAGE and event.operation is Operation.ADD for event in events)
         return len(events) if harmless and len(events) <= _EVENTS else None
 
-    def _planned_alone(self, owner: Scope, writer: Writer, visits: Counts) -> _Plan:
+    def _planned_alone(self, owner: Scope, writer: Writer, visits: Counts, limit: int) -> _Plan:
         """The moves, while nobody else writes."""
         pager = self._pager(owner, writer)
         if pager.asks_for_other_segments:
             pager.form_anew(writer)
         pager.visit(visits)
-        return _Plan(pager, placed(writer, pager.move, AT_A_TIME), 0)
+        return _Plan(pager, placed(writer, pager.move, limit), 0)
 
     def _pager(self, owner: Scope, reader: Reader) -> Pager:
         return Pager(reader, self.residency.following(owner, reader), self.settings, self.clock())

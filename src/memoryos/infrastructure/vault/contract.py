@@ -25,6 +25,7 @@ from memoryos.cube import Kind, MemCube, State, Subject, Tier
 from memoryos.errors import StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.scope import Scope
 
 Vector = NDArray[np.float32]
@@ -307,6 +308,10 @@ class Reader(Protocol):
         """Which of these ids were ever added to this scope, whatever became of them."""
         ...
 
+    def versions(self, ids: Iterable[str]) -> dict[str, int]:
+        """The numbers of the versions of these cubes; those that are gone are left out."""
+        ...
+
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         """The vectors of these cubes, where they have one."""
         ...
@@ -547,6 +552,7 @@ class Vault(Reembeddable, Protocol):
 
     packs: Packs  #: the documents that are not in the store itself; sessions read them through
     is_only_read: bool  #: whether it was opened so; then every write raises StoreReadOnly
+    index_files: IndexFiles | None  #: where indexes can be kept beside it, for the next process
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """A snapshot of the scope's owner."""

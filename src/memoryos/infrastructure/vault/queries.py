@@ -98,6 +98,8 @@ ADDED = select(_events.c.cube_id).where(
     _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.ADD.value
 )
 
+VERSIONS = select(_cubes.c.id, _cubes.c.version).where(_owned_by_key(), _among(_cubes.c.id))
+
 REMOVAL = delete(_cubes).where(_owned_by_key(), _among(_cubes.c.id))
 
 HISTORY = (

@@ -39,7 +39,7 @@ from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.statements import (
     ask,
     ask_one,
-    insert_or,
+    insert_links,
     insert_rows,
     next_position,
     stream,
@@ -95,6 +95,9 @@ class SqlReader:
 
     def added(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
+
+    def versions(self, ids: Iterable[str]) -> dict[str, int]:
+        return dict(self._asked(queries.VERSIONS, ids))
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         return {
@@ -186,6 +189,8 @@ class SqlReader:
 class SqlWriter(SqlReader):
     """`contract.Writer` over a connection inside a transaction."""
 
+    has_removed_words = False  # of a page
+
     def insert(self, entries: Sequence[Entry]) -> None:
         if not entries:
             return
@@ -206,6 +211,7 @@ class SqlWriter(SqlReader):
         changed = update_cubes(self._connection, [tables.cube_row(entry.cube) for entry in entries])
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
+        self.has_removed_words |= any(entry.passages is not None for entry in entries)
         self._unindex(entries)
         self._index(entries)
         self._log((entry.cube for entry in entries), operation, detail)
@@ -213,6 +219,7 @@ class SqlWriter(SqlReader):
     def delete(self, ids: Sequence[str]) -> None:
         self._bring_back(ids)
         doomed = list(self.get(ids).values())
+        self.has_removed_words |= any(cube.kind is Kind.PAGE for cube in doomed)
         for chunk in _chunks(cube.id for cube in doomed):
             self._connection.execute(queries.REMOVAL, {**self._owner, "ids": chunk})
         self._log(doomed, Operation.DELETE)
@@ -223,10 +230,7 @@ class SqlWriter(SqlReader):
         self._check_owned(link.source for link in links)
         rows = [self._link_row(link) for link in links]
         # Only a repeated link is ignored; a second segment for a page still fails.
-        key = list(tables.links.primary_key)
-        self._connection.execute(
-            insert_or(self._connection, tables.links).on_conflict_do_nothing(index_elements=key), rows
-        )
+        insert_links(self._connection, rows)
 
     def unlink(self, links: Sequence[Link]) -> None:
         self._check_owned(link.source for link in links)

@@ -36,9 +36,14 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> No
         _run(connection, _insertion(connection.dialect.name, table), rows)
 
 
+def insert_links(connection: Connection, rows: Sequence[Row]) -> None:
+    """Insert links but those that are there already."""
+    _run(connection, _link_insertion(connection.dialect.name), rows)
+
+
 def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An insertion that can be told what to do with a row that is there already."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    return _insertion_or(connection.dialect.name, table)
 
 
 def update_cubes(connection: Connection, rows: Sequence[Row]) -> int:
@@ -125,6 +130,17 @@ def _question(dialect: str, query: Select[Any]) -> _Question:
 def _insertion(dialect: str, table: Table) -> str:
     numbered = {tables.events.c.sequence}
     return str(_compiled(dialect, insert(table), [column.name for column in table.columns if column not in numbered]))
+
+
+@cache
+def _link_insertion(dialect: str) -> str:
+    links = tables.links
+    insertion = _insertion_or(dialect, links).on_conflict_do_nothing(index_elements=list(links.primary_key))
+    return str(_compiled(dialect, insertion, links.c.keys()))
+
+
+def _insertion_or(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
 @cache

@@ -17,6 +17,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold import is_pack
 from memoryos.infrastructure.vault.contract import Bell, Job, JobKind
+from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
@@ -44,6 +45,7 @@ class SqlVault(ABC):
         self.name = name
         self.is_only_read = is_only_read
         self.packs = Packs()
+        self.index_files: IndexFiles | None = None
         self._engine = engine
         self._embedder = embedder
         self._clock = clock
@@ -65,7 +67,15 @@ class SqlVault(ABC):
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
         with self._writing(scope.owner) as connection:
             self._check_embedder(connection)
-            yield SqlWriter(connection, scope, self._clock, self.packs)
+            writer = SqlWriter(connection, scope, self._clock, self.packs)
+            yield writer
+            self._forget_words(writer, scope)
+        self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
+
+    def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
+        """Remove what is kept of the owner's words outside of the database, when some of them are to go."""
+        if self.index_files and writer.has_removed_words:
+            self.index_files.remove(scope.owner)
 
     @contextmanager
     def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:

@@ -39,6 +39,7 @@ _POINTER = re.compile(
     |at|in|on|again|too|now|every|when|back|as)\b)))""",
     re.VERBOSE,
 )
+_FIRST_PERSON = re.compile(r"(?:I|i|Im|im|Ive|ive|My|my|We|we)\b")  # one of these is in every shape
 _CONTENT_WORDS = 2  # a verb with content and one more word: "hiked" alone says nothing
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d+")
 
@@ -61,8 +62,14 @@ _FUTURE_DATE = re.compile(
 )
 
 
+# Who a clause is about: each of the shapes below begins so, behind a time if there is one.
+_SUBJECT = re.compile(
+    rf"{_TIME}(?=I\ |I'm\ |I've\ |I'll\ |Im\ |Ive\ |[Mm]y\ |[Ww]e\ |[Ww]e'[vr]e\ |[A-Z][a-z]+\ and\ I\ )", re.VERBOSE
+)
+
+
 def _shape(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"{_TIME}{pattern}", re.VERBOSE)
+    return re.compile(pattern, re.VERBOSE)
 
 
 # "I love this", "I like how ...", "I love the colors": reactions to what is being shown, not tastes.
@@ -244,17 +251,19 @@ def _is_declarative(plain: str) -> bool:
 def _is_stated(plain: str) -> bool:
     if len(plain) > SENTENCE_LIMIT or plain.rstrip().endswith(("?", "?!", "!?", ":")):
         return False
-    return clauses.is_quote_balanced(plain)
+    return _FIRST_PERSON.search(plain) is not None and clauses.is_quote_balanced(plain)
 
 
 def _classified(clause: str) -> tuple[SemanticType, float] | None:
     clause = f"I{clause[1:]}" if re.match(r"(?:i|im|ive)\b", clause) else clause
-    if _points_back(clause):
+    subject = _SUBJECT.match(clause)
+    if subject is None or _points_back(clause):
         return None
+    start = subject.end()
     for shapes, kind, confidence in _SHAPES:
-        if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause))):
+        if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause, start))):
             return kind, confidence
-    if (plan := _PLAN.match(clause)) and _FUTURE_DATE.search(clause) and _content_words(clause[plan.end() :]):
+    if (plan := _PLAN.match(clause, start)) and _FUTURE_DATE.search(clause) and _content_words(clause[plan.end() :]):
         return SemanticType.FACT, PLAIN
     return None
 

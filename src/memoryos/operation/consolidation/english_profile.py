@@ -92,10 +92,14 @@ _LOCATION = re.compile(
 _NOT_A_PLACE = frozenset({"I", "My", "We", "A", "An"})
 
 
+# One of these is in every pattern of this module.
+_SPEAKS = re.compile(r"(?:I|My|my|me|This is|this is|As an?|as an?)\b")
+
+
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
     """List every profile field that the sentence states."""
     plain = without_question(sentence.replace("’", "'"))
-    if len(plain) > SENTENCE_LIMIT or plain.endswith("?") or _is_supposed(plain):
+    if len(plain) > SENTENCE_LIMIT or not _SPEAKS.search(plain) or plain.endswith("?") or _is_supposed(plain):
         return []
     return [
         Claim(field, value, sentence[start:end])

@@ -274,8 +274,8 @@ def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> Topic | None:
 
 def _check_unchanged(reader: Reader, pages: Sequence[MemCube]) -> None:
     """Refuse lessons from pages that were corrected or deleted while they were read; the job runs again."""
-    present = reader.get(page.id for page in pages)
-    if any(page.id not in present or present[page.id].version != page.version for page in pages):
+    present = reader.versions(page.id for page in pages)
+    if any(present.get(page.id) != page.version.number for page in pages):
         raise StorageError("pages changed while they were read; nothing was written")
 
 

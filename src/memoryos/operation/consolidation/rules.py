@@ -35,7 +35,7 @@ def _trait_findings(read: Iterable[Utterance], traits: TraitReader) -> list[Find
     moments = {item.page: item.at for item in own}
     return [
         Finding(trait, pages, max(moments[page] for page in pages), SemanticType.TRAIT)
-        for trait, pages in traits.read([(item.page, "\n".join(item.own_sentences)) for item in own])
+        for trait, pages in traits.read((item.page, item.own_sentences) for item in own)
     ]
 
 

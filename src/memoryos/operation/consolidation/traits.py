@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from memoryos.cube import Subject, Trait
-from memoryos.language.marked import Marked
-from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.persona import Dimension, PersonaSchema
 from memoryos.operation.hierarchy.trait import graded
 
 _REASON_CUES = 5  # cues named in a reason; more would be a list, not a reason
+
+_WORD = re.compile(r"\w+")
 
 # A sentence of dislike or absence shows no interest, whatever it names.
 _AVERSE = re.compile(
@@ -31,49 +31,68 @@ _OF_OTHERS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    text: str
-    folded: str  # in lower case
+@dataclass(slots=True)
+class _Shown:
+    """What texts show of a dimension."""
 
-    @classmethod
-    def of(cls, sentences: Iterable[str]) -> _Said:
-        text = "\n".join(sentences)
-        return cls(text, text.lower())
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    dimension: Dimension
-    cues: Marked
+    pages: dict[str, bool] = field(default_factory=dict)  # whether a page speaks for it, or only against it
+    cues: Counter[str] = field(default_factory=Counter)
 
 
 class TraitReader:
     """Finds the dimensions of a schema in texts."""
 
     def __init__(self, schema: PersonaSchema) -> None:
-        self._readers = [_reader(dimension) for dimension in schema.dimensions if dimension.has_cues]
+        self._dimensions = [dimension for dimension in schema.dimensions if dimension.has_cues]
+        self._patterns = [_pattern(dimension) for dimension in self._dimensions]
+        self._by_word: dict[str, list[tuple[str, int]]] = {}  # the word that a cue begins with -> cue and dimension
+        self._by_mark: dict[str, set[int]] = {}  # a cue that need not begin with a word
+        for number, dimension in enumerate(self._dimensions):
+            self._enter(number, dimension)
+        self._plain_marks = {mark: numbers for mark, numbers in self._by_mark.items() if mark.isascii()}
 
-    def read(self, texts: Iterable[tuple[str, str]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
-        """Each trait that shows in the `(page id, text)` pairs, with its pages, in the order of the schema."""
-        own_words = [(page, *_parted(text)) for page, text in texts]
-        for reader in self._readers:
-            pages: dict[str, bool] = {}  # whether it speaks for the trait
-            cues: Counter[str] = Counter()
-            for page, said, averse in own_words:
-                matched = {cue.casefold() for cue in reader.cues.findall(said.text, said.folded)}
-                cues.update(sorted(matched))
-                if matched or reader.cues.search(averse.text, averse.folded):
-                    pages[page] = pages.get(page, False) or bool(matched)
-            if pages:
-                yield _trait(reader.dimension.name, cues, pages), tuple(pages)
+    def read(self, texts: Iterable[tuple[str, Sequence[str]]]) -> Iterator[tuple[Trait, tuple[str, ...]]]:
+        """Each trait that shows in the `(page id, sentences)` pairs, with its pages, in the order of the schema."""
+        shown: dict[int, _Shown] = {}
+        for page, sentences in texts:
+            if numbers := self._may_show("\n".join(plain := _plain(sentences))):
+                said, averse = _parted(plain)
+                for number in numbers:
+                    self._look(number, page, said, averse, shown)
+        for number in sorted(shown):
+            found = shown[number]
+            yield _trait(self._dimensions[number].name, found.cues, found.pages), tuple(found.pages)
+
+    def _look(self, number: int, page: str, said: str, averse: str, shown: dict[int, _Shown]) -> None:
+        """See what a page shows of a dimension."""
+        matched = {cue.casefold() for cue in self._patterns[number].findall(said)}
+        if matched or self._patterns[number].search(averse):
+            found = shown.setdefault(number, _Shown())
+            found.cues.update(sorted(matched))
+            found.pages[page] = found.pages.get(page, False) or bool(matched)
+
+    def _may_show(self, text: str) -> set[int]:
+        """The dimensions of which a cue may be in the text: looked up by its words, for most show none."""
+        folded = text.lower()
+        begun = (pair for word in set(_WORD.findall(folded)) for pair in self._by_word.get(word, ()))
+        numbers = {number for cue, number in begun if cue in folded}
+        marks = self._plain_marks if folded.isascii() else self._by_mark
+        return numbers.union(*(found for mark, found in marks.items() if mark in folded))
+
+    def _enter(self, number: int, dimension: Dimension) -> None:
+        for cue in map(str.lower, dimension.cues_en):
+            first = _WORD.match(cue)
+            if first is None or not cue.isascii():
+                self._by_mark.setdefault(cue, set()).add(number)
+            else:
+                plural = [f"{cue}s"] if first.group() == cue else []
+                for word in (first.group(), *plural):
+                    self._by_word.setdefault(word, []).append((cue, number))
+        for cue in map(str.lower, dimension.cues_zh):
+            self._by_mark.setdefault(cue, set()).add(number)
 
 
 @lru_cache(256)
-def _reader(dimension: Dimension) -> _Reader:
-    return _Reader(dimension, Marked(_pattern(dimension), _marks(dimension)))
-
-
 def _pattern(dimension: Dimension) -> re.Pattern[str]:
     """Any cue; English ones as whole words with an optional plural, Chinese ones as they stand."""
     english = "|".join(re.escape(cue) for cue in sorted(dimension.cues_en, key=len, reverse=True))
@@ -82,15 +101,15 @@ def _pattern(dimension: Dimension) -> re.Pattern[str]:
     return re.compile("|".join(part for part in parts if part), re.IGNORECASE)
 
 
-def _marks(dimension: Dimension) -> tuple[str, ...]:
-    return tuple(cue.lower() for cue in (*dimension.cues_en, *dimension.cues_zh))
+def _plain(sentences: Iterable[str]) -> list[str]:
+    return [sentence.replace("’", "'") for sentence in sentences]
 
 
-def _parted(text: str) -> tuple[_Said, _Said]:
-    """What is said of oneself without aversion, and with it."""
-    sentences = [one for one in split_sentences(text.replace("’", "'")) if not _OF_OTHERS.match(one)]
-    averse = dict.fromkeys(sentence for sentence in sentences if _AVERSE.search(sentence))
-    return _Said.of(sentence for sentence in sentences if sentence not in averse), _Said.of(averse)
+def _parted(sentences: Iterable[str]) -> tuple[str, str]:
+    """What is said of oneself without aversion, and with it; one sentence a line."""
+    own = [sentence for sentence in sentences if not _OF_OTHERS.match(sentence)]
+    averse = dict.fromkeys(sentence for sentence in own if _AVERSE.search(sentence))
+    return "\n".join(sentence for sentence in own if sentence not in averse), "\n".join(averse)
 
 
 def _trait(dimension: str, cues: Counter[str], pages: Mapping[str, bool]) -> Trait:

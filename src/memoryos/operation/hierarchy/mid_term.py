@@ -7,8 +7,7 @@ pages' vectors, so that a page can be added without reading the others.
 from __future__ import annotations
 
 import heapq
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -51,21 +50,24 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The unit vectors of topics as one array, shape (topics, dim)."""
+    """What pages are compared with: unit vectors of topics, shape (topics, dim), and the stems of their keywords."""
 
     rows: dict[str, int]
     units: NDArray[np.float32]
+    stems: list[frozenset[str]]
 
     @classmethod
     def of(cls, topics: Sequence[Topic]) -> _Table:
         rows = {topic.cube.id: row for row, topic in enumerate(topics)}
-        return cls(rows, np.stack([topic.probe.unit for topic in topics]))
+        units = np.stack([topic.probe.unit for topic in topics])
+        return cls(rows, units, [topic.probe.stems for topic in topics])
 
     def replace(self, topic: Topic) -> bool:
         """Put a topic in the place of its earlier self; returns whether there is one."""
         row = self.rows.get(topic.cube.id)
         if row is not None:
             self.units[row] = topic.probe.unit
+            self.stems[row] = topic.probe.stems
         return row is not None
 
 
@@ -99,9 +101,8 @@ class MidTerm:
         if not topics:
             return []
         self._table = self._table or _Table.of(topics)
-        scores = f_scores(self._table.units, [topic.probe.stems for topic in topics], probe)
-        best = heapq.nsmallest(limit, range(len(topics)), key=lambda index: -scores[index].total)
-        return [(topics[index], scores[index]) for index in best]
+        scores = f_scores(self._table.units, self._table.stems, probe)
+        return [(topics[index], scores[index]) for index in scores.best(limit)]
 
     def home_of(self, page: Entry) -> Topic | None:
         """The segment the page joins: the best F_score, if it is above theta."""
@@ -112,14 +113,18 @@ class MidTerm:
         """Whether the segment should be extracted into LPM."""
         return is_hot(topic.cube.behaviour, now, self.settings)
 
+    @property
+    def surplus(self) -> int:
+        """How many segments there are more than fit."""
+        return max(0, len(self._topics) - self.settings.mid_term_capacity)
+
     def evict(self, now: datetime, *, spared: Collection[str]) -> list[Topic]:
         """Take out the coldest segments until the rest fits; the `spared` stay even if it then does not."""
-        candidates = [topic for topic in self._topics.values() if topic.cube.id not in spared]
-        candidates.sort(key=lambda topic: self._coldness(topic, now))
-        surplus = max(0, len(self._topics) - self.settings.mid_term_capacity)
-        if surplus:
+        candidates = (topic for topic in self._topics.values() if topic.cube.id not in spared)
+        coldest = heapq.nsmallest(self.surplus, candidates, key=lambda topic: self._coldness(topic, now))
+        if coldest:
             self._table = None
-        return [self._topics.pop(topic.cube.id) for topic in candidates[:surplus]]
+        return [self._topics.pop(topic.cube.id) for topic in coldest]
 
     def _coldness(self, topic: Topic, now: datetime) -> tuple[float, datetime, str]:
         behaviour = topic.cube.behaviour
@@ -203,29 +208,29 @@ def formed(pages: Sequence[MemCube]) -> Segment:
 def _with(segment: Segment, page: MemCube) -> Segment:
     """The segment with one more page: keywords, summary and time span follow, from the page alone."""
     at = page.descriptive.event_at
-    keywords = _counted(segment.keywords, page)
+    counted = _counted(segment.keywords, page)
     return Segment(
-        summary=_extended(segment, page, keywords),
+        summary=_extended(segment, page, counted),
         written=segment.written,
-        keywords=keywords,
+        keywords=tuple(counted.values()),
         pages=segment.pages + 1,
         first_at=min(segment.first_at, at),
         last_at=max(segment.last_at, at),
     )
 
 
-def _extended(segment: Segment, page: MemCube, keywords: tuple[tuple[str, int], ...]) -> str:
+def _extended(segment: Segment, page: MemCube, keywords: Mapping[str, tuple[str, int]]) -> str:
     """The summary with what the page adds; what a model wrote stays."""
-    weights = {stem(word): float(count) for word, count in keywords}
+    weights = {form: float(count) for form, (_, count) in keywords.items()}
     said = (turn.words for turn in page_of(page).turns)
     return extended(segment.summary, said, limit_chars=SUMMARY_CHARS, weights=weights, written=segment.written)
 
 
-def _counted(keywords: tuple[tuple[str, int], ...], page: MemCube) -> tuple[tuple[str, int], ...]:
-    """The keyword counts after one more page, most frequent first, each stem once."""
-    surface = {stem(word): word for word, _ in keywords}
-    counts = Counter({stem(word): count for word, count in keywords})
+def _counted(keywords: Iterable[tuple[str, int]], page: MemCube) -> dict[str, tuple[str, int]]:
+    """The keywords with their counts after one more page, most frequent first, by their stems."""
+    counted = {stem(word): (word, count) for word, count in keywords}
     for word in page.behaviour.fingerprint:
-        surface.setdefault(stem(word), word)
-        counts[stem(word)] += 1
-    return tuple((surface[form], count) for form, count in counts.most_common(COUNTED_KEYWORDS))
+        surface, count = counted.get(form := stem(word), (word, 0))
+        counted[form] = surface, count + 1
+    frequent = sorted(counted.items(), key=lambda item: -item[1][1])  # stable: those seen first come first
+    return dict(frequent[:COUNTED_KEYWORDS])

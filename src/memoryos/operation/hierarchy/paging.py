@@ -156,6 +156,8 @@ class Pager:
 
     def _evict(self, *, fresh: str) -> None:
         """Archive the coldest segments with their pages; never the fresh one, nor one that awaits extraction."""
+        if not self._mid_term.surplus:
+            return
         for topic in self._mid_term.evict(self._now, spared={fresh} | self.changes.waiting):
             members = self.changes.members(topic.cube.id)
             self.changes.move([topic.cube, *members], Tier.ARCHIVE)

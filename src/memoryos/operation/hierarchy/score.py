@@ -44,10 +44,29 @@ class FScore:
         return self.cosine + self.jaccard
 
 
-def f_scores(units: Matrix, keywords: Sequence[frozenset[str]], text: Probe) -> list[FScore]:
+@dataclass(frozen=True, slots=True)
+class FScores:
+    """The F_scores of n segments: their parts, shapes (n,)."""
+
+    cosines: NDArray[np.float32]
+    jaccards: NDArray[np.float64]
+
+    def __getitem__(self, index: int) -> FScore:
+        """That of one segment."""
+        return FScore(float(self.cosines[index]), float(self.jaccards[index]))
+
+    def best(self, limit: int) -> list[int]:
+        """The segments with the highest F_score, best first; of equal ones the earlier."""
+        totals = self.cosines + self.jaccards
+        if limit == 1:
+            return [int(np.argmax(totals))]
+        return [int(index) for index in np.argsort(-totals, kind="stable")[:limit]]
+
+
+def f_scores(units: Matrix, keywords: Sequence[frozenset[str]], text: Probe) -> FScores:
     """The F_score of a text against each of n segments, given by unit vectors (n, dim) and stems of keywords."""
-    cosines = np.vecdot(units, text.unit).tolist()
-    return [FScore(cosine, jaccard(stems, text.stems)) for cosine, stems in zip(cosines, keywords, strict=True)]
+    shared = [jaccard(stems, text.stems) for stems in keywords]
+    return FScores(np.vecdot(units, text.unit), np.array(shared, np.float64))
 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:

@@ -60,6 +60,14 @@ class Matrix:
         """Bytes held, unused rows included."""
         return sum(block.nbytes for block in self._blocks)
 
+    @property
+    def blocks(self) -> list[NDArray[Any]]:
+        """All rows in parts, shapes (k, dim); as float16 where that loses nothing, for so the store has vectors."""
+        used = [len(block) for block in self._blocks]
+        if used:
+            used[-1] = self._length - (len(used) - 1) * self._block_rows
+        return [_halved(block[:rows]) for block, rows in zip(self._blocks, used, strict=True)]
+
     def append(self, vectors: NDArray[np.float32]) -> None:
         """Append rows, shape (k, dim)."""
         done = 0
@@ -115,3 +123,10 @@ class Matrix:
         for number in numbers:
             block, row = divmod(number, self._block_rows)
             self._blocks[block][row] = 0
+
+
+def _halved(rows: NDArray[np.float32]) -> NDArray[Any]:
+    """The same numbers in half the bytes, if that can be; a copy."""
+    with np.errstate(over="ignore"):
+        half = rows.astype(np.float16)
+    return half if np.array_equal(half, rows) else rows.copy()

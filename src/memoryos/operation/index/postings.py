@@ -71,6 +71,12 @@ class Postings:
             self._tail.setdefault(term, []).append((row, count))
         self._tail_size += len(terms)
 
+    def merge(self) -> None:
+        """Put all that lies in the tail into the arrays."""
+        self.settle()
+        if self._tail:
+            self._merge()
+
     def _counted(self) -> tuple[Ints, Ints, Ints]:
         """How often each term occurs in each new row, by row: terms, rows, counts."""
         numbers = np.array([number for _, words in self._new for number in map(self._number, words)], np.int64)
@@ -130,7 +136,8 @@ class Postings:
     def _merge(self, *new: Ints) -> None:
         late = [(term, row, count) for term, found in self._tail.items() for row, count in found]
         old = np.repeat(np.arange(len(self._starts) - 1), np.diff(np.asarray(self._starts)))
-        columns = [(old, self._rows, self._counts), *([tuple(zip(*late, strict=True))] if late else []), new]
+        later = [tuple(zip(*late, strict=True))] if late else []
+        columns = [(old, self._rows, self._counts), *later, *([new] if new else [])]
         terms, rows, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
         order = np.argsort(terms, kind="stable")  # later rows are higher, so each term's rows stay in order
         self._rows = rows[order].astype(np.int32)

@@ -8,6 +8,7 @@ from threading import Lock
 
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.operation.index.follower import Follower
+from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.resident import Resident
 from memoryos.scope import Scope
 
@@ -15,11 +16,21 @@ from memoryos.scope import Scope
 class Residency:
     """The residents of one memory, under a budget in bytes."""
 
-    def __init__(self, budget_bytes: int, make: Callable[[], Resident], follower: Follower | None = None) -> None:
-        """Of owners whom the follower has an index of, memory holds the turns only when they are asked for."""
+    def __init__(
+        self,
+        budget_bytes: int,
+        make: Callable[[], Resident],
+        follower: Follower | None = None,
+        keeper: Keeper | None = None,
+    ) -> None:
+        """Of owners whom the follower has an index of, memory holds the turns only when they are asked for.
+
+        With a keeper, the indexes of large owners are kept for the next process.
+        """
         self.budget = budget_bytes
         self._make = make
         self._follower = follower
+        self._keeper = keeper
         self._lock = Lock()
         self._residents: OrderedDict[Scope, Resident] = OrderedDict()  # the one used last is last
         self._sizes: dict[Scope, int] = {}
@@ -45,12 +56,24 @@ class Residency:
             self._residents.move_to_end(owner)
         if whole is None:
             whole = self._follower is None or not self._follower.has(owner)
-        resident.follow(reader, turns=whole)
+        keeper = self._keeper
+        resident.follow(reader, turns=whole, find_kept=lambda: keeper.read(owner, reader) if keeper else None)
         with self._lock:
             self._residents[owner] = resident  # another owner may have pushed it out meanwhile
             self._sizes[owner] = resident.nbytes
             self._shrink(owner)
         return resident
+
+    def is_worth_keeping(self, scope: Scope) -> bool:
+        """Whether there is an index of the owner that should be kept for the next process."""
+        resident = self._residents.get(scope.owner)
+        return self._keeper is not None and resident is not None and resident.is_worth_keeping
+
+    def keep(self, scope: Scope) -> None:
+        """Keep the owner's index for the next process, if that is worth it."""
+        resident = self._residents.get(scope.owner)
+        if self._keeper and resident and resident.is_worth_keeping:
+            self._keeper.write(scope.owner, resident.kept())
 
     def forget(self, scope: Scope) -> None:
         """Let the scope's owner leave memory."""

@@ -6,7 +6,7 @@ takes in what they changed. Nothing else tells it about a write, so it can lag b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice
 from threading import RLock
@@ -16,7 +16,9 @@ from memoryos.cube import Kind, MemCube, Subject, Tier
 from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Reader
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
+from memoryos.operation.index.arrays import ArrayReader, ArrayWriter
 from memoryos.operation.index.facets import Facet
+from memoryos.operation.index.keeper import FOLLOWED, Kept
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Kin, Vocabulary
 from memoryos.operation.passages import page_vectors
@@ -24,7 +26,9 @@ from memoryos.operation.passages import page_vectors
 T = TypeVar("T")
 
 _AT_A_TIME = 4_000  # passages, while a scope is read
-_EVENTS = 10_000  # more than these since the last look, and reading all anew is simpler
+_EVENTS = FOLLOWED  # more than these since the last look, and reading all anew is simpler
+_LARGE = 5_000  # turns from which on an index is kept for the next process
+_MOVED_ON = 5_000  # events after which it is kept again: to follow them takes a fraction of a second
 _CUBE_BYTES = 4_000  # a cube in memory, roughly
 
 _HELD = {  # the cubes that are kept whole, by kind, and the tier they are kept from
@@ -49,6 +53,7 @@ class Resident:
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
         self._topics: dict[str, Topic] = {}
         self._keeps_turns = True
+        self._unkept = 0  # events since an index of ours was kept; as many as there can be when none was
         self.turns = TurnIndex(dim)
         self._vocabulary = Vocabulary(lexicon)
 
@@ -89,6 +94,26 @@ class Resident:
         """For each word, the owner's terms close to it in meaning."""
         return self._vocabulary.kin(words, self.turns.postings.words)
 
+    @property
+    def is_worth_keeping(self) -> bool:
+        """Whether its index should be kept for the next process: it is large, and none is kept or an old one.
+
+        One that holds words of pages that are gone is not; what the next process reads from the store has none.
+        """
+        is_whole = self._keeps_turns and not self._unindexed and not self.turns.has_buried
+        return is_whole and len(self.turns) >= _LARGE and self._unkept >= _MOVED_ON
+
+    def kept(self) -> Kept:
+        """Its index, to be kept for the next process."""
+        with self.lock:
+            self.turns.postings.merge()
+            self._vocabulary.follow(self.turns.postings.words)
+            writer = ArrayWriter()
+            writer.write("turns", self.turns)
+            writer.write("words", self._vocabulary)
+            self._unkept = 0
+            return Kept(self._sequence, writer.arrays)
+
     def having(self, turns: TurnIndex) -> Resident:
         """The same cubes with other turns: those that one question needs of very many."""
         with self.lock:
@@ -97,8 +122,13 @@ class Resident:
         other._vocabulary = Vocabulary(self._lexicon)
         return other
 
-    def follow(self, reader: Reader, *, turns: bool = True) -> None:
-        """Take in what happened since the last call, as the reader sees it; the turns, too, or only the cubes."""
+    def follow(
+        self, reader: Reader, *, turns: bool = True, find_kept: Callable[[], Kept | None] = lambda: None
+    ) -> None:
+        """Take in what happened since the last call, as the reader sees it; the turns, too, or only the cubes.
+
+        Where all must be read, and `find_kept` finds an index that another process kept, that is read instead.
+        """
         with self.lock:
             latest = reader.sequence()
             is_enough = self._keeps_turns or not turns
@@ -108,31 +138,44 @@ class Resident:
             goes_on = self._sequence and is_enough and not self._unindexed
             self._keeps_turns = turns or (self._keeps_turns and bool(goes_on))
             events = reader.events(after=self._sequence, limit=_EVENTS + 1) if goes_on else []
+            self._unkept += len(events)
             if goes_on and len(events) <= _EVENTS:
                 self._apply(reader, events)
             else:
-                self._load(reader)
+                self._load(reader, find_kept() if self._keeps_turns else None)
             self._sequence = latest
 
-    def _load(self, reader: Reader) -> None:
-        self.turns = TurnIndex(self._dim)
-        self._vocabulary = Vocabulary(self._lexicon)
+    def _load(self, reader: Reader, kept: Kept | None) -> None:
         self._held = {kind: {} for kind in _HELD}
         self._topics.clear()
         self._unindexed.clear()
         for kind, tier in _HELD.items():
             self._hold(reader, reader.cubes(kind, tiers=[tier]))
-        self._index(reader)
+        if kept is None or not self._take_up(reader, kept):
+            self.turns = TurnIndex(self._dim)
+            self._vocabulary = Vocabulary(self._lexicon)
+            self._unkept = _MOVED_ON
+            self._index(reader)
         self._look_back(reader)
 
+    def _take_up(self, reader: Reader, kept: Kept) -> bool:
+        """Go on with an index that was kept; False when it does not fit."""
+        turns, vocabulary = TurnIndex(self._dim), Vocabulary(self._lexicon)
+        try:
+            arrays = ArrayReader(kept.arrays)
+            arrays.read("turns", turns)
+            arrays.read("words", vocabulary)
+        except (KeyError, IndexError, ValueError):
+            return False
+        self.turns, self._vocabulary = turns, vocabulary
+        events = reader.events(after=kept.sequence, limit=FOLLOWED)
+        self._unkept = len(events)
+        self._follow_pages(reader, _done([event for event in events if event.kind is Kind.PAGE]))
+        return True
+
     def _apply(self, reader: Reader, events: Sequence[Event]) -> None:
-        pages: dict[str, set[Operation]] = {}
-        others: dict[str, None] = {}  # in the order of the log
-        for event in events:
-            if event.kind is Kind.PAGE:
-                pages.setdefault(event.cube_id, set()).add(event.operation)
-            else:
-                others[event.cube_id] = None
+        pages = _done([event for event in events if event.kind is Kind.PAGE])
+        others = dict.fromkeys(event.cube_id for event in events if event.kind is not Kind.PAGE)  # in the log's order
         self._follow_cubes(reader, others)
         if pages:
             self._follow_pages(reader, pages)
@@ -194,6 +237,14 @@ class Resident:
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words; other operations leave them
 _UNNOTED = {Operation.CHAIN, Operation.DELETE}  # change no facet
+
+
+def _done(events: Iterable[Event]) -> dict[str, set[Operation]]:
+    """What was done to each cube."""
+    done: dict[str, set[Operation]] = {}
+    for event in events:
+        done.setdefault(event.cube_id, set()).add(event.operation)
+    return done
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:

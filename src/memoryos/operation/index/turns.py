@@ -104,6 +104,11 @@ class TurnIndex:
         return parts + 2 * columns + _PAGE_BYTES * len(self._page_ids)
 
     @property
+    def has_buried(self) -> bool:
+        """Whether words of turns that are gone are still here."""
+        return self._buried > 0
+
+    @property
     def lengths(self) -> Floats:
         """Words of each row, shape (n,)."""
         return self._lengths.values

@@ -66,12 +66,21 @@ class Vocabulary:
         """Bytes held, unused rows included."""
         return self._vectors.nbytes + len(self._near) * 16 * MOST
 
+    def follow(self, known: Sequence[str]) -> None:
+        """Take in the known words that are new."""
+        new = known[len(self._vectors) :]
+        if new:
+            places = [place for place, word in enumerate(new) if _has_meaning(word)]
+            vectors = np.zeros((len(new), min(NUMBERS, self._lexicon.dim)), np.float32)
+            vectors[places] = self._embed([new[place] for place in places])
+            self._vectors.append(vectors)
+
     def kin(self, words: Sequence[str], known: Sequence[str]) -> dict[str, Kin]:
         """For each word, the known words close to it, each by its number among the known.
 
         `known` grows from call to call. Only words of Latin letters have kin.
         """
-        self._follow(known)
+        self.follow(known)
         asked = [word for word in dict.fromkeys(words) if _has_meaning(word)]
         self._look(asked)
         found = ((word, self._near[word]) for word in asked)
@@ -100,14 +109,6 @@ class Vocabulary:
         """The directions of words in the first numbers of the lexicon's vectors, which say most."""
         vectors = self._lexicon.embed(words)[:, :NUMBERS]
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9), np.float32)
-
-    def _follow(self, known: Sequence[str]) -> None:
-        new = known[len(self._vectors) :]
-        if new:
-            places = [place for place, word in enumerate(new) if _has_meaning(word)]
-            vectors = np.zeros((len(new), min(NUMBERS, self._lexicon.dim)), np.float32)
-            vectors[places] = self._embed([new[place] for place in places])
-            self._vectors.append(vectors)
 
 
 def _best(before: _Near | None, found: _Near) -> _Near:

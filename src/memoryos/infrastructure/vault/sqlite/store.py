@@ -25,6 +25,7 @@ from sqlalchemy.engine import URL
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
 from memoryos.infrastructure.vault import compiled
+from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.sqlite.bell import SqliteBell
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
@@ -70,6 +71,7 @@ class SqliteVault(SqlVault):
         self._still = StillFile.at(path, is_only_read=is_only_read)
         engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
+        self.index_files = IndexFiles(path)
 
     def nbytes(self) -> int:
         """What the file and its log take on disk."""

@@ -1,0 +1,154 @@
+"""IndexFiles: what search holds in memory of large owners, as files beside the store, so that it need not be made anew.
+
+A file holds words of its owner's memory. So it lies in a folder that only the store's owner may read, and it goes in
+the transaction that deletes or rewords a page. Nothing rests on it: one that is missing, damaged or of another time
+is made again from the store.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+from uuid_utils.compat import uuid7
+
+from memoryos.errors import StorageError
+from memoryos.scope import Scope
+
+_MAGIC = b"memoryos index 1\n"
+_NUMBER_BYTES = 8  # of the length of the header, and of the checksum at the end
+_NUMBERS = "biuf"  # kinds of numpy's types that a file may hold
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Arrays by name, and what is to be known of them before they are read."""
+
+    about: Mapping[str, Any]  #: as JSON has it
+    arrays: Mapping[str, NDArray[Any]]
+
+
+class IndexFiles:
+    """The folder beside a store, with a file for each large owner."""
+
+    def __init__(self, store: Path) -> None:
+        self._folder = store.with_name(f"{store.name}.index")
+
+    def read(self, owner: Scope, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Bundle | None:
+        """The owner's bundle, if there is one that is whole and wanted by what it says of itself."""
+        try:
+            with self._file(owner).open("rb") as file:
+                return _read(file, is_wanted)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            logger.warning("index file not read", extra={"action": "index_file", "error": type(error).__name__})
+            return None
+
+    def write(self, owner: Scope, bundle: Bundle) -> bool:
+        """Put the bundle in the place of the owner's earlier one; returns whether that worked.
+
+        A reader finds the one or the other. `remove` also ends a write that is under way in another process.
+        """
+        file = self._file(owner)
+        draft = file.with_suffix(f".{uuid7()}.draft")
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            for left in self._folder.glob(f"{file.stem}.*.draft"):  # by who died, or writes now and gives up
+                left.unlink(missing_ok=True)
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                _write(stream, bundle)
+            draft.replace(file)
+        except OSError as error:  # no room, no permission, or removed meanwhile: search does without it
+            logger.warning("index file not written", extra={"action": "index_file", "error": type(error).__name__})
+            return False
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+        return True
+
+    def remove(self, owner: Scope) -> None:
+        """Remove the owner's file, and the drafts of it that others write or left behind. Raises StorageError."""
+        for file in self._folder.glob(f"{self._file(owner).stem}.*"):
+            try:
+                file.unlink(missing_ok=True)
+            except OSError as error:
+                raise StorageError(f"{file}, which holds words of this memory, cannot be removed: {error}") from error
+
+    def _file(self, owner: Scope) -> Path:
+        named = json.dumps([owner.tenant, owner.user, owner.agent, owner.path])
+        return self._folder / f"{sha256(named.encode()).hexdigest()[:32]}.arrays"
+
+
+class _Summed:
+    """A stream with the checksum of what went through it."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.sum = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        self.sum = zlib.crc32(data, self.sum)
+        self._stream.write(data)
+
+    def read(self, length: int) -> bytes:
+        data = self._stream.read(length)
+        self.sum = zlib.crc32(data, self.sum)
+        return data
+
+    def fill(self, array: NDArray[Any]) -> None:
+        data = array.reshape(-1).view(np.uint8).data
+        self._stream.readinto(data)  # type: ignore[attr-defined]
+        self.sum = zlib.crc32(data, self.sum)
+
+
+def _write(stream: BinaryIO, bundle: Bundle) -> None:
+    whole = {name: np.ascontiguousarray(array) for name, array in bundle.arrays.items()}
+    shapes = [(name, array.dtype.str, array.shape) for name, array in whole.items()]
+    header = json.dumps({"about": bundle.about, "arrays": shapes}).encode()
+    summed = _Summed(stream)
+    summed.write(_MAGIC + len(header).to_bytes(_NUMBER_BYTES, "little") + header)
+    for array in whole.values():
+        summed.write(array.reshape(-1).view(np.uint8).data)
+    stream.write(summed.sum.to_bytes(_NUMBER_BYTES, "little"))
+
+
+def _read(stream: BinaryIO, is_wanted: Callable[[Mapping[str, Any]], bool]) -> Bundle | None:
+    """The bundle; None when it is not wanted. Raises ValueError and the like when it is damaged."""
+    size = os.fstat(stream.fileno()).st_size
+    summed = _Summed(stream)
+    if summed.read(len(_MAGIC)) != _MAGIC:
+        raise ValueError("another format")
+    length = int.from_bytes(summed.read(_NUMBER_BYTES), "little")
+    if length > size:
+        raise ValueError("cut off")
+    header = json.loads(summed.read(length))
+    if not is_wanted(header["about"]):
+        return None
+    arrays = dict(_arrays(summed, header["arrays"], size - stream.tell() - _NUMBER_BYTES))
+    if int.from_bytes(stream.read(_NUMBER_BYTES), "little") != summed.sum:
+        raise ValueError("damaged")
+    return Bundle(header["about"], arrays)
+
+
+def _arrays(summed: _Summed, shapes: list[Any], room: int) -> Iterator[tuple[str, NDArray[Any]]]:
+    kinds = [np.dtype(kind) for _, kind, _ in shapes]
+    sizes = [kind.itemsize * int(np.prod(shape)) for kind, (_, _, shape) in zip(kinds, shapes, strict=True)]
+    if sum(sizes) != room or min(sizes, default=0) < 0 or any(kind.kind not in _NUMBERS for kind in kinds):
+        raise ValueError("damaged")
+    for kind, (name, _, shape) in zip(kinds, shapes, strict=True):
+        array = np.empty(shape, kind)
+        summed.fill(array)
+        yield name, array

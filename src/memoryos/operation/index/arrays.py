@@ -1,0 +1,138 @@
+"""Arrays: an index as plain arrays by name, and an index made of them again.
+
+Nothing here lists the columns of an index: what is kept is every attribute but those in NOT_KEPT, so a new column is
+kept without a change here.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.operation.index.column import Column, Matrix
+from memoryos.operation.index.facets import Facets
+from memoryos.operation.index.postings import Postings
+
+Arrays = Mapping[str, NDArray[Any]]
+
+NOT_KEPT = frozenset(  # attributes that are empty when an index is kept, or are made when they are needed
+    ("corpus", "_derived", "_new", "_tail", "_lexicon", "_near")
+)
+
+_TEXTS = "texts"  # the array with every text once, as JSON
+_NO_TEXT = -1  # in the place of a text's number
+
+
+def kept(owner: object) -> list[tuple[str, Any]]:
+    """The attributes that are kept; single numbers are not, for they say how an object was made."""
+    return [(name, one) for name, one in vars(owner).items() if name not in NOT_KEPT and not isinstance(one, int)]
+
+
+class ArrayWriter:
+    """Writes objects as arrays; texts are written once, and referred to by their numbers."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[Any]] = {}
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def arrays(self) -> Arrays:
+        """All that was written; later changes of the objects do not show in it."""
+        return self._arrays | {_TEXTS: np.frombuffer(json.dumps(list(self._numbers)).encode(), np.uint8)}
+
+    def write(self, prefix: str, owner: object) -> None:
+        """Write the attributes of an object. Raises TypeError when one has a type that is not known here."""
+        for name, value in kept(owner):
+            self._write(f"{prefix}.{name}", value)
+
+    def _write(self, name: str, value: object) -> None:
+        match value:
+            case Column():
+                self._arrays[name] = value.values.copy()
+            case Matrix():
+                self._arrays |= {f"{name}.{number}": block for number, block in enumerate(value.blocks)}
+            case np.ndarray():
+                self._arrays[name] = value
+            case array():
+                self._arrays[name] = np.array(value)
+            case list():
+                self._arrays[name] = self._numbered(value)
+            case dict():
+                self._write_dictionary(name, value)
+            case Postings() | Facets():
+                self.write(name, value)
+            case _:
+                raise TypeError(f"{name}: a {type(value).__name__} cannot be kept; name it in NOT_KEPT")
+
+    def _write_dictionary(self, name: str, value: Mapping[Any, Any]) -> None:
+        """The keys are texts or numbers; the values are numbers, or lists or sets of them."""
+        has_numbers = any(isinstance(key, int) for key in value)
+        self._arrays[f"{name}.keys"] = np.array(list(value), np.int64) if has_numbers else self._numbered(value)
+        self._arrays[f"{name}.has_numbers"] = np.array(has_numbers)
+        values = list(value.values())
+        if values and not isinstance(values[0], int):
+            kind = "sets" if isinstance(values[0], set) else "lists"
+            self._arrays[f"{name}.{kind}"] = np.array([len(some) for some in values], np.int64)
+            values = [one for some in values for one in some]
+        self._arrays[f"{name}.values"] = np.array(values, np.int64)
+
+    def _numbered(self, texts: Iterable[str | None]) -> NDArray[np.int64]:
+        numbers = self._numbers
+        found = [_NO_TEXT if text is None else numbers.setdefault(text, len(numbers)) for text in texts]
+        return np.array(found, np.int64)
+
+
+class ArrayReader:
+    """Reads what an ArrayWriter wrote into new objects. What does not fit raises KeyError, ValueError or IndexError."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._texts: list[str | None] = [*json.loads(arrays[_TEXTS].tobytes()), None]  # the last is at _NO_TEXT
+
+    def read(self, prefix: str, owner: object) -> None:
+        """Give a new, empty object the attributes that were written."""
+        for name, empty in kept(owner):
+            setattr(owner, name, self._read(f"{prefix}.{name}", empty))
+
+    def _read(self, name: str, empty: Any) -> Any:
+        match empty:
+            case Column():
+                empty.extend(self._arrays[name])
+            case Matrix():
+                self._read_matrix(name, empty)
+            case np.ndarray():
+                return self._arrays[name]
+            case array():
+                return array(empty.typecode, self._arrays[name].tobytes())
+            case list():
+                return self._read_texts(name)
+            case dict():
+                return self._read_dictionary(name)
+            case _:
+                self.read(name, empty)
+        return empty
+
+    def _read_matrix(self, name: str, matrix: Matrix) -> None:
+        number = 0
+        while (block := self._arrays.get(f"{name}.{number}")) is not None:
+            matrix.append(block.astype(np.float32, copy=False))
+            number += 1
+
+    def _read_texts(self, name: str) -> list[str | None]:
+        return [self._texts[number] for number in self._arrays[name].tolist()]
+
+    def _read_dictionary(self, name: str) -> dict[Any, Any]:
+        numbers = bool(self._arrays[f"{name}.has_numbers"])
+        keys = self._arrays[f"{name}.keys"].tolist() if numbers else self._read_texts(f"{name}.keys")
+        values = self._arrays[f"{name}.values"].tolist()
+        for kind, make in (("lists", list), ("sets", set)):
+            if (lengths := self._arrays.get(f"{name}.{kind}")) is not None:
+                ends = np.cumsum(lengths)
+                parts = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+                values = [make(values[start:end]) for start, end in parts]
+        return dict(zip(keys, values, strict=True))
