@@ -16,7 +16,21 @@ from .talk import SESSIONS, talk
 KIWI = {"session_1": [("D1:1", "I adopted a parrot called Kiwi yesterday.")]}
 
 
-PARTS = ["words", "meaning", "speaker", "when", "day", "own", "asks", "opens", "first", "length", "context", "kin"]
+PARTS = [
+    "words",
+    "meaning",
+    "speaker",
+    "when",
+    "day",
+    "own",
+    "asks",
+    "answers",
+    "opens",
+    "first",
+    "length",
+    "context",
+    "kin",
+]
 SMALL = {"MEMORYOS_SHORT_TERM_CAPACITY": "1", "MEMORYOS_MID_TERM_CAPACITY": "1"}  # the rest goes to the archive
 
 

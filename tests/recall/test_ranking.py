@@ -162,7 +162,7 @@ def test_a_turn_whose_part_is_raised_does_not_fall(values, data):
     assert np.array_equal(after[others], before[others])
 
 
-PARTS = ["words", "meaning", "speaker", "when", "day", "own", "asks", "opens", "first", "length"]
+PARTS = ["words", "meaning", "speaker", "when", "day", "own", "asks", "answers", "opens", "first", "length"]
 
 
 def test_each_number_among_the_weights_is_a_part():
@@ -216,6 +216,21 @@ def test_who_asks_loses(open_memory):
     found = parts(memory, "teapot")
     assert found["Where is the teapot?"]["asks"] == pytest.approx(DEFAULT_WEIGHTS.asks)
     assert found["Why is it there? Odd."]["asks"] == 0, "its last sentence is no question"
+
+
+def test_an_answer_gains_between_two_people(open_memory):
+    memory = open_memory()
+    exchange(memory, "Where is the teapot?", "It is in the oven.", "Why is it there? Odd.", "No idea")
+    found = parts(memory, "teapot")
+    assert found["It is in the oven."]["answers"] == pytest.approx(DEFAULT_WEIGHTS.answers)
+    assert found["No idea"]["answers"] == pytest.approx(DEFAULT_WEIGHTS.answers), "the turn before contains a question"
+    assert found["Where is the teapot?"]["answers"] == 0
+
+
+def test_an_assistant_gains_nothing_by_answering(open_memory):
+    memory = open_memory()
+    memory.add("Where is the teapot?", "It is in the oven.", at=NOW)
+    assert not any("answers" in found for found in parts(memory, "teapot").values())
 
 
 def test_the_first_turn_of_a_sitting_gains(open_memory):

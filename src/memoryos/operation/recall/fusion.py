@@ -31,7 +31,7 @@ from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
-from memoryos.operation.recall.speakers import name_stems, named_speakers
+from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
 from memoryos.operation.recall.timely import DAY, timeliness
 
 RRF_K = 60  # Cormack et al. 2009
@@ -49,6 +49,7 @@ class Weights:
     day: float = 0.3  #: something said on the same day has the words of the question
     own: float = 0.2  #: a user said it, not an assistant
     asks: float = -0.1  #: the turn ends with a question: it wants to know, too
+    answers: float = 0.1  #: between two people with names, the turn before asks something
     opens: float = 0.14  #: the turn opens a sitting, with the news since the last one
     first: float = 0.15  #: the passage is the first of its turn
     length: float = -0.14  #: the logarithm of the length, compared with the mean
@@ -201,6 +202,7 @@ def _conditions(index: TurnIndex) -> dict[str, Flags | Floats]:
     before = index.around.before[:-1]
     return {
         "asks": index.marks & Mark.ENDS_ASKING != 0,
+        "answers": index.answering & are_two(index) & (index.marks & (Mark.BY_USER | Mark.BY_ASSISTANT) == 0),
         "opens": before == len(index),
         "first": index.beginning,
         "length": np.log(np.maximum(index.lengths, 1) / max(index.mean_length, 1)),

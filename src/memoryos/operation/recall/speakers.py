@@ -22,10 +22,15 @@ def named_speakers(index: TurnIndex, text: str) -> Floats:
     if len(index.speaker_names) > _PAIR:
         return _of_many(index, named)
     found = np.zeros(len(index), np.float32)
-    if len(named) == 1 and len(index.speaker_names) == _PAIR:
+    if len(named) == 1 and are_two(index):
         found[index.speakers != NOBODY] = -1
         found[np.isin(index.speakers, list(named))] = 1
     return found
+
+
+def are_two(index: TurnIndex) -> bool:
+    """Whether two speakers talk with each other: among more, the turn before is often addressed to somebody else."""
+    return len(index.speaker_names) == _PAIR
 
 
 def name_stems(index: TurnIndex) -> set[str]:
