@@ -40,9 +40,11 @@ def print_recall(corpus: Corpus, report: RecallReport) -> None:
 
 
 def print_languages(report: LanguagesReport) -> None:
-    """Questions whose page was first, and among the first three: of those that were tuned on, and of those held out."""
+    """Questions whose page was first, and among the first three; of those the embedder was chosen by, and held out."""
     strategies = list(next(iter(report.languages.values()))[SETS[0]])
-    table = Table("language", title=f"Right page first / in the top {TOP}; held out; {report.embedder}")
+    table = Table(
+        "language", title=f"Right page first / in the top {TOP}; then of questions held out ({report.embedder})"
+    )
     for strategy in strategies:
         table.add_column(strategy, justify="right")
     for language, sets in report.languages.items():
