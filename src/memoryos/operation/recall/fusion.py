@@ -1,8 +1,8 @@
 """Fusion: one score for each passage, from its words, its meaning, its speaker, its time and its place in the talk.
 
-    score = words·B/max B + meaning·C + speaker·S + when·W + day·D + own·O + length·ln(L / mean L) + priors
+    score = words·B + meaning·(2 - max B)·C + speaker·S + when·W + day·D + own·O + length·ln(L / mean L) + priors
 
-B is BM25 in context; C is the cosine, from 0 at the farthest passage to 1 at the nearest; S says whether the question
+B is BM25 in context, as a part of the best or of what the question's words can give; C is the cosine, from 0 at the farthest passage to 1 at the nearest; S says whether the question
 names the speaker; W says how much of what a passage speaks of lies in the time asked about; D is the best plain BM25
 of the same day; O is 1 for what a user said and -1 for what an assistant said, the other way round when the question
 is about the assistant's words; L is the number of words. `docs/retrieval.md` says what each part is worth on nine
@@ -30,12 +30,13 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
-from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
+from memoryos.operation.recall.lexical import Group, attainable, bm25, bm25_in_context
 from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
 from memoryos.operation.recall.timely import DAY, timeliness
 
 RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
+FULL = 0.8  # of the sum of the idf of a question's words: what a passage must have to count as found
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +100,12 @@ def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weight
 
 def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
+    found = _by_clause(asked, lambda one: _word_share(resident, one, weights))
+    unfound = 1 - found.max(initial=0)  # the less the words find, the more meaning counts: up to twice as much
     parts = {
-        "words": _by_clause(asked, lambda one: _share(_word_scores(resident, one, weights)))
-        * np.float32(weights.words),
-        "meaning": _by_clause(asked, lambda one: _stretched(_meaning(index, one), index)) * np.float32(weights.meaning),
+        "words": found * np.float32(weights.words),
+        "meaning": _by_clause(asked, lambda one: _stretched(_meaning(index, one), index))
+        * np.float32(weights.meaning * (1 + unfound)),
         "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
         "day": _best_of_day(index, asked) * np.float32(weights.day),
@@ -119,6 +122,15 @@ def _by_clause(asked: Asked, score: Callable[[Asked], Floats]) -> Floats:
         return whole
     best = np.maximum.reduce([score(clause) for clause in asked.clauses])
     return np.asarray((whole + best) / 2, np.float32)
+
+
+def _word_share(resident: Resident, asked: Asked, weights: Weights) -> Floats:
+    """BM25 as a part of the best passage's, or of FULL of what the question's words can give, if that is more.
+
+    So a passage that shares a single ordinary word with a long question does not count like one that has them all.
+    """
+    scores = _word_scores(resident, asked, weights)
+    return _share(scores, FULL * attainable(resident.turns, index_words(asked.text)))
 
 
 def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
@@ -165,7 +177,8 @@ def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
     """The best plain BM25 of the day on which each row was said, as a part of the best of all, shape (n,)."""
     days, count = index.derived("day numbers", partial(_numbered_days, index))
     best: Floats = np.zeros(count, np.float32)
-    scores = _share(bm25(index, index_words(asked.text)))
+    asked_words = index_words(asked.text)
+    scores = _share(bm25(index, asked_words), FULL * attainable(index, asked_words))
     matching = np.flatnonzero(scores)
     np.maximum.at(best, days[matching], scores[matching])
     return best[days]
@@ -239,9 +252,10 @@ def _reciprocal(scores: Floats, index: TurnIndex) -> Floats:
     return found
 
 
-def _share(scores: Floats) -> Floats:
-    """Scores from 0 on as parts of the highest; all zero when that is zero."""
+def _share(scores: Floats, least: float = 0.0) -> Floats:
+    """Scores from 0 on as parts of the highest, or of `least` if that is more; all zero when the highest is zero."""
     high = scores.max(initial=0)
+    high = max(high, np.float32(least)) if high > 0 else high
     return scores / high if high > 0 else scores
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.language.bm25 import K1, B, idf
+from memoryos.language.words import stem
 from memoryos.operation.index.turns import Floats, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
 
@@ -42,6 +43,13 @@ def bm25(index: TurnIndex, words: Sequence[str]) -> Floats:
 def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
     """The BM25 score of every row in its window, shape (n,)."""
     return _scores(index, groups, reach=2)
+
+
+def attainable(index: TurnIndex, words: Sequence[str]) -> float:
+    """About the score of a passage that has each of the words once: the sum of their idf."""
+    turns = index.corpus.turns if index.corpus else int(index.alive.sum())
+    stems = {stem(word) for word in words}
+    return float(sum(idf(found, turns) for found in index.frequencies(stems).values())) if turns else 0.0
 
 
 def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
