@@ -294,7 +294,7 @@ def test_a_key_that_cannot_be_sent_is_refused_unquoted(server, name):
 
 @pytest.mark.parametrize("name", ["openai:", "openai: ", "openai", "other:m"])
 def test_a_name_without_a_model_is_refused(name):
-    with pytest.raises(InvalidInput, match=r"Use one of: hashing, minilm, static, openai:MODEL"):
+    with pytest.raises(InvalidInput, match=r"Use one of: hashing, minilm, static, static-minilm, openai:MODEL"):
         load_embedder(name, load_settings())
 
 

@@ -120,7 +120,8 @@ def test_new_words_of_a_long_turn_take_the_place_of_all_its_passages(open_memory
 
 def test_only_the_first_passage_of_a_turn_answers_the_question_before(open_memory):
     memory = open_memory()
-    memory.add("How is the weather, please?", filler(3_000))
+    asks = Turn(role=Role.USER, text="How is the weather, please?", speaker="Ann")
+    memory.add_many([asks, Turn(role=Role.ASSISTANT, text=filler(3_000), speaker="Bob")])
     answers = [hit for hit in memory.search("river mountain", explain=True).turns if hit.index == 1]
     assert len(answers) > 3
     assert [hit.start for hit in answers if hit.parts.get("answers")] == [0]

@@ -223,7 +223,7 @@ def test_an_answer_gains_between_two_people(open_memory):
     exchange(memory, "Where is the teapot?", "It is in the oven.", "Why is it there? Odd.", "No idea")
     found = parts(memory, "teapot")
     assert found["It is in the oven."]["answers"] == pytest.approx(DEFAULT_WEIGHTS.answers)
-    assert found["No idea"]["answers"] == pytest.approx(DEFAULT_WEIGHTS.answers), "the turn before contains a question"
+    assert found["No idea"]["answers"] > 0, "the turn before contains a question"
     assert found["Where is the teapot?"]["answers"] == 0
 
 
@@ -248,7 +248,15 @@ def test_a_user_is_asked_about_before_an_assistant_unless_the_question_is_about_
     found = parts(memory, "What about the oven?")
     assert (found["The oven is new"]["own"], -found["Clean the oven weekly"]["own"]) == (own, own)
     found = parts(memory, "What did you recommend about the oven?")
-    assert (-found["The oven is new"]["own"], found["Clean the oven weekly"]["own"]) == (own, own)
+    assert found["The oven is new"]["own"] < 0 < found["Clean the oven weekly"]["own"]
+
+
+def test_priors_count_less_where_words_and_meaning_say_little(open_memory):
+    memory = open_memory()
+    memory.add("The oven is new", at=NOW)
+    memory.add("Hm", at=NOW)
+    found = parts(memory, "Which oven is new?")
+    assert 0 < found["Hm"]["own"] < found["The oven is new"]["own"]
 
 
 def test_roles_say_nothing_among_people_with_names(open_memory):

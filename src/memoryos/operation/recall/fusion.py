@@ -2,11 +2,12 @@
 
     score = words·B + meaning·(2 - max B)·C + speaker·S + when·W + day·D + own·O + length·ln(L / mean L) + priors
 
-B is BM25 in context, as a part of the best or of what the question's words can give; C is the cosine, from 0 at the farthest passage to 1 at the nearest; S says whether the question
-names the speaker; W says how much of what a passage speaks of lies in the time asked about; D is the best plain BM25
-of the same day; O is 1 for what a user said and -1 for what an assistant said, the other way round when the question
-is about the assistant's words; L is the number of words. `docs/retrieval.md` says what each part is worth on nine
-data sets, and how the weights were chosen.
+B is BM25 in context, as a part of the best or of what the question's words can give; C is the cosine, from 0 at the
+farthest passage to 1 at the nearest; S says whether the question names the speaker; W says how much of what a passage
+speaks of lies in the time asked about; D is the best plain BM25 of the same day; O is 1 for what a user said and -1 for
+what an assistant said, the other way round when the question is about the assistant's words; L is the number of words.
+O, L and the priors count in full for passages that words and meaning speak for. `docs/retrieval.md` says what each
+part is worth on nine data sets, and how the weights were chosen.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from memoryos.operation.recall.timely import DAY, timeliness
 
 RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
+RELEVANT = 0.4  # of words and meaning together, from which on priors count in full
 FULL = 0.8  # of the sum of the idf of a question's words: what a passage must have to count as found
 
 
@@ -102,17 +104,24 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
     found = _by_clause(asked, lambda one: _word_share(resident, one, weights))
     unfound = 1 - found.max(initial=0)  # the less the words find, the more meaning counts: up to twice as much
-    parts = {
+    evidence = {
         "words": found * np.float32(weights.words),
         "meaning": _by_clause(asked, lambda one: _stretched(_meaning(index, one), index))
         * np.float32(weights.meaning * (1 + unfound)),
-        "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
-        "when": _when(index, asked) * np.float32(weights.when),
-        "day": _best_of_day(index, asked) * np.float32(weights.day),
-        "own": _own(index, asked) * np.float32(weights.own),
-        **_priors(index, weights),
     }
-    return Scores.of(**parts)
+    return Scores.of(
+        **evidence,
+        speaker=named_speakers(index, asked.text) * np.float32(weights.speaker),
+        when=_when(index, asked) * np.float32(weights.when),
+        day=_best_of_day(index, asked) * np.float32(weights.day),
+        **_of_relevant(evidence, {"own": _own(index, asked) * np.float32(weights.own), **_priors(index, weights)}),
+    )
+
+
+def _of_relevant(evidence: Mapping[str, Floats], priors: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The priors, less where words and meaning say little: a short turn about nothing answers no question."""
+    relevance = np.clip(sum(evidence.values()) / np.float32(RELEVANT), 0, 1)
+    return {name: prior * relevance for name, prior in priors.items()}
 
 
 def _by_clause(asked: Asked, score: Callable[[Asked], Floats]) -> Floats:
