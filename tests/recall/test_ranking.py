@@ -254,7 +254,7 @@ def test_a_user_is_asked_about_before_an_assistant_unless_the_question_is_about_
 def test_priors_count_less_where_words_and_meaning_say_little(open_memory):
     memory = open_memory()
     memory.add("The oven is new", at=NOW)
-    memory.add("Hm", at=NOW)
+    memory.add("Hm", at=NOW - timedelta(hours=9))
     found = parts(memory, "Which oven is new?")
     assert 0 < found["Hm"]["own"] < found["The oven is new"]["own"]
 
