@@ -101,18 +101,28 @@ class Postings:
         return rows, counts
 
     def of_any(self, terms: Ints) -> tuple[Rows, Counts, Ints]:
-        """The rows that contain each of the terms, how often they do, and which of the terms it is, shapes (k,)."""
+        """The rows that contain each of the terms, how often they do, and which of the terms it is, shapes (k,).
+
+        They come term by term, in the order of `terms`.
+        """
         starts = np.asarray(self._starts)
         first, end = (starts[np.minimum(terms + step, len(starts) - 1)] for step in (0, 1))
-        lengths = end - first
-        which = np.repeat(np.arange(len(terms)), lengths)
-        places = np.arange(len(which)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
+        spans = [slice(*span) for span in zip(first.tolist(), end.tolist(), strict=True)]
+        which = np.repeat(np.arange(len(terms)), end - first)
+        rows = np.concatenate([self._rows[:0], *(self._rows[span] for span in spans)])
+        counts = np.concatenate([self._counts[:0], *(self._counts[span] for span in spans)])
+        return self._with_tail(terms, rows, counts, which) if self._tail else (rows, counts, which)
+
+    def _with_tail(self, terms: Ints, rows: Rows, counts: Counts, which: Ints) -> tuple[Rows, Counts, Ints]:
+        """The postings of the terms together with those that came in later."""
         late = [(*found, place) for place, term in enumerate(terms.tolist()) for found in self._tail.get(term, ())]
-        rows, counts, places_late = np.array(late, np.int64).reshape(-1, 3).T
+        late_rows, late_counts, late_which = np.array(late, np.int64).reshape(-1, 3).T
+        joined = np.concatenate([which, late_which])
+        order = np.argsort(joined, kind="stable")
         return (
-            np.concatenate([self._rows[places], rows.astype(np.int32)]),
-            np.concatenate([self._counts[places], counts.astype(np.uint16)]),
-            np.concatenate([which, places_late]),
+            np.concatenate([rows, late_rows.astype(np.int32)])[order],
+            np.concatenate([counts, late_counts.astype(np.uint16)])[order],
+            joined[order],
         )
 
     def _number(self, word: str) -> int:
