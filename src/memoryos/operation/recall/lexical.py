@@ -1,8 +1,8 @@
 """BM25 (`language/bm25.py`) over turns, plain or over each turn with what was said around it.
 
 Plain, f is how often the word w occurs in the turn and L is its length. In context, both are taken over a window
-whose turns count less the farther they are (`NEAR`, `NEXT`), so that an answer is found by the words of its question;
-and the words near to w in meaning count as occurrences of it, each by its closeness (`Group`).
+whose turns count less the farther they are (`recall/window.py`), so that an answer is found by the words of its
+question; and the words near to w in meaning count as occurrences of it, each by its closeness (`Group`).
 """
 
 from __future__ import annotations
@@ -10,25 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memoryos.language.bm25 import K1, B, idf
 from memoryos.operation.index.postings import Rows
 from memoryos.operation.index.turns import Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
+from memoryos.operation.recall.window import Places, around, layout, spread
 
-NEAR = 0.6  # the weight of the turns directly before and after
-NEXT = 0.4  # of those one further
+_RARE = 50  # places for each row that has a word: from there on only the places around these rows are looked at
 
-_RARE = 8  # of so many rows, at most one is looked at by its number: for more of them it is faster to look at all
-
-_BY_DISTANCE = np.array([1, NEAR, NEXT, NEAR, NEXT], np.float32)
 _NO_TERMS, _NO_SHARES, _WHOLE = np.empty(0, np.int64), np.empty(0, np.float32), np.ones(1, np.float32)
-
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,56 +35,68 @@ class Group:
 def bm25(index: TurnIndex, words: Sequence[str]) -> Floats:
     """The plain BM25 score of every row, shape (n,)."""
     said = _occurrences(index, [Group(word) for word in words])
-    counts = said.counts / (said.counts + _saturation(index, reach=0)[said.rows])
+    counts = said.counts / (said.counts + index.derived("saturation", partial(_alone, index))[said.rows])
     counts *= np.repeat(said.weights, said.sizes)
     return np.bincount(said.rows, counts, len(index)).astype(np.float32)
 
 
 def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
     """The BM25 score of every row in its window, shape (n,)."""
-    said = _occurrences(index, groups)
-    places, counts = _spread(index, said.rows, said.counts)
-    saturation = _saturation(index, reach=2)
-    total = np.zeros(len(index) + 1, np.float32)  # the last place is that of no row
-    found = np.zeros(len(total))
+    said, laid = _occurrences(index, groups), layout(index)
+    saturation = index.derived("saturation of windows", partial(_windows, index))
+    total, found = np.zeros(laid.size, np.float32), np.zeros(laid.size, np.float32)
+    places = laid.places[said.rows]
     first = 0
     for weight, size in zip(said.weights, said.sizes.tolist(), strict=True):
         own = slice(first, first := first + size)
-        _add(total, weight, saturation, found, places[:, own].ravel(), counts[:, own].ravel())
-    return total[:-1]
+        add = _add_rare if _RARE * size < laid.size else _add
+        add(total, weight, saturation, found, places[own], said.counts[own])
+    return total[laid.places]
 
 
-def _add(
-    total: Floats, weight: np.float32, saturation: Floats, found: Doubles, places: NDArray[Any], counts: Doubles
-) -> None:
-    """Add what a word gives to each place; `found` is all zero, before and after.
-
-    Where the word is rare only its places are looked at. A place that comes twice is written twice, the same.
-    """
+def _add(total: Floats, weight: np.float32, saturation: Floats, found: Floats, places: Places, counts: Floats) -> None:
+    """Add what a word gives to each place; `found` is all zero, before and after."""
     np.add.at(found, places, counts)
-    where: Any = places if _RARE * len(places) < len(total) else slice(None)
-    given = found[where].astype(np.float32)
-    given /= given + saturation[where]
+    given = spread(found)
+    np.add(given, saturation, out=found)
+    given /= found
     given *= weight
-    total[where] += given
-    found[where] = 0
+    total += given
+    found.fill(0)
 
 
-def _saturation(index: TurnIndex, reach: int) -> Floats:
-    """k1·(1 - b + b·L/avg L) of every row, shape (n + 1,); in the last place, which is no row, something above 0."""
-    return index.derived(f"saturation {reach}", partial(_saturations, index, reach))
+def _add_rare(
+    total: Floats, weight: np.float32, saturation: Floats, found: Floats, places: Places, counts: Floats
+) -> None:
+    """The same for a word that few rows have; a place that comes twice is written twice, the same."""
+    near, weighted = around(places, counts)
+    np.add.at(found, near, weighted)
+    given = found[near]
+    given /= given + saturation[near]
+    given *= weight
+    total[near] += given
+    found[near] = 0
 
 
-def _saturations(index: TurnIndex, reach: int) -> Floats:
-    lengths = index.lengths
-    if reach:
-        places, weighted = _spread(index, np.arange(len(index)), lengths)
-        lengths = np.bincount(places.ravel(), weighted.ravel(), len(index) + 1)[:-1].astype(np.float32)
-    mean = lengths[index.alive].mean() if index.alive.any() else np.float32(0)
+def _alone(index: TurnIndex) -> Floats:
+    """k1·(1 - b + b·L/avg L) of every row, shape (n,)."""
+    return _saturation(index.lengths, index.mean_length)
+
+
+def _windows(index: TurnIndex) -> Floats:
+    """The same of the window around every place; L is 0 in empty places."""
+    laid = layout(index)
+    lengths = np.zeros(laid.size, np.float32)
+    lengths[laid.places] = index.lengths
+    lengths = spread(lengths)
+    mean = lengths[laid.places][index.alive].mean() if index.alive.any() else 0
     if index.corpus and mean:  # what stands around a turn grows with the turns
         mean *= index.corpus.mean_length / index.lengths[index.alive].mean()
-    mean = max(mean, np.float32(1e-9))
-    return np.append(np.asarray(K1 * (1 - B + B * lengths / mean), np.float32), np.float32(1))
+    return _saturation(lengths, mean)
+
+
+def _saturation(lengths: Floats, mean: float) -> Floats:
+    return np.asarray(K1 * (1 - B + B * lengths / max(mean, 1e-9)), np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,10 +140,3 @@ def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Kin]:
             others = group.kin.without({term})
             found[term] = Kin(np.concatenate([[np.int64(term)], others.terms]), np.concatenate([_WHOLE, others.shares]))
     return found
-
-
-def _spread(index: TurnIndex, rows: NDArray[Any], values: Floats) -> tuple[Ints, Doubles]:
-    """The rows and those around them, with the values weighted by distance, shapes (5, k); `n` stands for no row."""
-    before, after = index.around.before[rows], index.around.after[rows]
-    places = np.stack([rows, before, index.around.before[before], after, index.around.after[after]])
-    return places, np.multiply.outer(_BY_DISTANCE, values).astype(np.float64)
