@@ -159,6 +159,8 @@ class Turn:
     @property
     def words(self) -> str:
         """The text and the captions: all that can be read in this turn."""
+        if not self.attachments:  # nearly always, and this is asked for again and again
+            return self.text
         return " ".join(part for part in (self.text, *(f"[{item.caption}]" for item in self.attachments)) if part)
 
 

@@ -202,3 +202,27 @@ def test_nothing_said_or_nothing_asked_scores_nothing():
     assert not bm25(index, []).any()
     assert not bm25(index, ["absent"]).any()
     assert not bm25(indexed(talk("", "")), ["tea"]).any()
+
+
+def interleaved(documents: Sequence[Document], sessions: Sequence[int]) -> TurnIndex:
+    """Turns of several sessions that run at the same time."""
+    return indexed(
+        [
+            Sheet(f"page{number}", number, (Said(tuple(document), number),), session=f"session{session}")
+            for number, (document, session) in enumerate(zip(documents, sessions, strict=True))
+        ]
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data(), st.sampled_from([1, 3, 30]))
+def test_rare_words_of_talks_that_run_side_by_side_are_scored_by_the_formula(data, count):
+    sessions = data.draw(st.lists(st.integers(0, count - 1), min_size=150, max_size=150))
+    said = data.draw(st.dictionaries(st.integers(0, 149), st.lists(st.sampled_from(WORDS), max_size=4), max_size=6))
+    documents = [["filler", "filler", *said.get(number, [])] for number in range(150)]
+    index = interleaved(documents, sessions)
+    question = [("tea", {"bees": 0.3}), ("rome", {}), ("filler", {})]
+    found = bm25_in_context(index, [group(index, word, kin) for word, kin in question])
+    order = sorted(range(150), key=lambda number: sessions[number])  # a stable sort: each talk in its own order
+    talk = reference(question, [documents[number] for number in order], windows([sessions[one] for one in order]))
+    assert found[order].tolist() == pytest.approx(talk, rel=1e-4, abs=1e-6)

@@ -7,7 +7,7 @@ into the arrays when it has grown. Row numbers ascend within a term.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ _TAIL_SHARE = 0.2  # or this part of the arrays, if that is more
 
 _TERM_BYTES = 150  # a stem and its entries, roughly
 _WORD_BYTES = 120  # a word and its entry, roughly
-_TAIL_BYTES = 100  # a posting in the tail, roughly
+_TAIL_BYTES = 60  # a posting in the tail, with its part of what its term has there, roughly
 
 
 class Postings:
@@ -38,7 +38,7 @@ class Postings:
         self._starts = array("q", [0])
         self._rows = np.empty(0, np.int32)
         self._counts = np.empty(0, np.uint16)
-        self._tail: dict[int, list[tuple[int, int]]] = {}
+        self._tail: dict[int, tuple[array[int], array[int]]] = {}  # of terms, rows and counts
         self._tail_size = 0
         self._new: list[tuple[int, Sequence[str]]] = []  # rows that are not in order yet
 
@@ -68,7 +68,9 @@ class Postings:
             self._merge(terms, rows, counts)
             return
         for term, row, count in zip(terms.tolist(), rows.tolist(), counts.tolist(), strict=True):
-            self._tail.setdefault(term, []).append((row, count))
+            late = self._tail.get(term) or self._tail.setdefault(term, (array("i"), array("H")))
+            late[0].append(row)
+            late[1].append(count)
         self._tail_size += len(terms)
 
     def merge(self) -> None:
@@ -96,30 +98,34 @@ class Postings:
 
     def of(self, term: int) -> tuple[Rows, Counts]:
         """The rows that contain the term and how often they do, shapes (k,)."""
-        if term < len(self._starts) - 1:
-            start, end = self._starts[term], self._starts[term + 1]
-            rows, counts = self._rows[start:end], self._counts[start:end]
-        else:
-            rows, counts = self._rows[:0], self._counts[:0]
-        if late := self._tail.get(term):
-            rows = np.concatenate([rows, np.fromiter((row for row, _ in late), np.int32, len(late))])
-            counts = np.concatenate([counts, np.fromiter((count for _, count in late), np.uint16, len(late))])
-        return rows, counts
+        found = [self._settled(term), *self._late(term)]
+        rows, counts = zip(*found, strict=True)
+        return found[0] if len(found) == 1 else (np.concatenate(rows), np.concatenate(counts))
 
     def of_any(self, terms: Ints) -> tuple[Rows, Counts, Ints]:
-        """The rows that contain each of the terms, how often they do, and which of the terms it is, shapes (k,)."""
-        starts = np.asarray(self._starts)
-        first, end = (starts[np.minimum(terms + step, len(starts) - 1)] for step in (0, 1))
-        lengths = end - first
-        which = np.repeat(np.arange(len(terms)), lengths)
-        places = np.arange(len(which)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)
-        late = [(*found, place) for place, term in enumerate(terms.tolist()) for found in self._tail.get(term, ())]
-        rows, counts, places_late = np.array(late, np.int64).reshape(-1, 3).T
-        return (
-            np.concatenate([self._rows[places], rows.astype(np.int32)]),
-            np.concatenate([self._counts[places], counts.astype(np.uint16)]),
-            np.concatenate([which, places_late]),
-        )
+        """The rows that contain each of the terms, how often they do, and which of the terms it is, shapes (k,).
+
+        They come term by term, in the order of `terms`.
+        """
+        places, rows, counts = [0], [self._rows[:0]], [self._counts[:0]]
+        for place, term in enumerate(terms.tolist()):
+            for some_rows, some_counts in (self._settled(term), *self._late(term)):
+                places.append(place)
+                rows.append(some_rows)
+                counts.append(some_counts)
+        return np.concatenate(rows), np.concatenate(counts), np.repeat(places, list(map(len, rows)))
+
+    def _settled(self, term: int) -> tuple[Rows, Counts]:
+        """What the arrays have of a term."""
+        if term >= len(self._starts) - 1:
+            return self._rows[:0], self._counts[:0]
+        own = slice(self._starts[term], self._starts[term + 1])
+        return self._rows[own], self._counts[own]
+
+    def _late(self, term: int) -> Iterator[tuple[Rows, Counts]]:
+        """What the tail has of a term, if anything; to be copied at once, for it cannot grow meanwhile."""
+        if late := self._tail.get(term):
+            yield np.frombuffer(late[0], np.int32), np.frombuffer(late[1], np.uint16)
 
     def _number(self, word: str) -> int:
         number = self._numbers.get(word)
@@ -134,10 +140,9 @@ class Postings:
         return number
 
     def _merge(self, *new: Ints) -> None:
-        late = [(term, row, count) for term, found in self._tail.items() for row, count in found]
         old = np.repeat(np.arange(len(self._starts) - 1), np.diff(np.asarray(self._starts)))
-        later = [tuple(zip(*late, strict=True))] if late else []
-        columns = [(old, self._rows, self._counts), *later, *([new] if new else [])]
+        late = [(np.full(len(found[0]), term), *map(np.asarray, found)) for term, found in self._tail.items()]
+        columns = [(old, self._rows, self._counts), *late, *([new] if new else [])]
         terms, rows, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
         order = np.argsort(terms, kind="stable")  # later rows are higher, so each term's rows stay in order
         self._rows = rows[order].astype(np.int32)

@@ -87,8 +87,10 @@ class Resident:
 
     def held(self, cube_id: str) -> MemCube | None:
         """The cube with that id, if it is one that is kept whole."""
-        entries = (held[cube_id] for held in self._held.values() if cube_id in held)
-        return next((entry.cube for entry in entries), None)
+        for held in self._held.values():
+            if entry := held.get(cube_id):
+                return entry.cube
+        return None
 
     def kin(self, words: Sequence[str]) -> Mapping[str, Kin]:
         """For each word, the owner's terms close to it in meaning."""

@@ -131,4 +131,5 @@ def today_is(moment: datetime) -> str:
 
 def _heads(line: Line) -> list[tuple[Section, str]]:
     """The title and the day that the line stands under."""
-    return [(line.section, line.section.value), *([(line.section, line.day)] if line.day else [])]
+    title, day = line.section.value, line.day
+    return [(line.section, title), (line.section, day)] if day else [(line.section, title)]

@@ -19,6 +19,7 @@ from functools import partial
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryos.infrastructure.vault.contract import Mark, Vector
 from memoryos.language.clauses import clauses
@@ -184,19 +185,29 @@ def _when(index: TurnIndex, asked: Asked) -> Floats:
 
 def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
     """The best plain BM25 of the day on which each row was said, as a part of the best of all, shape (n,)."""
-    days, count = index.derived("day numbers", partial(_numbered_days, index))
-    best: Floats = np.zeros(count, np.float32)
+    if not len(index):
+        return np.zeros(0, np.float32)
+    days = index.derived("days in order", partial(_Days.of, index))
     asked_words = index_words(asked.text)
     scores = _share(bm25(index, asked_words), FULL * attainable(index, asked_words))
-    matching = np.flatnonzero(scores)
-    np.maximum.at(best, days[matching], scores[matching])
-    return best[days]
+    best: Floats = np.maximum.reduceat(scores[days.order], days.starts)
+    return best[days.numbers]
 
 
-def _numbered_days(index: TurnIndex) -> tuple[Ints, int]:
-    """The days on which rows were said, numbered from 0, shape (n,), and how many there are."""
-    days, numbers = np.unique(index.said_at // DAY, return_inverse=True)
-    return numbers, len(days)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Days:
+    """The days on which rows were said."""
+
+    numbers: NDArray[np.int32]  #: of each row's day, from 0, shape (n,)
+    order: NDArray[np.int32]  #: the rows day by day, shape (n,)
+    starts: Ints  #: where each day begins among them
+
+    @classmethod
+    def of(cls, index: TurnIndex) -> _Days:
+        days, numbers = np.unique(index.said_at // DAY, return_inverse=True)
+        order = np.argsort(numbers, kind="stable")
+        starts = np.searchsorted(numbers[order], np.arange(len(days)))
+        return cls(numbers.astype(np.int32), order.astype(np.int32), starts)
 
 
 def _own(index: TurnIndex, asked: Asked) -> Floats:

@@ -1,8 +1,8 @@
 """BM25 (`language/bm25.py`) over turns, plain or over each turn with what was said around it.
 
 Plain, f is how often the word w occurs in the turn and L is its length. In context, both are taken over a window
-whose turns count less the farther they are (`NEAR`, `NEXT`), so that an answer is found by the words of its question;
-and the words near to w in meaning count as occurrences of it, each by its closeness (`Group`).
+whose turns count less the farther they are (`recall/window.py`), so that an answer is found by the words of its
+question; and the words near to w in meaning count as occurrences of it, each by its closeness (`Group`).
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memoryos.language.bm25 import K1, B, idf
 from memoryos.language.words import stem
-from memoryos.operation.index.turns import Floats, TurnIndex
+from memoryos.operation.index.postings import Rows
+from memoryos.operation.index.turns import Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
+from memoryos.operation.recall.window import Places, around, layout, spread
 
-NEAR = 0.6  # the weight of the turns directly before and after
-NEXT = 0.4  # of those one further
+_RARE = 50  # places for each row that has a word: from there on only the places around these rows are looked at
 
-_NOWHERE = (np.empty(0, np.int32), np.empty(0, np.uint16))
+_NO_TERMS, _NO_SHARES, _WHOLE = np.empty(0, np.int64), np.empty(0, np.float32), np.ones(1, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +35,24 @@ class Group:
 
 def bm25(index: TurnIndex, words: Sequence[str]) -> Floats:
     """The plain BM25 score of every row, shape (n,)."""
-    groups = [Group(word) for word in dict.fromkeys(words)]
-    return _scores(index, groups, reach=0)
+    said = _occurrences(index, [Group(word) for word in words])
+    counts = said.counts / (said.counts + index.derived("saturation", partial(_alone, index))[said.rows])
+    counts *= np.repeat(said.weights, said.sizes)
+    return np.bincount(said.rows, counts, len(index)).astype(np.float32)
 
 
 def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
     """The BM25 score of every row in its window, shape (n,)."""
-    return _scores(index, groups, reach=2)
+    said, laid = _occurrences(index, groups), layout(index)
+    saturation = index.derived("saturation of windows", partial(_windows, index))
+    total, found = np.zeros(laid.size, np.float32), np.zeros(laid.size, np.float32)
+    places = laid.places[said.rows]
+    first = 0
+    for weight, size in zip(said.weights, said.sizes.tolist(), strict=True):
+        own = slice(first, first := first + size)
+        add = _add_rare if _RARE * size < laid.size else _add
+        add(total, weight, saturation, found, places[own], said.counts[own])
+    return total[laid.places]
 
 
 def attainable(index: TurnIndex, words: Sequence[str]) -> float:
@@ -52,64 +62,89 @@ def attainable(index: TurnIndex, words: Sequence[str]) -> float:
     return float(sum(idf(found, turns) for found in index.frequencies(stems).values())) if turns else 0.0
 
 
-def _scores(index: TurnIndex, groups: Sequence[Group], *, reach: int) -> Floats:
-    total = np.zeros(len(index), np.float32)
-    turns = index.corpus.turns if index.corpus else int(index.alive.sum())
-    if not turns or not len(total):
-        return total
-    saturation = index.derived(f"saturation {reach}", partial(_saturation, index, reach))
-    for term, kin in _distinct(index, groups).items():
-        weight, rows, counts = _occurrences(index, term, kin, turns)
-        found = _spread(index, rows, counts, reach)
-        np.divide(found, found + saturation, out=found)  # in place, as all here is done for every turn
-        found *= weight * np.float32(K1 + 1)
-        total += found
-    return total
+def _add(total: Floats, weight: np.float32, saturation: Floats, found: Floats, places: Places, counts: Floats) -> None:
+    """Add what a word gives to each place; `found` is all zero, before and after."""
+    np.add.at(found, places, counts)
+    given = spread(found)
+    np.add(given, saturation, out=found)
+    given /= found
+    given *= weight
+    total += given
+    found.fill(0)
 
 
-def _saturation(index: TurnIndex, reach: int) -> Floats:
+def _add_rare(
+    total: Floats, weight: np.float32, saturation: Floats, found: Floats, places: Places, counts: Floats
+) -> None:
+    """The same for a word that few rows have; a place that comes twice is written twice, the same."""
+    near, weighted = around(places, counts)
+    np.add.at(found, near, weighted)
+    given = found[near]
+    given /= given + saturation[near]
+    given *= weight
+    total[near] += given
+    found[near] = 0
+
+
+def _alone(index: TurnIndex) -> Floats:
     """k1·(1 - b + b·L/avg L) of every row, shape (n,)."""
-    lengths = _spread(index, np.arange(len(index)), index.lengths, reach)
-    mean = lengths[index.alive].mean()
-    if index.corpus:  # what stands around a turn grows with the turns
+    return _saturation(index.lengths, index.mean_length)
+
+
+def _windows(index: TurnIndex) -> Floats:
+    """The same of the window around every place; L is 0 in empty places."""
+    laid = layout(index)
+    lengths = np.zeros(laid.size, np.float32)
+    lengths[laid.places] = index.lengths
+    lengths = spread(lengths)
+    mean = lengths[laid.places][index.alive].mean() if index.alive.any() else 0
+    if index.corpus and mean:  # what stands around a turn grows with the turns
         mean *= index.corpus.mean_length / index.lengths[index.alive].mean()
-    mean = max(mean, np.float32(1e-9))
-    return np.asarray(K1 * (1 - B + B * lengths / mean), np.float32)
+    return _saturation(lengths, mean)
+
+
+def _saturation(lengths: Floats, mean: float) -> Floats:
+    return np.asarray(K1 * (1 - B + B * lengths / max(mean, 1e-9)), np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Said:
+    """Where the words of a question occur, word by word; `rows` and `counts` have shape (k,)."""
+
+    weights: Floats  #: of each word
+    sizes: Ints  #: how many occurrences each has
+    rows: Rows  #: with repetitions
+    counts: Floats  #: how much each occurrence counts
+
+
+def _occurrences(index: TurnIndex, groups: Sequence[Group]) -> _Said:
+    """Where each word or its kin occurs. A rarer kin tells more than the word, a more frequent one less."""
+    asked = _distinct(index, groups)
+    turns = index.corpus.turns if index.corpus else int(index.alive.sum())
+    terms = np.concatenate([_NO_TERMS, *(members.terms for members in asked.values())])
+    shares = np.concatenate([_NO_SHARES, *(members.shares for members in asked.values())])
+    rows, times, which = index.having_any(terms)
+    found = np.bincount(which, minlength=len(terms))
+    tells = idf(index.frequency(terms, found), turns)
+
+    ends = np.cumsum([len(members.terms) for members in asked.values()], dtype=np.int64)
+    sizes = np.diff(ends, prepend=0)
+    is_said = np.array([term >= 0 for term in asked], np.bool_)
+    weights = np.full(len(sizes), idf(np.float64(0), turns))
+    weights[is_said] = tells[(ends - sizes)[is_said]]
+    worth = (shares * tells / np.repeat(weights, sizes)).astype(np.float32)
+    occurring = np.diff(np.append(0, np.cumsum(found))[ends], prepend=0)
+    return _Said(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
 
 
 def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Kin]:
-    """The groups by their word's term; a word that nobody said has none, so its kin gets a number below 0."""
+    """The words by their terms, each with its kin behind it; one that nobody said is its kin, by a number below 0."""
     found: dict[int, Kin] = {}
     for place, group in enumerate(groups, 1):
         term = index.postings.number(group.word)
-        found.setdefault(-place if term is None else term, group.kin)
+        if term is None:
+            found[-place] = group.kin
+        elif term not in found:
+            others = group.kin.without({term})
+            found[term] = Kin(np.concatenate([[np.int64(term)], others.terms]), np.concatenate([_WHOLE, others.shares]))
     return found
-
-
-def _occurrences(index: TurnIndex, term: int, kin: Kin, turns: int) -> tuple[np.float32, NDArray[np.int32], Floats]:
-    """The weight of a word; the rows where it or its kin occurs, with repetitions; how much each occurrence counts.
-
-    A rarer kin tells more than the word, a more frequent one less.
-    """
-    rows, times = index.having(term) if term >= 0 else _NOWHERE
-    known = np.array([term] if term >= 0 else [], np.int64)
-    frequency = index.frequency(known, np.full(len(known), len(rows))).sum()
-    weight = idf(np.float64(frequency), turns)
-    others = kin.without({term})
-    kin_rows, kin_times, which = index.having_any(others.terms)
-    frequencies = index.frequency(others.terms, np.bincount(which, minlength=len(others.terms)))
-    worth = (others.shares * idf(frequencies, turns) / weight).astype(np.float32)
-    counts: Floats = np.concatenate([times.astype(np.float32), worth[which] * kin_times])
-    return np.float32(weight), np.concatenate([rows, kin_rows]), counts
-
-
-def _spread(index: TurnIndex, rows: NDArray[Any], values: Floats, reach: int) -> Floats:
-    """The sum of the values at each row and, weighted by distance, around it, shape (n,); rows may come repeatedly."""
-    places, weighted = [rows], [values]
-    if reach:
-        for step in (index.around.before, index.around.after):
-            near = step[rows]
-            places += [near, step[near]]
-            weighted += [np.float32(NEAR) * values, np.float32(NEXT) * values]
-    size = len(index)
-    return np.bincount(np.concatenate(places), np.concatenate(weighted), size + 1)[:size].astype(np.float32)

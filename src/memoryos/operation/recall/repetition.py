@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 from memoryos.language.marks import asks, mentions_time
 from memoryos.operation.passages import turns_of
@@ -27,23 +27,29 @@ _OPENINGS = {"oh", "ah", "well", "hey", "wow", "hmm"}
 
 def told_once(turns: Iterable[tuple[TurnHit, bool]]) -> tuple[list[TurnHit], list[TurnHit]]:
     """The turns without those that repeat a better one, and these; each comes with whether it answers a question."""
-    found = [(turn, is_answer, _ends(turn.text)) for turn, is_answer in turns]
-    ends = Counter(end for _, _, end in found)
+    found = list(turns)
     first: list[TurnHit] = []
     again: list[TurnHit] = []
     told: set[Hashable] = set()
-    for turn, is_answer, end in found:
-        saying = _saying(turn, is_answer=is_answer) if ends[end] > 1 else None
+    for (turn, is_answer), is_alike in zip(found, _alike([turn.text for turn, _ in found]), strict=True):
+        saying = _saying(turn, is_answer=is_answer) if is_alike else None
         (again if saying in told else first).append(turn)
         if saying is not None:
             told.add(saying)
     return first, again
 
 
-def _ends(words: str) -> tuple[str, ...]:
-    """How it begins and ends: where that differs, as it mostly does, nobody needs to look at the words between."""
-    opening = _plain(" ".join(words.split(None, _OPENING)[:_OPENING])).split(" ")
-    return (*opening[: _OPENING - 1], _plain("".join(words.rsplit(None, 1)[-1:])))
+def _alike(texts: Sequence[str]) -> list[bool]:
+    """Which texts end and begin like another: where that differs, as it mostly does, nobody looks between."""
+    ends = [_plain("".join(text.rsplit(None, 1)[-1:])) for text in texts]
+    shared = Counter(ends)
+    both = [(end, *_opening(text)) if shared[end] > 1 else () for text, end in zip(texts, ends, strict=True)]
+    found = Counter(both)
+    return [bool(one) and found[one] > 1 for one in both]
+
+
+def _opening(words: str) -> list[str]:
+    return _plain(" ".join(words.split(None, _OPENING)[:_OPENING])).split(" ")[: _OPENING - 1]
 
 
 def _saying(hit: TurnHit, *, is_answer: bool) -> Hashable | None:
