@@ -219,7 +219,7 @@ def interleaved(documents: Sequence[Document], sessions: Sequence[int]) -> TurnI
 def test_rare_words_of_talks_that_run_side_by_side_are_scored_by_the_formula(data, count):
     sessions = data.draw(st.lists(st.integers(0, count - 1), min_size=150, max_size=150))
     said = data.draw(st.dictionaries(st.integers(0, 149), st.lists(st.sampled_from(WORDS), max_size=4), max_size=6))
-    documents = [["filler", "filler"] + said.get(number, []) for number in range(150)]
+    documents = [["filler", "filler", *said.get(number, [])] for number in range(150)]
     index = interleaved(documents, sessions)
     question = [("tea", {"bees": 0.3}), ("rome", {}), ("filler", {})]
     found = bm25_in_context(index, [group(index, word, kin) for word, kin in question])
