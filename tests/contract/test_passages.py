@@ -80,12 +80,12 @@ def places(found):
 
 def test_a_passage_comes_back_as_it_was_stored(vault, insert, passage):
     said_at = datetime(2023, 5, 8, 13, 56, 7, 890123, UTC)
-    told = passage("bees", "bees", "honey", said_at=said_at, speaker="Ann", marks=Mark.ASKS | Mark.TIMED)
+    told = passage("bees", "bees", "honey", said_at=said_at, speaker="Ann", marks=Mark.ASKS | Mark.BY_USER)
     insert("page", told, scope=replace(ALICE, session="monday"), tier=Tier.MTM)
     (found,) = passages(vault)
     assert (found.page, found.part, found.tier, found.session) == ("page", 1, Tier.MTM.value, "monday")
     assert found.words == "bees bees honey"
-    assert (found.speaker, Mark(found.marks)) == ("Ann", Mark.ASKS | Mark.TIMED)
+    assert (found.speaker, Mark(found.marks)) == ("Ann", Mark.ASKS | Mark.BY_USER)
     assert datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=found.said_at) == said_at
 
 
