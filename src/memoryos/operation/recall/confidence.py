@@ -1,0 +1,146 @@
+"""Confidence: how likely it is that what was found bears on the question at all.
+
+Two signals, of the question's words without the names of speakers, each word weighed by its idf as a part of the
+highest there is:
+
+- covered: how much of them the best single text has, from 0 to 1; a word near in meaning counts by its closeness, and
+  a Chinese word by its characters, by half at most. Of a long question, as much as `ENOUGH` rare words is all;
+- unsaid: how much of them nobody ever said, from 0 to 1; less in a small memory, where that tells little.
+
+Both are taken as if the question had `DOUBT` more words, half of them covered and none unsaid. They are weighed by a
+logistic regression; `docs/retrieval.md` says on what it was fitted and how good it is. What words cannot tell is not
+held unlikely: a question of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess or a summary, and
+one that is not in the language of what was found, or in neither English nor Chinese.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memoryos.language.bm25 import idf
+from memoryos.language.marks import asks_judgement
+from memoryos.language.tongue import Tongue, tongue
+from memoryos.language.words import HAN, index_words, stem
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.index.turns import TurnIndex
+from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin
+from memoryos.operation.recall.fusion import Asked, kin_of
+from memoryos.operation.recall.hit import TurnHit
+from memoryos.operation.recall.speakers import name_stems
+
+TEXTS = 8  # passages that are looked at, the best ones
+LONGEST = 2_000  # characters of each
+FEWEST = 3  # words
+ENOUGH = 4.0  # words, each as rare as can be
+DOUBT = 2.0  # the same
+BY_CHARACTERS = 0.5  # what a Chinese word counts whose characters are there, but not the word
+UNJUDGED = 0.5  # of a question that is not judged by its words
+
+# In a memory of so many passages, what nobody said counts half. More Chinese words are said in other words.
+SMALL = {Tongue.ENGLISH: 60, Tongue.SIMPLIFIED: 300, Tongue.TRADITIONAL: 300}
+
+BIAS, COVERED, UNSAID = -5.6, 17.3, -11.7
+
+# Words about a talk are seldom in it.
+_OF_TALKS = frozenset(
+    "discuss mention talk chat convers speak say tell ask 讨论 討論 提到 聊 聊天 谈 談 谈到 談到".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What tells whether a question can be answered, each from 0 to 1."""
+
+    covered: float
+    unsaid: float
+
+    @classmethod
+    def of(cls, asked: Sequence[Word], size: float, texts: Iterable[str]) -> Signals:
+        """The signals of a question for these texts; `size` is what counts of what nobody said, from 0 to 1."""
+        total = sum(word.weight for word in asked)
+        covered = max((_covered(asked, _stems(text)) for text in texts), default=0.0)
+        unsaid = size * sum(word.weight * word.unsaid for word in asked)
+        most = min(total, ENOUGH) + DOUBT
+        return cls((min(covered, ENOUGH) + DOUBT / 2) / most, unsaid / (total + DOUBT))
+
+    @property
+    def confidence(self) -> float:
+        """The probability that the memory holds an answer."""
+        return float(1 / (1 + np.exp(-(BIAS + COVERED * self.covered + UNSAID * self.unsaid))))
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a question."""
+
+    stem: str
+    weight: float  #: its idf, as a part of the highest there is
+    near: Mapping[str, float]  #: stems near in meaning, and how near
+    characters: frozenset[str]  #: of a Chinese word of several
+    unsaid: float  #: 1 when nobody said it
+
+    def within(self, stems: frozenset[str]) -> float:
+        """How far a text of these stems has the word, from 0 to 1."""
+        if self.stem in stems:
+            return 1.0
+        near = max((share for other, share in self.near.items() if other in stems), default=0.0)
+        return max(near, BY_CHARACTERS * _part(self.characters, stems))
+
+
+def confidence(resident: Resident, asked: Asked, turns: Sequence[TurnHit], known: Iterable[str]) -> float:
+    """The probability that the turns that were found, or one of the texts that are known beside them, are an answer."""
+    texts = [text[:LONGEST] for text in (*(turn.text for turn in turns[:TEXTS]), *known)]
+    if not texts:
+        return 0.0
+    language = tongue(asked.text)
+    if language is None or asks_judgement(asked.text) or tongue(" ".join(texts)) is not language:
+        return UNJUDGED
+    asked_words, passages = words_of(resident, asked)
+    likely = Signals.of(asked_words, passages / (passages + SMALL[language]), texts).confidence
+    return likely if len(asked_words) >= FEWEST else max(likely, UNJUDGED)
+
+
+def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
+    """The words of the question, and how many passages the memory has."""
+    with resident.lock:
+        index = resident.turns
+        passages = index.corpus.turns if index.corpus else int(index.alive.sum())
+        return list(_words(resident, asked, passages)), passages
+
+
+def _covered(asked_words: Sequence[Word], stems: frozenset[str]) -> float:
+    return sum(word.weight * word.within(stems) for word in asked_words)
+
+
+def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
+    """The words of the question, each stem once, without the names of speakers."""
+    index = resident.turns
+    found = list(dict.fromkeys(index_words(asked.text)))
+    kin = kin_of(resident, asked, found)
+    whole = "".join(word for word in found if len(word) > 1)
+    characters = frozenset(word for word in found if HAN.fullmatch(word) and word in whole)
+    forms = {stem(word): word for word in found if word not in characters}
+    known = index.frequencies([*forms, *characters])
+    said = {form for form, times in known.items() if times}
+    for form in forms.keys() - name_stems(index) - _OF_TALKS:
+        parts = characters.intersection(forms[form])
+        unsaid = 0.0 if form in said else 1 - BY_CHARACTERS * _part(parts, said)
+        weight = float(idf(known[form], passages) / idf(0, passages))
+        yield Word(form, weight, _near(index, kin.get(forms[form], NO_KIN)), parts, unsaid)
+
+
+def _near(index: TurnIndex, kin: Kin) -> dict[str, float]:
+    """Stems near to a word, and how near."""
+    found = zip(kin.terms.tolist(), kin.shares.tolist(), strict=True)
+    return {stem(index.postings.words[term]): share / SHARE for term, share in found}
+
+
+def _part(characters: frozenset[str], there: Iterable[str]) -> float:
+    return len(characters.intersection(there)) / len(characters) if characters else 0.0
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, index_words(text)))
