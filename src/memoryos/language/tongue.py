@@ -19,8 +19,20 @@ class Tongue(StrEnum):
     """A language with stems or a dictionary of its own; Chinese by its script, for words differ between the two."""
 
     ENGLISH = "english"
+    CHINESE = "chinese"  # in either script
     SIMPLIFIED = "simplified"
     TRADITIONAL = "traditional"
+
+    @property
+    def is_chinese(self) -> bool:
+        """Whether it is Chinese."""
+        return self is not Tongue.ENGLISH
+
+    def may_be(self, other: Tongue | None) -> bool:
+        """Whether texts of the two would use the same words for the same."""
+        if other is None or Tongue.CHINESE not in (self, other):
+            return self is other
+        return self.is_chinese and other.is_chinese
 
 
 def tongue(text: str) -> Tongue | None:
@@ -33,7 +45,9 @@ def tongue(text: str) -> Tongue | None:
 
 
 def _script(text: str) -> Tongue:
-    """The script of Chinese text; simplified where nothing tells."""
+    """The script of Chinese text, where its characters tell."""
     traditional = sum(text.count(character) for character in _TRADITIONAL)
     simplified = sum(text.count(character) for character in _SIMPLIFIED)
+    if traditional == simplified:
+        return Tongue.CHINESE
     return Tongue.TRADITIONAL if traditional > simplified else Tongue.SIMPLIFIED
