@@ -79,11 +79,13 @@ def _as_json(found: Measured) -> dict[str, Any]:
 
 def _print(found: Sequence[Measured], threshold: float, embedder: str) -> None:
     console = render.console()
-    console.print(f"Questions with a confidence below {threshold:g} are refused; embedder {embedder}. Shares in %.")
+    console.print(f"Questions with a confidence below {threshold:g} are refused; embedder {embedder}.")
+    console.print("In %: caught of these, refused of the answerable questions and of the open messages,")
+    console.print(f"evidence recall of a context of {_SHOWN:,} tokens that refusals cost (lost).")
     table = Table(title_justify="left")
     table.add_column("data set", no_wrap=True)
     table.add_column("against", no_wrap=True)
-    for column in ("ROC-AUC", "caught", "refused", "open refused", f"recall lost @{_SHOWN:,}", "ECE"):
+    for column in ("AUC", "caught", "refused", "open", "lost", "ECE"):
         table.add_column(column, justify="right")
     for one in found:
         costs = [f"{100 * share:.1f}" for share in (one.below(ANSWERABLE), one.below(OPEN_MESSAGES), one.lost[_SHOWN])]

@@ -15,7 +15,8 @@ one that is not in the language of what was found, or in neither English nor Chi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,9 @@ SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here 
 
 BIAS, COVERED, UNSAID = -5.6, 17.0, -11.4
 
+_ASCII_WORD = re.compile(r"[a-z0-9_]+")
+_DIGIT = re.compile(r"\d")
+
 # Words about a talk are seldom in it.
 _OF_TALKS = frozenset(
     "discuss mention talk chat convers speak say tell ask 讨论 討論 提到 聊 聊天 谈 談 谈到 談到".split()
@@ -61,7 +65,7 @@ class Signals:
     def of(cls, asked: Sequence[Word], size: float, texts: Iterable[str]) -> Signals:
         """The signals of a question for these texts; `size` is what counts of what nobody said, from 0 to 1."""
         total = sum(word.weight for word in asked)
-        covered = max((_covered(asked, _stems(text)) for text in texts), default=0.0)
+        covered = max((_covered(asked, Said.of(text)) for text in texts), default=0.0)
         unsaid = size * sum(word.weight * word.unsaid for word in asked)
         most = min(total, ENOUGH) + DOUBT
         return cls((min(covered, ENOUGH) + DOUBT / 2) / most, unsaid / (total + DOUBT))
@@ -70,6 +74,25 @@ class Signals:
     def confidence(self) -> float:
         """The probability that the memory holds an answer."""
         return float(1 / (1 + np.exp(-(BIAS + COVERED * self.covered + UNSAID * self.unsaid))))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text, ready to be looked at for words."""
+
+    text: str  #: in lower case
+    stems: frozenset[str]  #: of its words in ASCII
+
+    @classmethod
+    def of(cls, text: str) -> Said:
+        """Segments no Chinese: that takes longer than the search."""
+        low = text.lower()
+        dated = text.isascii() and _DIGIT.search(text) is not None
+        return cls(low, frozenset(map(stem, index_words(text) if dated else _ASCII_WORD.findall(low))))
+
+    def has(self, form: str) -> bool:
+        """Whether the stem of a word is there."""
+        return form in self.stems if form.isascii() else form in self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +105,28 @@ class Word:
     characters: frozenset[str]  #: of a Chinese word of several
     unsaid: float  #: 1 when nobody said it
 
-    def within(self, stems: frozenset[str]) -> float:
-        """How far a text of these stems has the word, from 0 to 1."""
-        if self.stem in stems:
+    def within(self, said: Said) -> float:
+        """How far a text has the word, from 0 to 1."""
+        if said.has(self.stem):
             return 1.0
-        near = max((share for other, share in self.near.items() if other in stems), default=0.0)
-        return max(near, BY_CHARACTERS * _part(self.characters, stems))
+        near = max((self.near[other] for other in said.stems.intersection(self.near)), default=0.0)
+        return max(near, BY_CHARACTERS * _part(self.characters, said.text)) if self.characters else near
 
 
 def confidence(resident: Resident, asked: Asked, turns: Sequence[TurnHit], known: Iterable[str]) -> float:
     """The probability that the turns that were found, or one of the texts that are known beside them, are an answer."""
-    texts = [text[:LONGEST] for text in (*(turn.text for turn in turns[:TEXTS]), *known)]
-    if not texts:
+    found, beside = ([text[:LONGEST] for text in texts] for texts in ((one.text for one in turns[:TEXTS]), known))
+    if not found and not beside:
         return 0.0
     language = tongue(asked.text)
-    if language is None or asks_judgement(asked.text) or not language.may_be(tongue(" ".join(texts))):
+    is_like = language and language.may_be(tongue(" ".join(found or beside)[:LONGEST]))
+    if language is None or not is_like or asks_judgement(asked.text):
         return UNJUDGED
     asked_words, passages = words_of(resident, asked)
-    small = SMALL_CHINESE if language.is_chinese else SMALL
-    likely = Signals.of(asked_words, passages / (passages + small), texts).confidence
+    size = passages / (passages + (SMALL_CHINESE if language.is_chinese else SMALL))
+    likely = Signals.of(asked_words, size, found).confidence
+    if likely < UNJUDGED:  # else they are not needed
+        likely = max(likely, Signals.of(asked_words, size, beside).confidence)
     return likely if len(asked_words) >= FEWEST else max(likely, UNJUDGED)
 
 
@@ -112,8 +138,8 @@ def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
         return list(_words(resident, asked, passages)), passages
 
 
-def _covered(asked_words: Sequence[Word], stems: frozenset[str]) -> float:
-    return sum(word.weight * word.within(stems) for word in asked_words)
+def _covered(asked_words: Sequence[Word], said: Said) -> float:
+    return sum(word.weight * word.within(said) for word in asked_words)
 
 
 def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
@@ -139,9 +165,5 @@ def _near(index: TurnIndex, kin: Kin) -> dict[str, float]:
     return {stem(index.postings.words[term]): share / SHARE for term, share in found}
 
 
-def _part(characters: frozenset[str], there: Iterable[str]) -> float:
-    return len(characters.intersection(there)) / len(characters) if characters else 0.0
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(stem, index_words(text)))
+def _part(characters: frozenset[str], there: Container[str]) -> float:
+    return sum(character in there for character in characters) / max(len(characters), 1)
