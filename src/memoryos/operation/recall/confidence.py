@@ -155,7 +155,7 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
     for form in forms.keys() - name_stems(index) - _OF_TALKS:
         parts = characters.intersection(forms[form])
         unsaid = 0.0 if form in said else 1 - BY_CHARACTERS * _part(parts, said)
-        weight = float(idf(known[form], passages) / idf(0, passages))
+        weight = float(idf(known.get(form, 0), passages) / idf(0, passages))
         yield Word(form, weight, _near(index, kin.get(forms[form], NO_KIN)), parts, unsaid)
 
 
