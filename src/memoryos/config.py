@@ -91,6 +91,9 @@ class Settings(BaseSettings):
         0.0, ge=0, description="w: weight of shared keywords beside the cosine when two_stage ranks pages"
     )
     recall_facts: int = Field(10, ge=0, description="user facts and agent facts, each")
+    abstain_below: float = Field(
+        0.02, ge=0, le=1, description="a context of a question less likely to have an answer says so; 0: never"
+    )
     resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the scopes in use, megabytes")
     candidates: str | None = Field(
         None,

@@ -122,7 +122,12 @@ class MemoryOS:
         schema = PersonaSchema.named(self.settings.persona_schema)
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self._purse = Purse(vault, self.settings, clock, limits)
-        bounds = Bounds(self.settings.prompt_tokens, self.settings.context_tokens, self.settings.most_pages)
+        bounds = Bounds(
+            self.settings.prompt_tokens,
+            self.settings.context_tokens,
+            self.settings.most_pages,
+            self.settings.abstain_below,
+        )
         self._responder = Responder(self._model, self._purse, self._filling, self._remember, bounds, clock)
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
@@ -545,7 +550,8 @@ class MemoryOS:
 
         What the caller has already, such as the running dialogue, is left out when `exclude` names it, by the ids of
         memories or by ids in the source data. The filters of `search` hold here, too: `since`, `until`, `as_of`,
-        `tags`, `tiers`, `kinds`, `session`.
+        `tags`, `tiers`, `kinds`, `session`. When nothing bears on the question (a confidence below the setting
+        `abstain_below`), the text says so, `found` is False, and nothing else is told.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         left_out = frozenset(arguments.ids("exclude", exclude))
@@ -555,7 +561,15 @@ class MemoryOS:
         )
         today = arguments.moment("as_of", only.get("as_of")) or self._clock()
         most = self.settings.most_pages
-        return pack(recalled, budget, count_tokens, today=today, exclude=left_out, pages=most)
+        return pack(
+            recalled,
+            budget,
+            count_tokens,
+            today=today,
+            exclude=left_out,
+            pages=most,
+            abstain_below=self.settings.abstain_below,
+        )
 
     def digest(
         self,

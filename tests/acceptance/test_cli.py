@@ -310,6 +310,21 @@ def test_demo_does_not_mix_with_an_existing_store(run):
     assert "exists already" in result.stderr
 
 
+def test_what_was_never_said_is_not_told(run, tmp_path):
+    with MemoryOS.open(tmp_path / "memoryos.db", user="default") as memory:
+        for day in range(80):
+            memory.add(f"On day {day} I took the night train to Lisbon with Greta.")
+    never, said = "How many stitches did the surgeon sew after my scooter accident?", "With whom was the night train?"
+    told = document(run("context", never, "--json"))
+    assert told["found"] is False
+    assert told["ids"] == told["source_ids"] == told["lines"] == []
+    assert "Nothing in memory answers this question." in run("context", never).stdout
+    assert document(run("context", said, "--json"))["found"] is True
+    assert document(run("context", never, "--json", MEMORYOS_ABSTAIN_BELOW="0"))["found"] is True
+    assert document(run("search", never, "--json"))["confidence"] < 0.02
+    assert "Confidence that this bears on the question: 0.00." in run("search", never).stdout
+
+
 @pytest.fixture
 def dead_job(run, tmp_path) -> str:
     """The id of a job that was given up, with its cause."""

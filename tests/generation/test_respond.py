@@ -396,3 +396,15 @@ def test_the_async_memory_does_the_same(tmp_path, settings, model):
     text, pieces, found, pages = asyncio.run(talk())
     assert (text, pieces, pages) == ("Noted.", ["Ki", "wi"], 10)
     assert len(found) == 1
+
+
+def test_the_notes_say_that_nothing_bears_on_the_question(memory, model):
+    for day in range(80):
+        memory.add(f"On day {day} I took the night train to Lisbon with Greta.")
+    model.will(says("I do not know."), says("Lisbon."))
+    memory.respond("How many stitches did the surgeon sew after my scooter accident?")
+    memory.respond("Where did the night train with Greta go?")
+    never, said = (request["messages"][-1]["content"] for request in model.requests)
+    assert "<memory>\nNothing in memory answers this question.\n</memory>" in never
+    assert "Nothing in memory" not in said
+    assert "Lisbon" in said

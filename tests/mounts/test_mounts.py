@@ -329,3 +329,10 @@ def test_a_place_is_shown_without_its_password():
     for place in ("postgresql://ann:se?cret@host/db", "postgresql://ann:se/cret@host/db", "mongo://h/d?key=a@secret"):
         assert "cret" not in Mount("base", place, CLINIC).shown
     assert Mount("part", scope=CLINIC).shown == ""
+
+
+def test_a_mount_that_knows_raises_the_confidence(own, expert_base):
+    question = "Which beta blockers are dangerous with asthma?"
+    alone = own.search(question).confidence
+    own.mount(expert_base)
+    assert own.search(question).confidence > max(alone, 0.9)

@@ -31,6 +31,7 @@ class Dataset:
     asked: tuple[Asked, ...]
     malformed: int  #: groups of evidence that name no turn; they do not count
     unanswered: int  #: questions without any other evidence; they are not asked
+    adversarial: tuple[Asked, ...] = ()  #: questions that the conversations do not answer, as LoCoMo has them
 
     @property
     def turns(self) -> int:
@@ -65,7 +66,8 @@ def _limited(dataset: Dataset, limit: int | None) -> Dataset:
     asked = dataset.asked if limit is None else tuple(spread(dataset.asked, limit))
     users = {question.user for question in asked}
     conversations = tuple(one for one in dataset.conversations if one.user in users)
-    return replace(dataset, asked=asked, conversations=conversations)
+    adversarial = tuple(question for question in dataset.adversarial if question.user in users)
+    return replace(dataset, asked=asked, conversations=conversations, adversarial=adversarial)
 
 
 def is_locomo(path: Path) -> bool:
@@ -88,6 +90,7 @@ def _of_locomo(path: Path) -> Dataset:
         asked=tuple(replace(one, type=CATEGORIES[int(one.type or 0)]) for one in corpus.asked),
         malformed=len(corpus.questions.malformed),
         unanswered=corpus.questions.without_evidence + corpus.questions.lost,
+        adversarial=tuple(Asked(one.conversation, one.text, "adversarial", ()) for one in corpus.questions.adversarial),
     )
 
 

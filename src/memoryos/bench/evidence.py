@@ -19,7 +19,8 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter
 
 from memoryos.importers.source import Text, read_json
 
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}  # 5, adversarial, has no evidence
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+ADVERSARIAL = 5  # asked of the wrong person: the conversation has no answer
 
 _FIX = "Pass a LoCoMo file: samples with sample_id, conversation and a qa list of {question, category, evidence}"
 _BETWEEN = re.compile(r"[\s,;]+")
@@ -54,6 +55,7 @@ class QuestionSet:
     asked: tuple[Question, ...]
     malformed: tuple[Malformed, ...]
     without_evidence: int  #: questions that are not asked because the data gives no evidence at all
+    adversarial: tuple[Question, ...] = ()  #: those of category 5, without evidence
 
     @property
     def lost(self) -> int:
@@ -97,6 +99,13 @@ def read_questions(path: Path, known: Mapping[str, Collection[str]]) -> Question
         asked=tuple(question for question, _ in read if question.evidence),
         malformed=tuple(part for _, malformed in read for part in malformed),
         without_evidence=len(pairs) - len(read),
+        adversarial=tuple(
+            Question(sample.sample_id, raw.question, ADVERSARIAL, ())
+            for sample in samples
+            if sample.sample_id in known
+            for raw in sample.qa
+            if raw.category == ADVERSARIAL
+        ),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memoryos.bench.abstention import Roc
 from memoryos.bench.answers.report import Group
 from memoryos.bench.compression import Method, Point
 from memoryos.bench.metrics import TOKEN_BUDGETS, Measure
@@ -50,6 +51,24 @@ def plot_recall(path: Path, datasets: Mapping[str, Mapping[str, Summary]]) -> No
             _line(axes, strategy, summary)
         axes.set_title(name)
         _dress(axes, TOKEN_BUDGETS, "evidence recalled")
+    _save(figure, path)
+
+
+def plot_abstention(path: Path, datasets: Mapping[str, Mapping[str, Roc]]) -> None:
+    """Draw the ROC curves of each data set, a panel for each class. Raises InvalidInput when it cannot be written."""
+    from matplotlib.figure import Figure
+
+    classes = list(dict.fromkeys(name for curves in datasets.values() for name in curves))
+    figure = Figure(figsize=(_INCHES[1] * len(classes), _INCHES[1]), layout="constrained")
+    for axes, name in zip(figure.subplots(1, len(classes), squeeze=False)[0], classes, strict=True):
+        for dataset, curves in datasets.items():
+            if name in curves:
+                label = f"{dataset} ({curves[name].auc:.2f})"
+                axes.plot(curves[name].refused, curves[name].caught, label=label)
+        axes.set_title(name.replace("_", " "))
+        axes.set(xlabel="answerable questions refused", ylabel="caught", xlim=(0, 1), ylim=(0, 1))
+        axes.grid(alpha=0.3)
+        axes.legend(loc="lower right", fontsize="small")
     _save(figure, path)
 
 

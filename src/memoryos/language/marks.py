@@ -43,6 +43,20 @@ _ASSISTANTS_WORDS = re.compile(
 )
 
 
+_JUDGEMENT = re.compile(
+    r"""\b(?:should|shall|would|might|could|likely|probably|possibly|potential(?:ly)?|considered|advice|advise|ideas?
+           |recommend\w*|suggest(?:ion|ions)?|summar\w+)\b
+       | 应该|應該|该不该|該不該|可能|也许|也許|建议|建議|推荐|推薦|适合|適合
+       | 总结|總結|概括|怎么办|怎麼辦|好不好|什么好|什麼好""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def asks_judgement(text: str) -> bool:
+    """Whether advice, a guess or a summary is wanted, such as "What should I cook?" and "Would she like Oslo?"."""
+    return _JUDGEMENT.search(text) is not None
+
+
 def asks_assistant(text: str) -> bool:
     """Whether a question is about what the assistant said, such as "What did you recommend?" and 你之前建议了什么."""
     return _ASSISTANTS_WORDS.search(text) is not None

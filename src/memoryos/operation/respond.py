@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos.cube import MemCube, Page, Role, Turn
@@ -55,6 +55,7 @@ class Bounds:
     prompt: int  #: all of it
     notes: int  #: what a question brings back
     pages: int | None = None  #: the notes are of so many pages at most; None is no limit
+    abstain_below: float = 0.0  #: the notes of a question less likely to have an answer say that there is nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def prompt(
     most = max(bounds.prompt // DIALOGUE_SHARE, room - bounds.notes - posts)
     dialogue = _dialogue(recalled, min(room, most), count_tokens)
     room = min(bounds.notes, room - dialogue.tokens - posts)
-    notes = _notes(recalled, dialogue, room, bounds.pages, counted)
+    notes = _notes(recalled, dialogue, replace(bounds, notes=room), counted)
     system = "\n\n".join(part for part in (instructions, _fenced(persona)) if part)
     question = "\n\n".join(part for part in (asked[0], _fenced(notes), asked[1]) if part)
     return [{"role": "system", "content": system}, *dialogue.messages, {"role": "user", "content": question}]
@@ -139,10 +140,19 @@ def _head(cube: MemCube, turn: Turn) -> str:
     return f"[{_moment(turn.at or cube.descriptive.event_at)}] {quoted}"
 
 
-def _notes(recalled: Recall, dialogue: _Dialogue, room: int, pages: int | None, count_tokens: CountTokens) -> str:
+def _notes(recalled: Recall, dialogue: _Dialogue, bounds: Bounds, count_tokens: CountTokens) -> str:
     """What this question brought back, without what the messages say, and what came before them."""
-    most = max(0, room - max(0, room) // SUMMARY_SHARE)
-    found = pack(recalled, most, count_tokens, exclude=dialogue.told, pages=pages, recent=False, persona=False)
+    room = bounds.notes
+    found = pack(
+        recalled,
+        max(0, room - max(0, room) // SUMMARY_SHARE),
+        count_tokens,
+        exclude=dialogue.told,
+        pages=bounds.pages,
+        recent=False,
+        persona=False,
+        abstain_below=bounds.abstain_below,
+    )
     said = "\n".join([found.text, *(message["content"] for message in dialogue.messages)])
     before = [sentence for sentence in split_sentences(_chained(recalled, dialogue)) if sentence not in said]
     return "\n\n".join(

@@ -43,6 +43,7 @@ def context(
 def _as_json(found: Context) -> dict[str, Any]:
     return {
         "text": found.text,
+        "found": found.found,
         "tokens": found.tokens,
         "ids": list(found.ids),
         "source_ids": list(found.source_ids),

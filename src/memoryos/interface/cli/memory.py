@@ -165,6 +165,7 @@ def stats(
 def _recall_json(found: Recall, limit: int) -> dict[str, object]:
     return {
         "query": found.query,
+        "confidence": round(found.confidence, 6),
         "hits": [render.page_json(hit, found.turns) for hit in found.hits[:limit]],
         "user_facts": [render.hit_json(hit) for hit in found.user_facts],
         "agent_facts": [render.hit_json(hit) for hit in found.agent_facts],
@@ -189,5 +190,6 @@ def _print_recall(found: Recall, limit: int, *, persona: bool) -> None:
         console.print(render.persona_table(known))
     if found.missing:
         console.print(f"Not searched, for it did not answer: {', '.join(found.missing)}.", markup=False)
+    console.print(f"Confidence that this bears on the question: {found.confidence:.2f}.")
     if not any((*tables.values(), known)):
         console.print("Nothing is found; `memoryos stats` lists who has memories, and filters may hide them.")

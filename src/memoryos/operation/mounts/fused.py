@@ -20,7 +20,7 @@ from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.ranking import best_turns
-from memoryos.operation.recall.search import pages_of, ranking, reranked
+from memoryos.operation.recall.search import judged, pages_of, ranking, reranked
 from memoryos.operation.recall.topics import Home
 
 Offers = Mapping[str | None, Found]  #: by the name of the mount; None is the own memory, and comes first
@@ -28,20 +28,22 @@ Offers = Mapping[str | None, Found]  #: by the name of the mount; None is the ow
 
 def fused(own: Recall, offers: Offers, asked: Asked, wanted: Wanted, lexicon: Embedder) -> Recall:
     """The own recall with the turns of all, the best first, and with what is known elsewhere."""
-    turns = reranked(_turns(offers, asked, wanted, lexicon), asked, wanted.search)
+    cubes, mounts = _pages(offers, wanted.search.filters)
+    resident = Resident(len(asked.vector), lexicon, 0)
+    resident.turns = _index(offers, asked, frozenset(cubes))
+    ranked = [replace(turn, mount=mounts[turn.cube.id]) for turn in _turns(resident, cubes, asked, wanted)]
+    turns = reranked(ranked, asked, wanted.search)
     homes = {hit.id: Home(hit.segment, hit.topic) for hit in own.hits}
     elsewhere = Home(topic="")
     found = {turn.cube.id: homes.get(turn.cube.id, elsewhere) for turn in turns}
-    return replace(
+    together = replace(
         own, hits=tuple(pages_of(turns, found)), turns=tuple(turns), knowledge=_knowledge(own, offers, wanted)
     )
+    return judged(together, resident, asked)
 
 
-def _turns(offers: Offers, asked: Asked, wanted: Wanted, lexicon: Embedder) -> list[TurnHit]:
+def _turns(resident: Resident, cubes: Mapping[str, MemCube], asked: Asked, wanted: Wanted) -> list[TurnHit]:
     search = wanted.search
-    cubes, mounts = _pages(offers, search.filters)
-    resident = Resident(len(asked.vector), lexicon, 0)
-    resident.turns = _index(offers, asked, frozenset(cubes))
     # The paper compares pages of its second stage by their cosine.
     strategy = Strategy.DENSE if search.strategy is Strategy.TWO_STAGE else search.strategy
     # The sessions are told apart by their memories now; each has looked for the one that was asked for.
@@ -50,8 +52,7 @@ def _turns(offers: Offers, asked: Asked, wanted: Wanted, lexicon: Embedder) -> l
     def read(ids: Iterable[str]) -> dict[str, MemCube]:
         return {cube_id: cubes[cube_id] for cube_id in ids}
 
-    found = best_turns(ranking(resident, asked, again), read, wanted.pages, explain=search.explain)
-    return [replace(turn, mount=mounts[turn.cube.id]) for turn in found]
+    return best_turns(ranking(resident, asked, again), read, wanted.pages, explain=search.explain)
 
 
 def _pages(offers: Offers, filters: Filters) -> tuple[dict[str, MemCube], dict[str, str | None]]:

@@ -27,6 +27,8 @@ BESIDE = 24  # of the tokens above that, one in so many is left for what is no t
 LONGEST = 200  # tokens of a turn that does not fit as a whole
 PRIOR = 0.1  # what anything that is known of a user is worth beside its likeness to the question
 
+NOTHING_FOUND = "Nothing in memory answers this question."
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -37,6 +39,7 @@ class Context:
     ids: tuple[str, ...]  #: the cubes in the text
     source_ids: tuple[str, ...]  #: their ids in the source data
     lines: tuple[Line, ...] = ()  #: as they stand in the text
+    found: bool = True  #: False when memory holds nothing for the question; then the text says so, if it says anything
 
 
 def persona_text(recalled: Recall, budget: int, count_tokens: CountTokens) -> str:
@@ -56,6 +59,7 @@ def pack(
     pages: int | None = None,
     recent: bool = True,
     persona: bool = True,
+    abstain_below: float = 0.0,
 ) -> Context:
     """Fill the budget in order of worth, then lay the text out by section and time.
 
@@ -63,8 +67,11 @@ def pack(
     caller has already, by the ids of cubes, by ids in the source data, or as (page, number of the turn): no line is
     made of it, nor of what was derived from it. The turns that were found are of so many `pages` at most.
     `recent=False` and `persona=False` leave the latest turns, or profile and traits, out, for prompts that carry them
-    elsewhere.
+    elsewhere. When what was found is less likely than `abstain_below` to bear on the question, the text says that
+    nothing was found, and no more.
     """
+    if 0 < recalled.confidence < abstain_below:  # 0: there is nothing to be told anyway
+        return _nothing(Draft(budget, count_tokens, today))
     stock = _Stock(recalled, frozenset(exclude), today, pages)
     draft = Draft(budget, count_tokens, today)
     asked = asked_words(recalled.query)
@@ -78,6 +85,11 @@ def pack(
     return _bound(draft, budget)
 
 
+def _nothing(draft: Draft) -> Context:
+    text = draft.saying(NOTHING_FOUND)
+    return Context(text, draft.count_tokens(text), ids=(), source_ids=(), found=False)
+
+
 def _bound(draft: Draft, budget: int) -> Context:
     lines = draft.lines()
     return Context(
@@ -86,6 +98,7 @@ def _bound(draft: Draft, budget: int) -> Context:
         ids=tuple(dict.fromkeys(line.cube.id for line in lines)),
         source_ids=tuple(source for line in lines for source in line.source_ids),
         lines=tuple(lines),
+        found=bool(lines),
     )
 
 

@@ -77,6 +77,11 @@ class Draft:
             key=lambda line: (_ORDER[line.section], line.turn is not None, line.at, line.cube.id, line.turn or 0),
         )
 
+    def saying(self, sentence: str) -> str:
+        """The text of one sentence and no line; empty where it does not fit."""
+        fits = self.count_tokens(sentence) <= self.room
+        return "\n\n".join(part for part in (self._opening, sentence) if part) if fits else ""
+
     def text(self) -> str:
         """The lines under their titles and days; empty without a line."""
         return "\n\n".join([self._opening, *self._sections()]).strip("\n") if self._lines else ""

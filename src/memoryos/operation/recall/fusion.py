@@ -148,11 +148,11 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     asked_words = list(dict.fromkeys(index_words(asked.text)))
     if not weights.context:
         return bm25(index, asked_words)
-    kin = _kin(resident, asked, asked_words) if weights.kin and _has_kin(asked.text) else {}
+    kin = kin_of(resident, asked, asked_words) if weights.kin and _has_kin(asked.text) else {}
     return bm25_in_context(index, [Group(word, kin.get(word, NO_KIN)) for word in asked_words])
 
 
-def _kin(resident: Resident, asked: Asked, asked_words: Sequence[str]) -> dict[str, Kin]:
+def kin_of(resident: Resident, asked: Asked, asked_words: Sequence[str]) -> dict[str, Kin]:
     """Words near in meaning, but neither for names and dates nor among the names."""
     index = resident.turns
     people = name_stems(index)

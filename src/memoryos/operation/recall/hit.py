@@ -131,3 +131,4 @@ class Recall:
     segments: tuple[Hit, ...] = ()  #: the topics that fit best; only when `kinds` asks for them
     knowledge: tuple[Hit, ...] = ()  #: facts from mounted memories
     missing: tuple[str, ...] = ()  #: the mounted memories that could not be searched
+    confidence: float = 1.0  #: the probability that what was found bears on the question; 0 when there is nothing

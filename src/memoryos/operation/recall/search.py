@@ -17,6 +17,7 @@ from memoryos.infrastructure.vault.contract import Entry, Reader
 from memoryos.models.reranker import Reranker
 from memoryos.operation.hierarchy.calibrator import tuned_for
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.recall.confidence import confidence
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import NO_PARTS, Hit, Recall, Strategy, TurnHit
@@ -69,7 +70,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
 
-    return Recall(
+    recalled = Recall(
         query=asked.text,
         hits=tuple(pages_of(turns, found)),
         turns=tuple(turns),
@@ -80,6 +81,14 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         traits=both(Kind.TRAIT),
         segments=tuple(_segments(owner, asked, search, settings)),
     )
+    return judged(recalled, owner.resident, asked)
+
+
+def judged(recalled: Recall, resident: Resident, asked: Asked) -> Recall:
+    """The recall with its confidence; `resident` holds the turns that were ranked."""
+    facts = [hit.text for hit in (*recalled.user_facts, *recalled.agent_facts, *recalled.knowledge)]
+    persona = [cube.text for cube in (*recalled.profile, *recalled.traits)]
+    return replace(recalled, confidence=confidence(resident, asked, recalled.turns, [*facts, *persona]))
 
 
 def _turns(owner: Source, asked: Asked, search: Search, settings: Settings) -> tuple[list[TurnHit], Mapping[str, Home]]:

@@ -1,0 +1,131 @@
+"""Abstention: how well the confidence of a search tells questions that memory can answer from those that it cannot.
+
+Each conversation is asked the questions of its data set, which it answers; questions about things that nobody said
+(`never_said`); LoCoMo's adversarial questions, which are about the wrong person; and open messages, which are never to
+be refused. A question is refused when its confidence is below the setting `abstain_below`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.bench.asking import Asked, load
+from memoryos.bench.dataset import Dataset
+from memoryos.bench.metrics import TOKEN_BUDGETS, text_scores
+from memoryos.bench.never_said import NEVER, OPEN, questions_about
+from memoryos.bench.progress import Progress, each, unwatched
+from memoryos.config import Settings
+from memoryos.memory import MemoryOS
+from memoryos.models.embedder import Embedder
+from memoryos.scope import Scope
+
+ANSWERABLE, NEVER_SAID, ADVERSARIAL, OPEN_MESSAGES = "answerable", "never_said", "adversarial", "open"
+UNANSWERABLE = (NEVER_SAID, ADVERSARIAL)
+BINS = 10  # of the calibration error
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Roc:
+    """How well two classes are told apart."""
+
+    auc: float  #: the probability that an answerable question has the higher confidence; half of a tie counts
+    refused: Floats  #: of the answerable questions, the share below each confidence, shape (n,), ascending
+    caught: Floats  #: of the others, shape (n,)
+    ece: float  #: expected calibration error, when both classes are as frequent
+
+    @classmethod
+    def of(cls, answerable: Floats, others: Floats) -> Roc:
+        """The curve over all confidences that occur."""
+        levels = np.append(np.unique(np.concatenate([answerable, others])), np.inf)
+        refused, caught = (_below(levels, found) for found in (answerable, others))
+        return cls(float(np.trapezoid(caught, refused)), refused, caught, _calibration_error(answerable, others))
+
+    def points(self, count: int) -> list[tuple[float, float]]:
+        """So many points of the curve, evenly over its length, as (refused, caught)."""
+        chosen = np.unique(np.linspace(0, len(self.refused) - 1, count).round().astype(int))
+        return [(float(self.refused[place]), float(self.caught[place])) for place in chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one data set gave."""
+
+    dataset: Dataset
+    confidence: Mapping[str, Floats]  #: by class, in the order asked; a class without a question is left out
+    lost: Mapping[int, float]  #: evidence recall of `context` that refusals cost, by budget of tokens
+    threshold: float
+
+    def below(self, name: str) -> float:
+        """The share of a class that is refused."""
+        return float((self.confidence[name] < self.threshold).mean())
+
+    @property
+    def curves(self) -> dict[str, Roc]:
+        """Against each class that cannot be answered."""
+        return {
+            name: Roc.of(self.confidence[ANSWERABLE], self.confidence[name])
+            for name in UNANSWERABLE
+            if name in self.confidence
+        }
+
+
+def measure(dataset: Dataset, settings: Settings, embedder: Embedder, progress: Progress = unwatched) -> Measured:
+    """Ask in a store that is gone afterwards."""
+    asked = _asked(dataset)
+    with (
+        TemporaryDirectory(prefix="memoryos-bench-") as folder,
+        MemoryOS.open(
+            Path(folder) / "recall.db", settings=settings.model_copy(update={"abstain_below": 0.0}), embedder=embedder
+        ) as memory,
+    ):
+        load(memory, dataset.conversations, f"{dataset.name}: importing", progress)
+        found = {name: _confidence(memory, some, f"{dataset.name}: {name}", progress) for name, some in asked.items()}
+        refused = found[ANSWERABLE] < settings.abstain_below
+        lost = _lost(memory, [one for one, is_lost in zip(dataset.asked, refused, strict=True) if is_lost])
+    return Measured(dataset, found, {at: all_ / len(refused) for at, all_ in lost.items()}, settings.abstain_below)
+
+
+def _asked(dataset: Dataset) -> dict[str, Sequence[Asked]]:
+    classes: dict[str, Sequence[Asked]] = {ANSWERABLE: dataset.asked}
+    for name, kind in ((NEVER_SAID, NEVER), (OPEN_MESSAGES, OPEN)):
+        pairs = ((one.user, text) for one in dataset.conversations for text in questions_about(one, kind))
+        classes[name] = [Asked(user, text, name, ()) for user, text in pairs]
+    return classes | ({ADVERSARIAL: dataset.adversarial} if dataset.adversarial else {})
+
+
+def _confidence(memory: MemoryOS, asked: Sequence[Asked], what: str, progress: Progress) -> Floats:
+    found = [memory.search(one.text, scope=Scope(user=one.user)).confidence for one in each(asked, what, progress)]
+    return np.array(found)
+
+
+def _lost(memory: MemoryOS, refused: Sequence[Asked]) -> dict[int, float]:
+    """The sum of what the contexts of these questions would have recalled, by budget."""
+    sums = dict.fromkeys(TOKEN_BUDGETS, 0.0)
+    for one in refused:
+        scope = Scope(user=one.user)
+        texts = {budget: memory.context(one.text, tokens=budget, scope=scope).source_ids for budget in TOKEN_BUDGETS}
+        for budget, recalled in zip(TOKEN_BUDGETS, text_scores(texts, one.evidence), strict=False):
+            sums[budget] += recalled
+    return sums
+
+
+def _below(levels: Floats, found: Floats) -> Floats:
+    return np.searchsorted(np.sort(found), levels) / len(found)
+
+
+def _calibration_error(answerable: Floats, others: Floats) -> float:
+    """The mean distance between what was promised and what came true, over BINS of confidence."""
+    promised = np.concatenate([answerable, others])
+    came_true = np.repeat([1.0, 0.0], [len(answerable), len(others)])
+    weights = np.repeat([0.5 / len(answerable), 0.5 / len(others)], [len(answerable), len(others)])
+    bins = np.minimum((promised * BINS).astype(int), BINS - 1)
+    gaps = np.bincount(bins, weights * (promised - came_true), BINS)
+    return float(np.abs(gaps).sum())

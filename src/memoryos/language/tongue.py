@@ -1,0 +1,53 @@
+"""Tongue: the language of a text, where it is one whose words are compared by more than their letters."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from memoryos.language.stopwords import ENGLISH
+from memoryos.language.words import HAN, words
+
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_SHARE = 0.1  # of the words in English text, code and lists included, are function words; elsewhere some 4 %
+
+_SIMPLIFIED = frozenset("们这个么说时过会对来后还给书学开关问间现样经进发见话车东长点电气买卖爱岁")
+_TRADITIONAL = frozenset("們這個麼說時過會對來後還給書學開關問間現樣經進發見話車東長點電氣買賣愛歲")
+
+
+class Tongue(StrEnum):
+    """A language with stems or a dictionary of its own; Chinese by its script, for words differ between the two."""
+
+    ENGLISH = "english"
+    CHINESE = "chinese"  # in either script
+    SIMPLIFIED = "simplified"
+    TRADITIONAL = "traditional"
+
+    @property
+    def is_chinese(self) -> bool:
+        """Whether it is Chinese."""
+        return self is not Tongue.ENGLISH
+
+    def may_be(self, other: Tongue | None) -> bool:
+        """Whether texts of the two would use the same words for the same."""
+        if other is None or Tongue.CHINESE not in (self, other):
+            return self is other
+        return self.is_chinese and other.is_chinese
+
+
+def tongue(text: str) -> Tongue | None:
+    """The language of a text; None for one that is not known here, and for a text without words."""
+    if HAN.search(text):
+        return None if _KANA.search(text) else _script(text)
+    found = list(words(text))
+    is_english = found and sum(word in ENGLISH for word in found) >= _SHARE * len(found)
+    return Tongue.ENGLISH if is_english else None
+
+
+def _script(text: str) -> Tongue:
+    """The script of Chinese text, where its characters tell."""
+    traditional = sum(text.count(character) for character in _TRADITIONAL)
+    simplified = sum(text.count(character) for character in _SIMPLIFIED)
+    if traditional == simplified:
+        return Tongue.CHINESE
+    return Tongue.TRADITIONAL if traditional > simplified else Tongue.SIMPLIFIED

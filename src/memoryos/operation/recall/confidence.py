@@ -1,0 +1,169 @@
+"""Confidence: how likely it is that what was found bears on the question at all.
+
+Two signals, of the question's words without the names of speakers, each word weighed by its idf as a part of the
+highest there is:
+
+- covered: how much of them the best single text has, from 0 to 1; a word near in meaning counts by its closeness, and
+  a Chinese word by its characters, by half at most. Of a long question, as much as `ENOUGH` rare words is all;
+- unsaid: how much of them nobody ever said, from 0 to 1; less in a small memory, where that tells little.
+
+Both are taken as if the question had `DOUBT` more words, half of them covered and none unsaid. They are weighed by a
+logistic regression; `docs/retrieval.md` says on what it was fitted and how good it is. What words cannot tell is not
+held unlikely: a question of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess or a summary, and
+one that is not in the language of what was found, or in neither English nor Chinese.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memoryos.language.bm25 import idf
+from memoryos.language.marks import asks_judgement
+from memoryos.language.tongue import tongue
+from memoryos.language.words import HAN, index_words, stem
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.index.turns import TurnIndex
+from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin
+from memoryos.operation.recall.fusion import Asked, kin_of
+from memoryos.operation.recall.hit import TurnHit
+from memoryos.operation.recall.speakers import name_stems
+
+TEXTS = 8  # passages that are looked at, the best ones
+LONGEST = 2_000  # characters of each
+FEWEST = 3  # words
+ENOUGH = 4.0  # words, each as rare as can be
+DOUBT = 2.0  # the same
+BY_CHARACTERS = 0.5  # what a Chinese word counts whose characters are there, but not the word
+UNJUDGED = 0.5  # of a question that is not judged by its words
+
+SMALL = 60  # passages: in a memory of so many, what nobody said counts half
+SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
+
+BIAS, COVERED, UNSAID = -5.6, 17.0, -11.4
+
+_ASCII_WORD = re.compile(r"[a-z0-9_]+")
+_DIGIT = re.compile(r"\d")
+
+# Words about a talk are seldom in it.
+_OF_TALKS = frozenset(
+    "discuss mention talk chat convers speak say tell ask 讨论 討論 提到 聊 聊天 谈 談 谈到 談到".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What tells whether a question can be answered, each from 0 to 1."""
+
+    covered: float
+    unsaid: float
+
+    @classmethod
+    def of(cls, asked: Sequence[Word], size: float, texts: Iterable[str]) -> Signals:
+        """The signals of a question for these texts; `size` is what counts of what nobody said, from 0 to 1."""
+        total = sum(word.weight for word in asked)
+        covered = max((_covered(asked, Said.of(text)) for text in texts), default=0.0)
+        unsaid = size * sum(word.weight * word.unsaid for word in asked)
+        most = min(total, ENOUGH) + DOUBT
+        return cls((min(covered, ENOUGH) + DOUBT / 2) / most, unsaid / (total + DOUBT))
+
+    @property
+    def confidence(self) -> float:
+        """The probability that the memory holds an answer."""
+        return float(1 / (1 + np.exp(-(BIAS + COVERED * self.covered + UNSAID * self.unsaid))))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text, ready to be looked at for words."""
+
+    text: str  #: in lower case
+    stems: frozenset[str]  #: of its words in ASCII
+
+    @classmethod
+    def of(cls, text: str) -> Said:
+        """Segments no Chinese: that takes longer than the search."""
+        low = text.lower()
+        dated = text.isascii() and _DIGIT.search(text) is not None
+        return cls(low, frozenset(map(stem, index_words(text) if dated else _ASCII_WORD.findall(low))))
+
+    def has(self, form: str) -> bool:
+        """Whether the stem of a word is there."""
+        return form in self.stems if form.isascii() else form in self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a question."""
+
+    stem: str
+    weight: float  #: its idf, as a part of the highest there is
+    near: Mapping[str, float]  #: stems near in meaning, and how near
+    characters: frozenset[str]  #: of a Chinese word of several
+    unsaid: float  #: 1 when nobody said it
+
+    def within(self, said: Said) -> float:
+        """How far a text has the word, from 0 to 1."""
+        if said.has(self.stem):
+            return 1.0
+        near = max((self.near[other] for other in said.stems.intersection(self.near)), default=0.0)
+        return max(near, BY_CHARACTERS * _part(self.characters, said.text)) if self.characters else near
+
+
+def confidence(resident: Resident, asked: Asked, turns: Sequence[TurnHit], known: Iterable[str]) -> float:
+    """The probability that the turns that were found, or one of the texts that are known beside them, are an answer."""
+    found, beside = ([text[:LONGEST] for text in texts] for texts in ((one.text for one in turns[:TEXTS]), known))
+    if not found and not beside:
+        return 0.0
+    language = tongue(asked.text)
+    is_like = language and language.may_be(tongue(" ".join(found or beside)[:LONGEST]))
+    if language is None or not is_like or asks_judgement(asked.text):
+        return UNJUDGED
+    asked_words, passages = words_of(resident, asked)
+    size = passages / (passages + (SMALL_CHINESE if language.is_chinese else SMALL))
+    likely = Signals.of(asked_words, size, found).confidence
+    if likely < UNJUDGED:  # else they are not needed
+        likely = max(likely, Signals.of(asked_words, size, beside).confidence)
+    return likely if len(asked_words) >= FEWEST else max(likely, UNJUDGED)
+
+
+def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
+    """The words of the question, and how many passages the memory has."""
+    with resident.lock:
+        index = resident.turns
+        passages = index.corpus.turns if index.corpus else int(index.alive.sum())
+        return list(_words(resident, asked, passages)), passages
+
+
+def _covered(asked_words: Sequence[Word], said: Said) -> float:
+    return sum(word.weight * word.within(said) for word in asked_words)
+
+
+def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
+    """The words of the question, each stem once, without the names of speakers."""
+    index = resident.turns
+    found = list(dict.fromkeys(index_words(asked.text)))
+    kin = kin_of(resident, asked, found)
+    whole = "".join(word for word in found if len(word) > 1)
+    characters = frozenset(word for word in found if HAN.fullmatch(word) and word in whole)
+    forms = {stem(word): word for word in found if word not in characters}
+    known = index.frequencies([*forms, *characters])
+    said = {form for form, times in known.items() if times}
+    for form in forms.keys() - name_stems(index) - _OF_TALKS:
+        parts = characters.intersection(forms[form])
+        unsaid = 0.0 if form in said else 1 - BY_CHARACTERS * _part(parts, said)
+        weight = float(idf(known.get(form, 0), passages) / idf(0, passages))
+        yield Word(form, weight, _near(index, kin.get(forms[form], NO_KIN)), parts, unsaid)
+
+
+def _near(index: TurnIndex, kin: Kin) -> dict[str, float]:
+    """Stems near to a word, and how near."""
+    found = zip(kin.terms.tolist(), kin.shares.tolist(), strict=True)
+    return {stem(index.postings.words[term]): share / SHARE for term, share in found}
+
+
+def _part(characters: frozenset[str], there: Container[str]) -> float:
+    return sum(character in there for character in characters) / max(len(characters), 1)

@@ -1,0 +1,128 @@
+"""What was never said: a search knows how little it found, and a context says so instead of telling something else."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memoryos import load_settings
+from memoryos.errors import InvalidInput
+from memoryos.models.tokenizer import count_tokens
+
+from .conftest import NOW
+
+NOTHING = "Nothing in memory answers this question."
+NEVER = "How many stitches did the surgeon sew after my scooter accident?"
+PEOPLE = "Olga Peter Hanna Viktor Greta Simon Lotte Anton".split()
+PLACES = "Lisbon Malmo Turin Ghent Graz Porto Basel Bergen Tartu Leeds".split()
+OPEN = [
+    "Hello!",
+    "Tell me about myself.",
+    "What do you know about me?",
+    "What should I cook tonight?",
+    "Can you recommend a good restaurant in Reykjavik for the anniversary?",
+    "Summarize the quarterly budget negotiations, please.",
+    "你好！",
+    "今晚吃什么好？",
+]
+
+
+@pytest.fixture
+def travels(open_memory):
+    """travels(**settings): a memory of eighty exchanges about who went where by train."""
+
+    def open_one(**values):
+        memory = open_memory(**values)
+        for day in range(80):
+            who, where = PEOPLE[day % 8], PLACES[day % 10]
+            said = f"{who} took the night train to {where} and drank tea with the conductor."
+            memory.add(said, f"I hope {who} liked the market in {where}.", at=NOW - timedelta(days=90 - day))
+        return memory
+
+    return open_one
+
+
+def test_a_context_says_that_nothing_was_found(travels):
+    memory = travels()
+    found = memory.context(NEVER, tokens=1024)
+    assert found.text == f"Today is 1 June 2026.\n\n{NOTHING}"
+    assert found.tokens == count_tokens(found.text)
+    assert (found.ids, found.source_ids, found.lines, found.found) == ((), (), (), False)
+    assert memory.search(NEVER).confidence < 0.02
+
+
+def test_the_sentence_keeps_to_the_budget(travels):
+    memory = travels()
+    assert memory.context(NEVER, tokens=20).text == NOTHING
+    assert memory.context(NEVER, tokens=3).text == ""
+
+
+def test_what_was_said_is_told(travels):
+    memory = travels()
+    for question in ("Who drank tea with the conductor?", "Which market did Olga see after the night train to Lisbon?"):
+        assert memory.search(question).confidence > 0.5
+        found = memory.context(question)
+        assert found.found
+        assert NOTHING not in found.text
+
+
+@pytest.mark.parametrize("message", OPEN)
+def test_a_message_that_asks_for_nothing_said_is_not_refused(travels, message):
+    assert travels().context(message).found
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "¿Cuántos puntos de sutura me dieron después del accidente de moto?",
+        "¿Y?",
+        "scooter",
+        "スクーターの事故で何針縫いましたか？",
+    ],
+)
+def test_what_words_cannot_tell_is_not_refused(travels, question):
+    assert travels().context(question).found
+
+
+def test_a_question_in_one_script_is_not_judged_by_words_of_the_other(open_memory):
+    memory = open_memory()
+    for day in range(400):
+        memory.add(f"今天我們去東邊的車站買票，第{day}次。", at=NOW - timedelta(days=500 - day))
+    assert memory.context("我们在东边的车站买了什么东西给爷爷庆祝生日？").found
+    assert not memory.context("誰修好了祖父的手風琴和鋼琴的踏板？").found
+
+
+def test_little_is_refused_where_little_was_said(open_memory):
+    memory = open_memory()
+    memory.add("I practise the violin every evening.", "How lovely!")
+    assert memory.context("Which musical instrument does your favourite student play?").found
+
+
+def test_an_empty_memory_has_no_confidence_and_no_text(open_memory):
+    memory = open_memory()
+    assert memory.search(NEVER).confidence == 0
+    assert memory.context(NEVER).text == ""
+    assert not memory.context(NEVER).found
+
+
+def test_a_fact_answers_too(travels):
+    memory = travels()
+    memory.add_fact("The surgeon sewed nine stitches after the scooter accident.")
+    assert memory.search(NEVER).confidence > 0.5
+    assert "nine stitches" in memory.context(NEVER).text
+
+
+def test_the_setting_says_how_much_is_refused(travels):
+    memory = travels(abstain_below=0)
+    assert memory.context(NEVER).found
+    memory.close()
+    with pytest.raises(InvalidInput, match="abstain_below"):
+        load_settings(abstain_below=1.5)
+
+
+def test_every_strategy_knows_it(travels):
+    memory = travels()
+    for strategy in ("hybrid", "bm25", "dense", "rrf", "linear", "two_stage"):
+        assert memory.search(NEVER, strategy=strategy).confidence < 0.02
+        assert memory.search("Who drank tea with the conductor?", strategy=strategy).confidence > 0.5

@@ -1,0 +1,50 @@
+"""The language of a text, and whether texts of two languages use the same words."""
+
+from __future__ import annotations
+
+import pytest
+
+from memoryos.language.marks import asks_judgement
+from memoryos.language.tongue import Tongue, tongue
+
+TEXTS = {
+    "Where did I put the keys?": Tongue.ENGLISH,
+    "Ann’s café was closed, naïvely enough.": Tongue.ENGLISH,
+    "我们去东边的车站。": Tongue.SIMPLIFIED,
+    "我們去東邊的車站。": Tongue.TRADITIONAL,
+    "今天下雨": Tongue.CHINESE,
+    "今日は駅へ行きました。": None,
+    "¿Dónde está la estación?": None,
+    "Wo steht mein Fahrrad?": None,
+    "أين المحطة؟": None,
+    "": None,
+    "!": None,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_language_is_told_by_its_characters_and_function_words(text):
+    assert tongue(text) is TEXTS[text]
+
+
+def test_two_texts_may_use_the_same_words():
+    assert Tongue.ENGLISH.may_be(Tongue.ENGLISH)
+    assert Tongue.CHINESE.may_be(Tongue.TRADITIONAL)
+    assert Tongue.SIMPLIFIED.may_be(Tongue.CHINESE)
+    assert not Tongue.SIMPLIFIED.may_be(Tongue.TRADITIONAL)
+    assert not Tongue.ENGLISH.may_be(Tongue.CHINESE)
+    assert not Tongue.CHINESE.may_be(Tongue.ENGLISH)
+    assert not Tongue.ENGLISH.may_be(None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What should I cook?", "Would she like Oslo?", "Any ideas?", "Summarize it.", "今晚吃什么好？", "推薦一本書"],
+)
+def test_who_wants_advice_or_a_guess_asks_for_judgement(text):
+    assert asks_judgement(text)
+
+
+@pytest.mark.parametrize("text", ["When did she move to Oslo?", "Where is the shoulder bag?", "她什么时候搬家的？"])
+def test_who_asks_what_was_said_does_not(text):
+    assert not asks_judgement(text)
