@@ -12,7 +12,7 @@ from memoryos.operation.ingest import paginate
 
 from .world import START, World, texts
 
-LONG = "x" * 1_000_000
+LONG = "x" * 4_000_001
 
 BAD_ADDS = [
     ({}, "query"),

@@ -64,7 +64,7 @@ def test_a_hot_segment_without_new_pages_is_left_in_peace(world: World):
     fill(memory, "🍵", 2)
     for _ in range(3):
         for _ in range(9):
-            memory.search("🍵", pages=1)
+            memory.search("🍵", pages=2)
         fill(memory, "🚲", 1)
         memory.wait()
     tea = max(memory.segments(), key=lambda view: view.heat).cube.id
@@ -75,8 +75,8 @@ def test_only_the_interactions_are_reset(world: World):
     memory = world.open(short_term_capacity=1)
     fill(memory, "🍵", 3)
     fill(memory, "🚲", 1)
-    memory.search("🍵", pages=1)
-    memory.search("🍵", pages=1)
+    memory.search("🍵", pages=2)
+    memory.search("🍵", pages=2)
     before = memory.segments()[0].cube
     memory.consolidate()
     after = memory.segments()[0].cube
@@ -122,7 +122,7 @@ def test_a_segment_that_stays_hot_starves_no_other(world: World):
     memory = world.open(short_term_capacity=1)
     fill(memory, "🍵", 2)
     for _ in range(20):
-        memory.search("🍵", pages=1)
+        memory.search("🍵", pages=2)
     fill(memory, "🚲", 7)
     memory.wait()
     by_visits = sorted(memory.segments(), key=lambda view: -view.cube.behaviour.visits)

@@ -77,7 +77,7 @@ def picture(memory: MemoryOS, world: World, scope: Scope = ANN) -> dict[str, obj
                 for kind in (Kind.FACT, Kind.TRAIT, Kind.PROFILE)
                 for cube in reader.cubes(kind)
             ],
-            "passages": [passage[1:-1] for passage in reader.passages()],
+            "passages": [passage._replace(page="", segment=None) for passage in reader.passages()],
         }
 
 
