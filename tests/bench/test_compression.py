@@ -45,7 +45,9 @@ def test_with_few_tokens_a_digest_covers_what_the_latest_turns_do_not(report):
 
 
 def test_with_no_room_nothing_is_told(report):
-    assert [points[0].recall for points in report.points.values()] == [0, 0, 0, 0]
+    recalled = {method: points[0].recall for method, points in report.points.items()}
+    assert recalled.pop(Method.CONTEXT) > 0, "a short turn has room in 16 tokens"
+    assert list(recalled.values()) == [0, 0, 0]
     assert [report.points[Method.DIGEST][0].tokens, report.points[Method.DIGEST][0].recall_per_thousand] == [0, 0]
 
 

@@ -103,26 +103,22 @@ def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weight
 
 def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
-    found = _by_clause(asked, lambda one: _word_share(resident, one, weights))
-    unfound = 1 - found.max(initial=0)  # the less the words find, the more meaning counts: up to twice as much
-    evidence = {
-        "words": found * np.float32(weights.words),
-        "meaning": _by_clause(asked, lambda one: _stretched(_meaning(index, one), index))
-        * np.float32(weights.meaning * (1 + unfound)),
-    }
+    found = _by_clause(asked, lambda one: _word_share(resident, one, weights)) * np.float32(weights.words)
+    near = _by_clause(asked, lambda one: _stretched(_meaning(index, one), index)) * np.float32(weights.meaning)
+    unfound = max(
+        0.0, 1 - found.max(initial=0)
+    )  # the less the words find, the more meaning counts: up to twice as much
+    priors = {"own": _own(index, asked) * np.float32(weights.own), **_priors(index, weights)}
+    # A short turn that neither words nor meaning speak for answers no question.
+    relevance: Floats = np.clip((found + near) / np.float32(RELEVANT), 0, 1)
     return Scores.of(
-        **evidence,
+        words=found,
+        meaning=near * np.float32(1 + unfound),
         speaker=named_speakers(index, asked.text) * np.float32(weights.speaker),
         when=_when(index, asked) * np.float32(weights.when),
         day=_best_of_day(index, asked) * np.float32(weights.day),
-        **_of_relevant(evidence, {"own": _own(index, asked) * np.float32(weights.own), **_priors(index, weights)}),
+        **{name: np.asarray(prior * relevance, np.float32) for name, prior in priors.items()},
     )
-
-
-def _of_relevant(evidence: Mapping[str, Floats], priors: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The priors, less where words and meaning say little: a short turn about nothing answers no question."""
-    relevance = np.clip(sum(evidence.values()) / np.float32(RELEVANT), 0, 1)
-    return {name: prior * relevance for name, prior in priors.items()}
 
 
 def _by_clause(asked: Asked, score: Callable[[Asked], Floats]) -> Floats:

@@ -59,7 +59,8 @@ def attainable(index: TurnIndex, words: Sequence[str]) -> float:
     """About the score of a passage that has each of the words once: the sum of their idf."""
     turns = index.corpus.turns if index.corpus else int(index.alive.sum())
     stems = {stem(word) for word in words}
-    return float(sum(idf(found, turns) for found in index.frequencies(stems).values())) if turns else 0.0
+    found = index.frequencies(stems)
+    return float(sum(idf(found.get(form, 0), turns) for form in stems)) if turns else 0.0
 
 
 def _add(total: Floats, weight: np.float32, saturation: Floats, found: Floats, places: Places, counts: Floats) -> None:
