@@ -38,8 +38,8 @@ from memoryos.operation.recall.timely import DAY, timeliness
 
 RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
-RELEVANT = 0.4  # of words and meaning together, from which on priors count in full
-FULL = 0.8  # of the sum of the idf of a question's words: what a passage must have to count as found
+RELEVANT = 0.35  # of words and meaning together, from which on priors count in full
+FULL = 0.7  # of the sum of the idf of a question's words: what a passage must have to count as found
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Weights:
     answers: float = 0.1  #: between two people with names, the turn before asks something
     opens: float = 0.14  #: the turn opens a sitting, with the news since the last one
     first: float = 0.15  #: the passage is the first of its turn
-    length: float = -0.14  #: the logarithm of the length, compared with the mean
+    length: float = -0.12  #: the logarithm of the length, compared with the mean
     context: bool = True  #: whether BM25 looks at the turns around, too
     kin: bool = True  #: whether words close in meaning count
 
