@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import load_settings
+from memoryos import Role, Turn, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.models.tokenizer import count_tokens
 
@@ -65,6 +65,24 @@ def test_what_was_said_is_told(travels):
         found = memory.context(question)
         assert found.found
         assert NOTHING not in found.text
+
+
+def test_a_question_about_the_wrong_one_of_two_people_is_less_likely_answered(open_memory):
+    memory = open_memory()
+    for day in range(40):
+        at, where = NOW - timedelta(days=90 - day), PLACES[day % 10]
+        sung = f"My choir gave a concert near the harbour of {where}."
+        memory.add_many(
+            [
+                Turn(role=Role.USER, speaker="Olga", text=f"I repaired the church organ of {where}.", at=at),
+                Turn(role=Role.ASSISTANT, speaker="Viktor", text=sung, at=at),
+            ]
+        )
+    right = memory.search("Which church organ did Olga repair?")
+    wrong = memory.search("Which church organ did Viktor repair?")
+    neither = memory.search("Which church organ was repaired?")
+    assert wrong.confidence < 0.5 < right.confidence
+    assert neither.confidence == pytest.approx(right.confidence, abs=0.01)
 
 
 @pytest.mark.parametrize("message", OPEN)

@@ -1,15 +1,17 @@
 """Confidence: how likely it is that what was found bears on the question at all.
 
-Two signals, of the question's words without the names of speakers, each word weighed by its idf as a part of the
+Three signals, of the question's words without the names of speakers, each word weighed by its idf as a part of the
 highest there is:
 
 - covered: how much of them the best single text has, from 0 to 1; a word near in meaning counts by its closeness, and
   a Chinese word by its characters, by half at most. Of a long question, as much as `ENOUGH` rare words is all;
-- unsaid: how much of them nobody ever said, from 0 to 1; less in a small memory, where that tells little.
+- unsaid: how much of them nobody ever said, from 0 to 1; less in a small memory, where that tells little;
+- elsewhere: when the question names one of two people, how much more of them a text of the other one has: it may be
+  about the wrong person.
 
-Both are taken as if the question had `DOUBT` more words, half of them covered and none unsaid. They are weighed by a
-logistic regression; `docs/retrieval.md` says on what it was fitted and how good it is. What words cannot tell is not
-held unlikely: a question of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess or a summary, and
+The first two are taken as if the question had `DOUBT` more words, half of them covered and none unsaid. They are
+weighed by a logistic regression, and the third so that hardly an answerable question is refused for it;
+`docs/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess or a summary, and
 one that is not in the language of what was found, or in neither English nor Chinese.
 """
 
@@ -18,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -30,9 +33,9 @@ from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin
 from memoryos.operation.recall.fusion import Asked, kin_of
 from memoryos.operation.recall.hit import TurnHit
-from memoryos.operation.recall.speakers import name_stems
+from memoryos.operation.recall.speakers import asked_about, name_stems
 
-TEXTS = 8  # passages that are looked at, the best ones
+TEXTS = 8  # passages that are looked at, the best ones; where one of two people is named, of each of them
 LONGEST = 2_000  # characters of each
 FEWEST = 3  # words
 ENOUGH = 4.0  # words, each as rare as can be
@@ -43,7 +46,7 @@ UNJUDGED = 0.5  # of a question that is not judged by its words
 SMALL = 60  # passages: in a memory of so many, what nobody said counts half
 SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
 
-BIAS, COVERED, UNSAID = -5.6, 17.0, -11.4
+BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
 
 _ASCII_WORD = re.compile(r"[a-z0-9_]+")
 _DIGIT = re.compile(r"\d")
@@ -60,20 +63,22 @@ class Signals:
 
     covered: float
     unsaid: float
+    elsewhere: float = 0.0
 
     @classmethod
-    def of(cls, asked: Sequence[Word], size: float, texts: Iterable[str]) -> Signals:
+    def of(cls, asked: Sequence[Word], size: float, texts: Iterable[str], elsewhere: float = 0.0) -> Signals:
         """The signals of a question for these texts; `size` is what counts of what nobody said, from 0 to 1."""
         total = sum(word.weight for word in asked)
-        covered = max((_covered(asked, Said.of(text)) for text in texts), default=0.0)
         unsaid = size * sum(word.weight * word.unsaid for word in asked)
         most = min(total, ENOUGH) + DOUBT
-        return cls((min(covered, ENOUGH) + DOUBT / 2) / most, unsaid / (total + DOUBT))
+        covered = (min(_most_covered(asked, texts), ENOUGH) + DOUBT / 2) / most
+        return cls(covered, unsaid / (total + DOUBT), elsewhere)
 
     @property
     def confidence(self) -> float:
         """The probability that the memory holds an answer."""
-        return float(1 / (1 + np.exp(-(BIAS + COVERED * self.covered + UNSAID * self.unsaid))))
+        logit = BIAS + COVERED * self.covered + UNSAID * self.unsaid + ELSEWHERE * self.elsewhere
+        return float(1 / (1 + np.exp(-logit)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ class Word:
 
 def confidence(resident: Resident, asked: Asked, turns: Sequence[TurnHit], known: Iterable[str]) -> float:
     """The probability that the turns that were found, or one of the texts that are known beside them, are an answer."""
-    found, beside = ([text[:LONGEST] for text in texts] for texts in ((one.text for one in turns[:TEXTS]), known))
+    found, beside = _texts(turns), [text[:LONGEST] for text in known]
     if not found and not beside:
         return 0.0
     language = tongue(asked.text)
@@ -124,9 +129,10 @@ def confidence(resident: Resident, asked: Asked, turns: Sequence[TurnHit], known
         return UNJUDGED
     asked_words, passages = words_of(resident, asked)
     size = passages / (passages + (SMALL_CHINESE if language.is_chinese else SMALL))
-    likely = Signals.of(asked_words, size, found).confidence
+    elsewhere = _elsewhere(resident, asked, asked_words, turns)
+    likely = Signals.of(asked_words, size, found, elsewhere).confidence
     if likely < UNJUDGED:  # else they are not needed
-        likely = max(likely, Signals.of(asked_words, size, beside).confidence)
+        likely = max(likely, Signals.of(asked_words, size, beside, elsewhere).confidence)
     return likely if len(asked_words) >= FEWEST else max(likely, UNJUDGED)
 
 
@@ -136,6 +142,25 @@ def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
         index = resident.turns
         passages = index.corpus.turns if index.corpus else int(index.alive.sum())
         return list(_words(resident, asked, passages)), passages
+
+
+def _texts(turns: Iterable[TurnHit]) -> list[str]:
+    return [turn.text[:LONGEST] for turn in islice(turns, TEXTS)]
+
+
+def _elsewhere(resident: Resident, asked: Asked, asked_words: Sequence[Word], turns: Sequence[TurnHit]) -> float:
+    """How much more of the question's words the other one of two people has said, from 0 to 1."""
+    with resident.lock:
+        named = asked_about(resident.turns, asked.text)
+    if named is None or not asked_words:
+        return 0.0
+    own = _most_covered(asked_words, _texts(turn for turn in turns if turn.turn.speaker == named))
+    others = _most_covered(asked_words, _texts(turn for turn in turns if turn.turn.speaker != named))
+    return max(0.0, others - own) / sum(word.weight for word in asked_words)
+
+
+def _most_covered(asked_words: Sequence[Word], texts: Iterable[str]) -> float:
+    return max((_covered(asked_words, Said.of(text)) for text in texts), default=0.0)
 
 
 def _covered(asked_words: Sequence[Word], said: Said) -> float:

@@ -17,15 +17,19 @@ def named_speakers(index: TurnIndex, text: str) -> Floats:
     Between two people it is 1 for the one who is named and -1 for the other, and 0 when the question names both or
     neither. Among more speakers it is the named part of the speaker's name, times 0.6, and nobody loses.
     """
-    asked = {stem(word) for word in words(text)}
-    named = {number: len(asked & name) / len(name) for number, name in _names(index).items() if asked & name}
     if len(index.speaker_names) > _PAIR:
-        return _of_many(index, named)
+        return _of_many(index, _named(index, text))
     found = np.zeros(len(index), np.float32)
-    if len(named) == 1 and are_two(index):
+    if (one := _one_of_two(index, text)) is not None:
         found[index.speakers != NOBODY] = -1
-        found[np.isin(index.speakers, list(named))] = 1
+        found[index.speakers == one] = 1
     return found
+
+
+def asked_about(index: TurnIndex, text: str) -> str | None:
+    """The name of the one of two people whom the question names; None when it names both, neither, or more talk."""
+    one = _one_of_two(index, text)
+    return next((name for name, number in index.speaker_names.items() if number == one), None)
 
 
 def are_two(index: TurnIndex) -> bool:
@@ -36,6 +40,17 @@ def are_two(index: TurnIndex) -> bool:
 def name_stems(index: TurnIndex) -> set[str]:
     """The stems of all words in the names of the speakers."""
     return set().union(*_names(index).values())
+
+
+def _named(index: TurnIndex, text: str) -> dict[int, float]:
+    """Which part of a speaker's name is in the question, by the speaker's number."""
+    asked = {stem(word) for word in words(text)}
+    return {number: len(asked & name) / len(name) for number, name in _names(index).items() if asked & name}
+
+
+def _one_of_two(index: TurnIndex, text: str) -> int | None:
+    named = _named(index, text) if are_two(index) else {}
+    return next(iter(named)) if len(named) == 1 else None
 
 
 def _of_many(index: TurnIndex, named: dict[int, float]) -> Floats:
