@@ -53,7 +53,7 @@ class Weights:
     day: float = 0.3  #: something said on the same day has the words of the question
     own: float = 0.2  #: a user said it, not an assistant
     asks: float = -0.1  #: the turn ends with a question: it wants to know, too
-    answers: float = 0.1  #: between two people with names, the turn before asks something
+    answers: float = 0.05  #: between two people with names, the turn before asks something
     opens: float = 0.14  #: the turn opens a sitting, with the news since the last one
     first: float = 0.15  #: the passage is the first of its turn
     length: float = -0.12  #: the logarithm of the length, compared with the mean
