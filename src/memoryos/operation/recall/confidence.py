@@ -11,8 +11,9 @@ highest there is:
 
 The first two are taken as if the question had `DOUBT` more words, half of them covered and none unsaid. They are
 weighed by a logistic regression, and the third so that hardly an answerable question is refused for it;
-`docs/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess or a summary, and
-one that is not in the language of what was found, or in neither English nor Chinese.
+`docs/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question of fewer
+than `FEWEST` words ("Hello!"), one that asks for advice, a guess or a summary, and one that is not in the language of
+what was found, or in neither English nor Chinese.
 """
 
 from __future__ import annotations
