@@ -21,7 +21,7 @@ QUESTIONS = [
     ("Where did Ida move?", 4, f"Oslo {SECRET}"),
     ("Which dog did Ann adopt?", 5, SECRET),
 ]
-SYSTEMS = ["context", "hybrid", "bm25", "dense", "two_stage", "full", "none", "-stm", "-mtm", "-lpm"]
+SYSTEMS = ["context", "hybrid", "bm25", "dense", "two_stage", "full", "none", "-stm", "-mtm", "-lpm", "-chain"]
 
 
 def sample(sessions=None):
@@ -174,6 +174,20 @@ def test_a_context_does_not_depend_on_what_was_asked_before(answers, tmp_path):
     some, every = ((tmp_path / name).read_text("utf-8").splitlines() for name in ("some.jsonl", "all.jsonl"))
     assert len(some) == 2 * len(QUESTIONS)
     assert set(some) < set(every)
+
+
+def test_the_papers_search_hands_over_the_summaries_of_chains_and_its_ablation_does_not(answers, locomo, tmp_path):
+    kept = " and then I painted the fence of the old parrot house once more"
+    said = [(f"D1:{number}", f"On day {number} Ida fed the parrot{kept}.") for number in range(1, 41)]
+    data = locomo(sample({"session_1": said}))
+    answers(None, "--export", "prompts.jsonl", "--system", "two_stage", "--system=-chain", file=data)
+    lines = [json.loads(line) for line in (tmp_path / "prompts.jsonl").read_text("utf-8").splitlines()]
+    titled = {line["system"]: line["context"].partition("## Conversation chain overview\n") for line in lines}
+    (before, title, overview), whole = titled["two_stage"], titled["-chain"]
+    assert title
+    assert before.endswith("\n\n")
+    assert "parrot" in overview.partition("## ")[0]
+    assert whole == (before + overview.partition("\n\n")[2], "", "")
 
 
 def test_prompts_do_not_tell_the_category(answers, tmp_path):

@@ -33,10 +33,11 @@ class System(StrEnum):
     NO_STM = "-stm"  # context() without the pages in STM, which nothing else brings back
     NO_MTM = "-mtm"  # context() without MTM and without what was evicted from it
     NO_LPM = "-lpm"  # context() without profile, traits and facts
+    NO_CHAIN = "-chain"  # the paper's search without the summaries of dialogue chains, which context() has no use for
 
 
 COMPARED = (System.CONTEXT, System.HYBRID, System.BM25, System.DENSE, System.TWO_STAGE, System.FULL)
-ABLATIONS = (System.NO_STM, System.NO_MTM, System.NO_LPM, System.NONE)
+ABLATIONS = (System.NO_STM, System.NO_MTM, System.NO_LPM, System.NO_CHAIN, System.NONE)
 
 _TIERS: Mapping[System, Sequence[Tier]] = {
     System.CONTEXT: (),
@@ -90,8 +91,9 @@ class Contexts:
         """What the system puts before the reader."""
         if system in _TIERS:
             return self._context(asked, _TIERS[system])
-        if system is System.TWO_STAGE:
-            return found_text(self._search(asked, Strategy.TWO_STAGE, self.budgets.pages))
+        if system in (System.TWO_STAGE, System.NO_CHAIN):
+            found = self._search(asked, Strategy.TWO_STAGE, self.budgets.pages)
+            return found_text(found, chains=system is System.TWO_STAGE)
         if system is System.FULL:
             return self._full(asked)
         if system is System.NONE:
@@ -130,13 +132,15 @@ class Contexts:
         return self._whole[name]
 
 
-def found_text(found: Recall) -> str:
-    """All that the paper's search hands over: profile, knowledge, the pages that were found and STM."""
+def found_text(found: Recall, *, chains: bool = True) -> str:
+    """All that the paper's search hands over: profile, knowledge, pages with the summaries of their chains, STM."""
+    retrieved = [hit for hit in found.hits if hit not in found.recent]
     sections = {
         "User profile": [cube.text for cube in (*found.profile, *found.traits)],
         "User knowledge": [_dated(hit) for hit in found.user_facts],
         "Assistant knowledge": [_dated(hit) for hit in found.agent_facts],
-        "Retrieved pages": _page_lines(hit for hit in found.hits if hit not in found.recent),
+        "Retrieved pages": _page_lines(retrieved),
+        "Conversation chain overview": _chain_lines(retrieved) if chains else [],
         "Recent dialogue": _page_lines(found.recent),
     }
     return "\n\n".join("\n".join([f"## {title}", *lines]) for title, lines in sections.items() if lines)
@@ -161,6 +165,12 @@ def _filled(ranking: Sequence[Turn], budget: int) -> str:
 def _page_lines(hits: Iterable[Hit]) -> list[str]:
     pages = [hit.cube.payload for hit in hits if isinstance(hit.cube.payload, Page)]
     return [_line(turn) for turn in sorted((turn for page in pages for turn in page.turns), key=_time)]
+
+
+def _chain_lines(hits: Iterable[Hit]) -> list[str]:
+    """Each chain's summary once; pages of one chain carry the summary of all that went before."""
+    pages = [hit.cube.payload for hit in hits if isinstance(hit.cube.payload, Page)]
+    return list(dict.fromkeys(page.chain_summary for page in pages if page.chain_summary))
 
 
 def _dated(hit: Hit) -> str:
