@@ -136,6 +136,16 @@ def test_several_conversations_of_a_user_are_one_memory(measured, garden):
     assert overall(found)["interval"]["memories"] == {budget: [1, 1] for budget in BUDGETS}
 
 
+@pytest.mark.parametrize(("at", "found"), [("2024-03-03T00:00:00Z", 0.5), ("2024-03-20T00:00:00Z", 1), (None, 1)])
+def test_a_question_is_asked_when_the_file_says(measured, garden, at, found):
+    early, late = turn("a", "I sowed leeks."), turn("b", "The leeks have come up.")
+    said = [talk("mara", ("s", [{**early, "at": "2024-03-02T09:00:00Z"}, {**late, "at": "2024-03-12T09:00:00Z"}]))]
+    asked = [{**ask("What about the leeks?", ["a"], ["b"]), **({"at": at} if at else {})}]
+    results = measured(garden(said, asked))
+    for way in ("context", "hybrid", "bm25"):
+        assert overall(results, way)["tokens"]["1024"] == found
+
+
 def test_a_set_in_chinese(measured, garden):
     said = [
         turn("一", "我在阳台上种了番茄。", speaker="美兰", at="2024-04-01T08:00:00Z"),

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.bench.asking import Asked, load
+from memoryos.bench.asking import Asked, context_of, load
 from memoryos.bench.dataset import Dataset
 from memoryos.bench.metrics import TOKEN_BUDGETS, text_scores
 from memoryos.bench.never_said import NEVER, OPEN, questions_about
@@ -102,7 +102,10 @@ def _asked(dataset: Dataset) -> dict[str, Sequence[Asked]]:
 
 
 def _confidence(memory: MemoryOS, asked: Sequence[Asked], what: str, progress: Progress) -> Floats:
-    found = [memory.search(one.text, scope=Scope(user=one.user)).confidence for one in each(asked, what, progress)]
+    found = [
+        memory.search(one.text, as_of=one.at, scope=Scope(user=one.user)).confidence
+        for one in each(asked, what, progress)
+    ]
     return np.array(found)
 
 
@@ -110,8 +113,7 @@ def _lost(memory: MemoryOS, refused: Sequence[Asked]) -> dict[int, float]:
     """The sum of what the contexts of these questions would have recalled, by budget."""
     sums = dict.fromkeys(TOKEN_BUDGETS, 0.0)
     for one in refused:
-        scope = Scope(user=one.user)
-        texts = {budget: memory.context(one.text, tokens=budget, scope=scope).source_ids for budget in TOKEN_BUDGETS}
+        texts = {budget: context_of(memory, one, budget).source_ids for budget in TOKEN_BUDGETS}
         for budget, recalled in zip(TOKEN_BUDGETS, text_scores(texts, one.evidence), strict=False):
             sums[budget] += recalled
     return sums

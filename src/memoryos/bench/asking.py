@@ -1,13 +1,14 @@
 """Asking a memory: load conversations, ask questions about them, score what comes back, time it.
 
-A search is given the words of the question and nothing else. Ranking and timing are two passes: to fill 4,096 tokens
-takes far more pages than a search returns by itself.
+A search is given the words of the question, and when it was asked. Ranking and timing are two passes: to fill 4,096
+tokens takes far more pages than a search returns by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from memoryos.bench.variants import Variant
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.load import load_conversation
 from memoryos.memory import MemoryOS
+from memoryos.operation.recall.context import Context
 from memoryos.scope import Scope
 
 RANKED_PAGES = 300  # more than 4,096 tokens hold
@@ -31,12 +33,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question about a user's conversation, and the groups of turns that answer it."""
+    """A question about a user's conversation, the groups of turns that answer it, and when it was asked."""
 
     user: str
     text: str
     type: str | None
     evidence: Evidence
+    at: datetime | None = None  #: None is now
 
 
 Ask = Callable[[Asked], object]
@@ -69,7 +72,7 @@ def ranked(memory: MemoryOS, asked: Sequence[Asked], variant: Variant, progress:
     """One row of MEASURES for each question, of the ranking that a search gives."""
     rows = []
     for question in each(asked, f"{variant.name}: asking", progress):
-        found = variant.search(memory, question.user, question.text, pages=RANKED_PAGES)
+        found = variant.search(memory, question.user, question.text, pages=RANKED_PAGES, at=question.at)
         rows.append(scores(entries(found), question.evidence))
     return rows
 
@@ -78,16 +81,22 @@ def handed_over(memory: MemoryOS, asked: Sequence[Asked], progress: Progress) ->
     """One row of TEXT_MEASURES for each question, of the texts that `context` gives for each budget."""
     rows = []
     for question in each(asked, "context: asking", progress):
-        scope = Scope(user=question.user)
-        texts = {budget: memory.context(question.text, tokens=budget, scope=scope) for budget in TOKEN_BUDGETS}
+        texts = {budget: context_of(memory, question, budget) for budget in TOKEN_BUDGETS}
         found = {budget: text.source_ids for budget, text in texts.items()}
         rows.append(text_scores(found, question.evidence))
     return rows
 
 
+def context_of(memory: MemoryOS, question: Asked, tokens: int) -> Context:
+    """The context for the question, from what had been said when it was asked."""
+    return memory.context(question.text, tokens=tokens, as_of=question.at, scope=Scope(user=question.user))
+
+
 def search_ms(memory: MemoryOS, asked: Sequence[Asked], variant: Variant, progress: Progress) -> dict[str, float]:
     """p50 and p95 of a search with the default number of pages, ms."""
-    return timed(memory, asked, lambda one: variant.search(memory, one.user, one.text), variant.name, progress)
+    return timed(
+        memory, asked, lambda one: variant.search(memory, one.user, one.text, at=one.at), variant.name, progress
+    )
 
 
 def timed(memory: MemoryOS, asked: Sequence[Asked], ask: Ask, name: str, progress: Progress) -> dict[str, float]:

@@ -100,7 +100,7 @@ def _of_recall_set(path: Path) -> Dataset:
     read = [(question, *_groups(question, turns[question.user])) for question in found.questions]
     if any(question.type == OVERALL for question in found.questions):
         raise InvalidInput(str(path), f"has questions of type {OVERALL!r}", "Name the type otherwise: this is all")
-    asked = [Asked(question.user, question.text, question.type, groups) for question, groups, _ in read if groups]
+    asked = [Asked(one.user, one.text, one.type, groups, one.at) for one, groups, _ in read if groups]
     return Dataset(
         name=found.name,
         sha256=sha256(path.read_bytes()).hexdigest(),

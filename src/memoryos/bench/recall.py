@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.bench.asking import Ask, Asked, handed_over, load, ranked, search_ms, timed
+from memoryos.bench.asking import Ask, Asked, context_of, handed_over, load, ranked, search_ms, timed
 from memoryos.bench.dataset import Dataset
 from memoryos.bench.metrics import MEASURES, TEXT_MEASURES, TOKEN_BUDGETS, Measure
 from memoryos.bench.progress import Progress, unwatched
@@ -25,7 +25,6 @@ from memoryos.config import Settings
 from memoryos.memory import MemoryOS
 from memoryos.models.embedder import Embedder
 from memoryos.operation.recall.hit import Strategy
-from memoryos.scope import Scope
 
 CONTEXT = "context"
 BASELINES = (Strategy.BM25, Strategy.LINEAR, Strategy.DENSE)
@@ -82,7 +81,7 @@ def measure(
 
 
 def _context(memory: MemoryOS) -> Ask:
-    return lambda one: memory.context(one.text, tokens=TIMED_TOKENS, scope=Scope(user=one.user))
+    return lambda one: context_of(memory, one, TIMED_TOKENS)
 
 
 def _as_one(dataset: Dataset, ways: int, progress: Progress) -> Progress:

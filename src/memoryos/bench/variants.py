@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memoryos.memory import MemoryOS
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights, ablations
@@ -19,10 +20,18 @@ class Variant:
     strategy: Strategy
     weights: Weights = DEFAULT_WEIGHTS  #: only hybrid has a use for them
 
-    def search(self, memory: MemoryOS, user: str, question: str, *, pages: int | None = None) -> Recall:
-        """Search a user's conversation for the words of a question."""
-        scope = Scope(user=user)
-        return memory.search(question, strategy=self.strategy, weights=self.weights, pages=pages, scope=scope)
+    def search(
+        self, memory: MemoryOS, user: str, question: str, *, pages: int | None = None, at: datetime | None = None
+    ) -> Recall:
+        """Search a user's conversation for the words of a question, as it was then; two_stage cannot look back."""
+        return memory.search(
+            question,
+            strategy=self.strategy,
+            weights=self.weights,
+            pages=pages,
+            as_of=None if self.strategy is Strategy.TWO_STAGE else at,
+            scope=Scope(user=user),
+        )
 
 
 def whole(strategies: Sequence[Strategy]) -> dict[str, Variant]:

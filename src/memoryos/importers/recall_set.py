@@ -39,6 +39,7 @@ class Query:
     text: str
     type: str | None
     evidence: tuple[tuple[str, ...], ...]  #: groups of turn ids, as the file has them
+    at: datetime | None = None  #: when it was asked, if the file says
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class _Question(_Part):
     text: Annotated[Text, Field(pattern=r"\S")]
     type: Text | None = None
     evidence: list[list[_Id]] = []
+    at: datetime | None = None
 
 
 class _Set(_Part):
@@ -105,7 +107,7 @@ def read_recall_set(path: Path, *, zone: tzinfo = UTC) -> RecallSet:
     return RecallSet(
         name=raw.name or path.stem,
         conversations=tuple(distinct(path, conversations)),
-        questions=tuple(_query(path, number, one, sessions) for number, one in enumerate(raw.questions)),
+        questions=tuple(_query(path, number, one, sessions, zone) for number, one in enumerate(raw.questions)),
     )
 
 
@@ -171,8 +173,9 @@ def _conversation(path: Path, user: str, sessions: Sequence[Session]) -> Convers
     return Conversation(user, DEFAULT_AGENT, tuple(sorted(sessions, key=lambda one: one.turns[0].at or FIRST_DAY)))
 
 
-def _query(path: Path, number: int, raw: _Question, users: Mapping[str, object]) -> Query:
+def _query(path: Path, number: int, raw: _Question, users: Mapping[str, object], zone: tzinfo) -> Query:
     if raw.user not in users:
         place = f"{path} at questions.{number}.user"
         raise InvalidInput(place, f"{raw.user[:40]!r} has no conversation", "Name a user of a conversation")
-    return Query(raw.user, raw.text, raw.type or None, tuple(tuple(group) for group in raw.evidence))
+    at = to_utc(raw.at, zone) if raw.at else None
+    return Query(raw.user, raw.text, raw.type or None, tuple(tuple(group) for group in raw.evidence), at)

@@ -6,7 +6,6 @@ asked: nothing said later is found then.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from hashlib import sha256
 
 from pydantic import BaseModel, TypeAdapter
@@ -14,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 from memoryos.bench.answers.question import AnswerSet, Asked, Files, Gold, Rule
 from memoryos.bench.locomo import chosen
 from memoryos.importers.recall_set import read_recall_set
-from memoryos.importers.source import Text, read_json, to_utc
+from memoryos.importers.source import Text, read_json
 
 UNTYPED = "untyped"
 
@@ -23,7 +22,6 @@ _FIX = "Pass a recall set: {conversations: [...], questions: [{user, text, answe
 
 class _Question(BaseModel):
     answer: Text | int | float | None = None
-    at: datetime | None = None
 
 
 class _Set(BaseModel):
@@ -44,8 +42,7 @@ def read_recall_questions(files: Files) -> AnswerSet:
     for number, (query, raw) in enumerate(zip(found.questions, with_answers, strict=True)):
         answer = "" if raw.answer is None else str(raw.answer).strip()
         if query.user in users and answer:
-            at = to_utc(raw.at, UTC) if raw.at else None
-            question = Asked(f"{query.user}/{number}", query.user, query.text, at)
+            question = Asked(f"{query.user}/{number}", query.user, query.text, query.at)
             asked.append(question)
             gold[question.id] = Gold(query.type or UNTYPED, Rule.WHOLE, answer)
     digest = sha256(files.data.read_bytes()).hexdigest()
