@@ -152,14 +152,17 @@ class Changes:
         for cube in cubes:
             self.change(Entry(cube.moved(tier)), Operation.MOVE)
 
-    def flush(self, writer: Writer) -> bool:
-        """Write everything; returns whether a job waits, of this or an earlier operation."""
+    def flush(self, writer: Writer) -> None:
+        """Write everything."""
         self._write(writer)
         for key, value in self._notes.items():
             writer.write_note(key, value)
         for (urgency, not_before), cube_ids in self._enqueued.items():
             writer.enqueue(JobKind.EXTRACT, cube_ids, priority=urgency, not_before=not_before)
         writer.enqueue(JobKind.REPAIR, self._repairs)
+
+    def leave_jobs(self, writer: Writer) -> bool:
+        """Whether a job waits, of this operation or an earlier one."""
         return bool(self._asked_for(writer) or self._repairs or self._others)
 
     def _write(self, writer: Writer) -> None:
