@@ -112,6 +112,20 @@ def is_content(word: str) -> bool:
     return len(word) > 1 and word not in FUNCTION_WORDS and not word.isdecimal()
 
 
+def content_stems(text: str) -> frozenset[str]:
+    """The stems of the words that tell what a text is about."""
+    return frozenset(map(_content_stem, words(text))) - _NO_STEM
+
+
+@lru_cache(maxsize=65_536)
+def _content_stem(word: str) -> str:
+    """The stem of a word that tells something; nothing of another one."""
+    return stem(word) if is_content(word) else ""
+
+
+_NO_STEM = frozenset({""})
+
+
 def stems(keyword_set: Iterable[str]) -> frozenset[str]:
     """The stems of some words."""
     return frozenset(stem(word) for word in keyword_set)
