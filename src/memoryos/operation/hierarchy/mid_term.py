@@ -77,7 +77,7 @@ class MidTerm:
         topics = list(self)
         if not topics:
             return []
-        self._shelf = self._shelf or _shelved(topics)
+        self._shelf = self._shelf or Shelf({topic.cube.id: topic.probe for topic in topics})
         scores = self._shelf.f_scores(probe)
         return [(topics[index], scores[index]) for index in scores.best(limit)]
 
@@ -106,13 +106,6 @@ class MidTerm:
     def _coldness(self, topic: Topic, now: datetime) -> tuple[float, datetime, str]:
         behaviour = topic.cube.behaviour
         return heat(behaviour, now, self.settings), behaviour.last_access, topic.cube.id
-
-
-def _shelved(topics: Sequence[Topic]) -> Shelf:
-    shelf = Shelf(len(topics[0].probe.unit))
-    for topic in topics:
-        shelf.put(topic.cube.id, topic.probe)
-    return shelf
 
 
 def has_doubled(topic: Topic) -> bool:

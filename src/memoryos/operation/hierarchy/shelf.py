@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
 from memoryos.operation.hierarchy.score import FScores, Probe
 
-_ROOM = 64  # for segments to come, and for as many times that of stems
+_STEMS, _SEGMENTS = 4_096, 64  # room for those to come
 
 
 class Shelf:
-    """The probes of segments, in the order in which they came."""
+    """The probes of segments, in the order in which they came; there is at least one."""
 
-    def __init__(self, dim: int) -> None:
-        self._places: dict[str, int] = {}  # of a segment, its row
+    def __init__(self, probes: Mapping[str, Probe]) -> None:
+        self._places = {name: row for row, name in enumerate(probes)}  # of a segment, its row
         self._columns: dict[str, int] = {}  # of a stem
-        self._stems: list[frozenset[str]] = []
-        self._units = np.zeros((_ROOM, dim), np.float32)
-        self._sizes = np.zeros(_ROOM)
-        self._has = np.zeros((_ROOM * _ROOM, _ROOM), np.uint8)  # (stems, segments): whether it is one of its keywords
+        self._stems = [probe.stems for probe in probes.values()]
+        self._units = np.stack([probe.unit for probe in probes.values()])
+        self._sizes = np.array([len(stems) for stems in self._stems], np.float64)
+        held = [(column, row) for row, stems in enumerate(self._stems) for column in self._numbers(stems)]
+        columns, rows = np.array(held, np.intp).reshape(-1, 2).T
+        self._has = np.zeros((_STEMS + len(self._columns), len(probes)), np.uint8)  # (stems, segments)
+        self._has[columns, rows] = 1
 
     def put(self, name: str, probe: Probe) -> None:
         """Add a segment, or put another probe into the place of its own."""
         row = self._places.setdefault(name, len(self._places))
         if row == len(self._stems):
             self._stems.append(frozenset())
-            self._grow()
+        new = self._numbers(probe.stems - self._stems[row])
+        self._make_room()
         self._has[self._numbers(self._stems[row] - probe.stems), row] = 0
-        self._has[self._numbers(probe.stems - self._stems[row]), row] = 1
+        self._has[new, row] = 1
         self._units[row], self._sizes[row], self._stems[row] = probe.unit, len(probe.stems), probe.stems
 
     def remove(self, names: Collection[str]) -> None:
@@ -51,14 +55,13 @@ class Shelf:
 
     def _numbers(self, stems: Iterable[str]) -> list[int]:
         """The columns of these stems."""
-        numbers = [self._columns.setdefault(form, len(self._columns)) for form in stems]
-        while len(self._columns) > len(self._has):
-            self._has = np.concatenate([self._has, np.zeros_like(self._has)])
-        return numbers
+        return [self._columns.setdefault(form, len(self._columns)) for form in stems]
 
-    def _grow(self) -> None:
-        """Make room for another segment."""
+    def _make_room(self) -> None:
+        """Let the arrays hold as many segments and stems as there are."""
+        if len(self._columns) > len(self._has):
+            self._has = np.pad(self._has, ((0, _STEMS), (0, 0)))
         if len(self._stems) > len(self._sizes):
-            self._units = np.concatenate([self._units, np.zeros_like(self._units)])
-            self._sizes = np.concatenate([self._sizes, np.zeros_like(self._sizes)])
-            self._has = np.concatenate([self._has, np.zeros_like(self._has)], axis=1)
+            self._units = np.pad(self._units, ((0, _SEGMENTS), (0, 0)))
+            self._sizes = np.pad(self._sizes, (0, _SEGMENTS))
+            self._has = np.pad(self._has, ((0, 0), (0, _SEGMENTS)))
