@@ -99,8 +99,8 @@ def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:
     surface: dict[str, str] = {}
     empty = function_words(text)
     for word, times in Counter(words(text)).items():
-        if is_content(word) and word not in empty:
-            form = stem(word)
+        form = _content_stem(word)
+        if form and word not in empty:
             counts[form] = counts.get(form, 0) + times
             surface.setdefault(form, word)
     frequent = sorted(counts, key=counts.__getitem__, reverse=True)  # stable: those seen first come first

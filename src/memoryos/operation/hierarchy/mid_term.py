@@ -7,7 +7,7 @@ pages' vectors, so that a page can be added without reading the others.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -95,9 +95,9 @@ class MidTerm:
         """How many segments there are more than fit."""
         return max(0, len(self._topics) - self.settings.mid_term_capacity)
 
-    def evict(self, now: datetime, *, spared: Collection[str]) -> list[Topic]:
+    def evict(self, now: datetime, *, spared: Set[str]) -> list[Topic]:
         """Take out the coldest segments until the rest fits; the `spared` stay even if it then does not."""
-        candidates = (topic for topic in self._topics.values() if topic.cube.id not in spared)
+        candidates = map(self._topics.__getitem__, self._topics.keys() - spared)
         coldest = heapq.nsmallest(self.surplus, candidates, key=lambda topic: self._coldness(topic, now))
         if self._shelf and coldest:
             self._shelf.remove({topic.cube.id for topic in coldest})
