@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
+from functools import lru_cache
 from typing import Final
 
 from memoryos.language.stopwords import ENGLISH
@@ -122,6 +123,7 @@ _ALSO_ENGLISH = (  # words or names in English, too: they tell little
 _LATIN: Final = ("de", "es", "fr", "it", "pt", "nl")
 _TELLING: Final = {code: FOREIGN[code] - _ALSO_ENGLISH for code in _LATIN}
 _ENGLISH_ONLY: Final = {code: ENGLISH - FOREIGN[code] for code in _LATIN}
+_ANY_LATIN: Final = frozenset[str]().union(*(FOREIGN[code] for code in _LATIN))
 _ANY_TELLING: Final = frozenset[str]().union(*_TELLING.values())
 _WORD = re.compile(r"[^\W\d_]+")
 _ENOUGH: Final = 2  # a telling word, or two that English has, too
@@ -150,15 +152,24 @@ def latin_language(text: str) -> str:
 
     A word that English has, too, counts half, and not for English where the other language has it.
     """
+    return _remembered(text) if len(text) <= _SHORT else _latin_language(text)
+
+
+def _latin_language(text: str) -> str:
     found = set(_WORD.findall(text.lower()))
     if text.isascii() and found.isdisjoint(_ANY_TELLING):
         return "en"
     accented = 0 if text.isascii() else sum(not word.isascii() and word[0] < "\u0250" for word in found)
-    scores = {code: accented + len(found & FOREIGN[code]) + len(found & _TELLING[code]) for code in _LATIN}
+    foreign = found & _ANY_LATIN  # few, so that the languages are compared quickly
+    scores = {code: accented + len(foreign & FOREIGN[code]) + len(foreign & _TELLING[code]) for code in _LATIN}
     best = max(scores, key=scores.__getitem__)
     if scores[best] < _ENOUGH or scores[best] <= 2 * len(found & _ENGLISH_ONLY[best]):
         return "en"
     return best
+
+
+_SHORT: Final = 1_000  # characters
+_remembered = lru_cache(1_024)(_latin_language)  # a text is embedded, then indexed: each asks
 
 
 def function_words(text: str) -> Set[str]:

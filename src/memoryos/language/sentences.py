@@ -17,7 +17,7 @@ _BOUNDARY = re.compile(
     re.VERBOSE,
 )
 _MARK = re.compile(r"[.!?…。！？\r\n]")  # what every boundary begins with; far faster to look for
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘]+$")
+_WORD_BACKWARDS = re.compile(r"[^\s(\[\"'“‘]*")
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 _WORD_WINDOW = 20  # characters looked at before a dot; longer than any abbreviation
 
@@ -55,18 +55,26 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     """Whether the boundary is one, and not the dot of an abbreviation."""
     if match.group() != ".":
         return True
-    last = _LAST_WORD.search(text[max(0, match.start() - _WORD_WINDOW) : match.start()])
-    word = last.group() if last else ""
-    if word.lower() in _NEVER_LAST:
+    word = _word_before(text, match.start())
+    lower = word.lower()
+    if lower in _NEVER_LAST:
         return False
+    if lower not in _MAY_BE_LAST and not _INITIALS.fullmatch(word):
+        return True  # as nearly all
     following = text[match.end() : match.end() + _WORD_WINDOW].lstrip()
-    if word.lower() in _MAY_BE_LAST and word.lower() not in {"st", "no"}:
+    if lower in _MAY_BE_LAST and lower not in {"st", "no"}:
         return not following[:1].islower()
     if word == "St":
         return not following[:1].isupper()  # "St. Louis"; a street's name ends with a lower-case or no follower
     if word == "No":
         return not following[:1].isdigit()
     return _ends_after_initials(word, following)
+
+
+def _word_before(text: str, end: int) -> str:
+    """The word that ends there, or its end."""
+    backwards = _WORD_BACKWARDS.match(text[max(0, end - _WORD_WINDOW) : end][::-1])
+    return backwards.group()[::-1] if backwards else ""
 
 
 def _ends_after_initials(word: str, following: str) -> bool:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memoryos.language.sentences import split_sentences
-from memoryos.language.words import is_content, stem, words
+from memoryos.language.words import content_stems
 
 Cost = Callable[[str], int]
 
@@ -59,24 +59,23 @@ def cover(
     `weights` maps stems to importance. Greedy: a stem counts once, so that two sentences about the same thing are not
     both taken, and none that says only what is `covered` already.
     """
-    known = set(covered)
-    left = dict(enumerate(found))
-    chosen = set()
+    known = frozenset(covered)
+    left = {index: one.stems - known for index, one in enumerate(found)}  # what each would add
+    gains = {index: _worth(new, weights) for index, new in left.items()}
+    chosen = []
     room = limit + 1  # nothing follows the last
     misfits = 0
-    while left and misfits < MISFITS:
-        gains = {index: _gain(one, weights, known) for index, one in left.items()}
+    while gains and misfits < MISFITS:
         best = max(gains, key=gains.__getitem__)  # the first of several
-        if gains[best] <= 0:
+        if gains.pop(best) <= 0:
             break
-        one = left.pop(best)
-        needed = cost(one.quoted) + 1
+        needed = cost(found[best].quoted) + 1
         if needed > room:
             misfits += 1
             continue
-        chosen.add(best)
-        known |= one.stems
+        chosen.append(best)
         room -= needed
+        _discount(gains, left, left[best], weights)
     return [found[index] for index in sorted(chosen)]
 
 
@@ -97,9 +96,9 @@ def extended(
     kept, new = sentences([summary.removeprefix(written)]), sentences(texts)
     if weights is None:
         weights = commonness([*kept, *new])
-    covered = _stems(written)
+    covered = content_stems(written)
     said = covered.union(*(one.stems for one in kept))
-    fresh = [one for one in new if _gain(one, weights, said) > 0]
+    fresh = [one for one in new if _worth(one.stems - said, weights) > 0]
     if not fresh:
         return summary
     picked = cover([*kept, *fresh], weights, limit=limit_chars, covered=covered)
@@ -120,15 +119,21 @@ def joined(lines: Iterable[str]) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _gain(sentence: Sentence, weights: Mapping[str, float], known: Iterable[str]) -> float:
-    return sum(weights.get(form, 0.0) for form in sentence.stems.difference(known))
+def _discount(
+    gains: dict[int, float], left: dict[int, frozenset[str]], covered: frozenset[str], weights: Mapping[str, float]
+) -> None:
+    """Take what is covered from what the other sentences would add."""
+    for index in gains:
+        if not covered.isdisjoint(left[index]):
+            left[index] -= covered
+            gains[index] = _worth(left[index], weights)
+
+
+def _worth(stems: Iterable[str], weights: Mapping[str, float]) -> float:
+    return sum([weights[form] for form in stems if form in weights])
 
 
 @lru_cache(2_048)  # a turn is told of its chain and of its segment, and a summary is extended line by line
 def _sentences(line: str) -> tuple[Sentence, ...]:
     cut = (sentence[:SENTENCE_CHARS].strip() for sentence in split_sentences(line))
-    return tuple(Sentence(text, _stems(text)) for text in cut if text)
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words(text) if is_content(word))
+    return tuple(Sentence(text, content_stems(text)) for text in cut if text)

@@ -99,8 +99,8 @@ def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:
     surface: dict[str, str] = {}
     empty = function_words(text)
     for word, times in Counter(words(text)).items():
-        if is_content(word) and word not in empty:
-            form = stem(word)
+        form = _content_stem(word)
+        if form and word not in empty:
             counts[form] = counts.get(form, 0) + times
             surface.setdefault(form, word)
     frequent = sorted(counts, key=counts.__getitem__, reverse=True)  # stable: those seen first come first
@@ -110,6 +110,20 @@ def keywords(text: str, limit: int = KEYWORD_LIMIT) -> tuple[str, ...]:
 def is_content(word: str) -> bool:
     """Whether a word tells what a text is about."""
     return len(word) > 1 and word not in FUNCTION_WORDS and not word.isdecimal()
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """The stems of the words that tell what a text is about."""
+    return frozenset(map(_content_stem, words(text))) - _NO_STEM
+
+
+@lru_cache(maxsize=65_536)
+def _content_stem(word: str) -> str:
+    """The stem of a word that tells something; nothing of another one."""
+    return stem(word) if is_content(word) else ""
+
+
+_NO_STEM = frozenset({""})
 
 
 def stems(keyword_set: Iterable[str]) -> frozenset[str]:

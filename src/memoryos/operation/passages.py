@@ -86,9 +86,10 @@ def vector_of(passage: StoredPassage) -> Vector:
 
 def page_direction(passages: Sequence[StoredPassage]) -> Vector:
     """The direction of the weighted mean of passages; that of the first when they cancel each other."""
-    vectors = np.stack([np.frombuffer(passage.vector, "<f2") for passage in passages]).astype(np.float32)
+    halves = np.frombuffer(b"".join([passage.vector for passage in passages]), "<f2")
+    vectors = halves.reshape(len(passages), -1).astype(np.float32)
     total = np.array([_weight(passage) for passage in passages], np.float32) @ vectors
-    length = np.float32(np.linalg.norm(total))
+    length = np.sqrt(total @ total)
     return np.asarray(total / length if length > 0 else vectors[0], dtype=np.float32)
 
 
@@ -133,10 +134,17 @@ def _words(speaker: str | None, said: str, said_at: datetime) -> list[str]:
 
 def _weight(passage: StoredPassage) -> int:
     """How many words the passage is found by, beside those that all of its speaker's have."""
-    common = [*_found_by(passage.speaker or ""), *_found_by(spoken(from_micros(passage.said_at)))]
-    return max(len(passage.words.split()) - len(common), 1)
+    common = len(_found_by(passage.speaker or "")) + _words_of_day(passage.said_at // _DAY)
+    return max(len(passage.words.split()) - common, 1)
 
 
+@lru_cache(1024)
+def _words_of_day(day: int) -> int:
+    """How many words passages of that day since the epoch are found by, beside their own."""
+    return len(_found_by(spoken(from_micros(day * _DAY))))
+
+
+_DAY = 86_400_000_000  # microseconds
 _ROLE_NAMES = {"user", "human", "assistant", "ai", "用户", "助手"}
 _ROLE_MARKS = {Role.USER: Mark.BY_USER, Role.ASSISTANT: Mark.BY_ASSISTANT}
 _found_by = lru_cache(1024)(index_words)  # of names and dates, which come again and again

@@ -48,8 +48,7 @@ def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresq
 
 def update_cubes(connection: Connection, rows: Sequence[Row]) -> int:
     """Replace cubes, given by all their columns but the position; returns how many were there."""
-    keyed = [{**row, **{_KEY + name: row[name] for name in (*OWNER, "id")}} for row in rows]
-    return _run(connection, _cube_update(connection.dialect.name), keyed)
+    return _run(connection, _cube_update(connection.dialect.name), rows)
 
 
 def update_job(connection: Connection, key: Row, values: Row) -> int:
@@ -146,8 +145,9 @@ def _insertion_or(dialect: str, table: Table) -> sqlite.Insert | postgresql.Inse
 @cache
 def _cube_update(dialect: str) -> str:
     cubes = tables.cubes
-    mine = [cubes.c[name] == bindparam(_KEY + name) for name in (*OWNER, "id")]
-    changing = [column.name for column in cubes.columns if column.name != "position"]
+    mine = [cubes.c[name] == bindparam(name) for name in (*OWNER, "id")]
+    # A key that is set, even to what it is, is looked for in every table that refers to it.
+    changing = [column.name for column in cubes.columns if column.name not in (*OWNER, "id", "position")]
     return str(_compiled(dialect, update(cubes).where(*mine), changing))
 
 

@@ -43,6 +43,7 @@ class Changes:
     _changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
     _links: list[Link] = field(default_factory=list)
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
+    _waiting: set[str] = field(default_factory=set)  # of these the urgent ones
     _others: set[JobKind] = field(default_factory=set)  # of the other jobs that wait
     _repairs: list[str] = field(default_factory=list)
     _notes: dict[str, str] = field(default_factory=dict)
@@ -83,6 +84,8 @@ class Changes:
     def enqueue(self, cube_id: str, urgency: Urgency, not_before: datetime | None = None) -> None:
         """Ask for the extraction of a segment."""
         self.jobs[cube_id] = urgency > Urgency.SOME_DAY
+        if urgency > Urgency.SOME_DAY:
+            self._waiting.add(cube_id)
         self._enqueued.setdefault((urgency, not_before), []).append(cube_id)
 
     def note(self, key: str, value: str) -> None:
@@ -104,6 +107,7 @@ class Changes:
             extractions = [job for job in asked if job.kind is JobKind.EXTRACT]
             self._others = {job.kind for job in asked} - {JobKind.EXTRACT}
             self._jobs = {job.cube_id: job.priority > Urgency.SOME_DAY for job in extractions}
+            self._waiting |= {cube_id for cube_id, is_urgent in self._jobs.items() if is_urgent}
         return self._jobs
 
     def waits_for(self, kind: JobKind) -> bool:
@@ -114,7 +118,8 @@ class Changes:
     @property
     def waiting(self) -> set[str]:
         """The segments whose extraction is urgent."""
-        return {cube_id for cube_id, is_urgent in self.jobs.items() if is_urgent}
+        self._asked_for(self.reader)
+        return self._waiting
 
     def get(self, ids: Iterable[str]) -> list[MemCube]:
         """Cubes as they will be."""
@@ -152,14 +157,17 @@ class Changes:
         for cube in cubes:
             self.change(Entry(cube.moved(tier)), Operation.MOVE)
 
-    def flush(self, writer: Writer) -> bool:
-        """Write everything; returns whether a job waits, of this or an earlier operation."""
+    def flush(self, writer: Writer) -> None:
+        """Write everything."""
         self._write(writer)
         for key, value in self._notes.items():
             writer.write_note(key, value)
         for (urgency, not_before), cube_ids in self._enqueued.items():
             writer.enqueue(JobKind.EXTRACT, cube_ids, priority=urgency, not_before=not_before)
         writer.enqueue(JobKind.REPAIR, self._repairs)
+
+    def leave_jobs(self, writer: Writer) -> bool:
+        """Whether a job waits, of this operation or an earlier one."""
         return bool(self._asked_for(writer) or self._repairs or self._others)
 
     def _write(self, writer: Writer) -> None:

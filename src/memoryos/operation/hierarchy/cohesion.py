@@ -40,7 +40,8 @@ def halves(units: Floats) -> Flags | None:
     for _ in range(_TURNS):
         if side.all() or not side.any():
             return None
-        closer = units @ _unit(units[side].sum(axis=0)) >= units @ _unit(units[~side].sum(axis=0))
+        here, there = (_unit(units[half].sum(axis=0)) for half in (side, ~side))
+        closer = np.vecdot(units, here) >= np.vecdot(units, there)
         if np.array_equal(closer, side):
             break
         side = closer
@@ -64,9 +65,10 @@ def _widest(centred: Floats) -> Floats:
     """Where each row lies on the first principal axis, shape (n,); by power iteration from the row farthest out."""
     lengths = np.linalg.norm(centred, axis=1)
     axis = centred[int(np.argmax(lengths))]
+    columns = np.ascontiguousarray(centred.T)
     for _ in range(_TURNS):
-        axis = _unit(centred.T @ (centred @ axis))
-    return np.asarray(centred @ axis)
+        axis = _unit(np.vecdot(columns, np.vecdot(centred, axis)))
+    return np.asarray(np.vecdot(centred, axis))
 
 
 def _unit(vector: Floats) -> Floats:

@@ -7,12 +7,11 @@ pages' vectors, so that a page can be added without reading the others.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
-from numpy.typing import NDArray
 from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
@@ -21,7 +20,8 @@ from memoryos.infrastructure.vault.contract import Entry, Vector
 from memoryos.language.summary import extended
 from memoryos.language.words import stem
 from memoryos.operation.hierarchy.heat import heat, is_hot
-from memoryos.operation.hierarchy.score import FScore, Probe, f_scores
+from memoryos.operation.hierarchy.score import FScore, Probe
+from memoryos.operation.hierarchy.shelf import Shelf
 
 SEGMENT_KEYWORDS = 12  # K_s: the most frequent keywords; more would only dilute Jaccard
 COUNTED_KEYWORDS = 48  # kept with their counts, so that a late topic word can still rise
@@ -48,35 +48,12 @@ class Topic:
         return Entry(self.cube, self.centroid)
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """What pages are compared with: unit vectors of topics, shape (topics, dim), and the stems of their keywords."""
-
-    rows: dict[str, int]
-    units: NDArray[np.float32]
-    stems: list[frozenset[str]]
-
-    @classmethod
-    def of(cls, topics: Sequence[Topic]) -> _Table:
-        rows = {topic.cube.id: row for row, topic in enumerate(topics)}
-        units = np.stack([topic.probe.unit for topic in topics])
-        return cls(rows, units, [topic.probe.stems for topic in topics])
-
-    def replace(self, topic: Topic) -> bool:
-        """Put a topic in the place of its earlier self; returns whether there is one."""
-        row = self.rows.get(topic.cube.id)
-        if row is not None:
-            self.units[row] = topic.probe.unit
-            self.stems[row] = topic.probe.stems
-        return row is not None
-
-
 class MidTerm:
     """The segments of one owner."""
 
     def __init__(self, topics: Iterable[Topic], settings: Settings) -> None:
         self._topics = {topic.cube.id: topic for topic in topics}
-        self._table: _Table | None = None  # of the topics; made when needed
+        self._shelf: Shelf | None = None  # of the topics; made when needed
         self.settings = settings  # may change between two pages
 
     def __len__(self) -> int:
@@ -91,8 +68,8 @@ class MidTerm:
 
     def put(self, topic: Topic) -> None:
         """Add a topic, or replace it."""
-        if self._table and not self._table.replace(topic):
-            self._table = None
+        if self._shelf:
+            self._shelf.put(topic.cube.id, topic.probe)
         self._topics[topic.cube.id] = topic
 
     def rank(self, probe: Probe, limit: int) -> list[tuple[Topic, FScore]]:
@@ -100,8 +77,8 @@ class MidTerm:
         topics = list(self)
         if not topics:
             return []
-        self._table = self._table or _Table.of(topics)
-        scores = f_scores(self._table.units, self._table.stems, probe)
+        self._shelf = self._shelf or Shelf({topic.cube.id: topic.probe for topic in topics})
+        scores = self._shelf.f_scores(probe)
         return [(topics[index], scores[index]) for index in scores.best(limit)]
 
     def home_of(self, page: Entry) -> Topic | None:
@@ -118,12 +95,12 @@ class MidTerm:
         """How many segments there are more than fit."""
         return max(0, len(self._topics) - self.settings.mid_term_capacity)
 
-    def evict(self, now: datetime, *, spared: Collection[str]) -> list[Topic]:
+    def evict(self, now: datetime, *, spared: Set[str]) -> list[Topic]:
         """Take out the coldest segments until the rest fits; the `spared` stay even if it then does not."""
-        candidates = (topic for topic in self._topics.values() if topic.cube.id not in spared)
+        candidates = map(self._topics.__getitem__, self._topics.keys() - spared)
         coldest = heapq.nsmallest(self.surplus, candidates, key=lambda topic: self._coldness(topic, now))
-        if coldest:
-            self._table = None
+        if self._shelf and coldest:
+            self._shelf.remove({topic.cube.id for topic in coldest})
         return [self._topics.pop(topic.cube.id) for topic in coldest]
 
     def _coldness(self, topic: Topic, now: datetime) -> tuple[float, datetime, str]:

@@ -76,7 +76,8 @@ class Pager:
 
     def flush(self, writer: Writer) -> bool:
         """Write the moves; returns whether jobs wait, of these moves or from before."""
-        waits = self.changes.flush(writer)
+        self.changes.flush(writer)
+        waits = self.changes.leave_jobs(writer)
         waits_for_recent = self.changes.waits_for(JobKind.READ_RECENT) or ask_for_recent(writer, self._settings)
         return waits or waits_for_recent
 

@@ -16,6 +16,7 @@ import numpy as np
 from memoryos.infrastructure.vault.contract import Vector
 from memoryos.operation.hierarchy.arrangement import Arrangement, Placed, Plan, Reason, Rows
 from memoryos.operation.hierarchy.cohesion import LEAST_GAIN, SAME, Flags, Floats, fits, halves, is_clear, unit_rows
+from memoryos.operation.hierarchy.score import cosines
 
 SPREADS = 2.0  # standard deviations of the fits within segments that another segment must be better by
 SHARE = 0.05  # of what pages do not have in common, that a split must explain: the halves of mere noise explain less
@@ -53,9 +54,9 @@ def strays(pages: Sequence[Placed], others: Mapping[str, Vector], threshold: flo
     units = unit_rows([page.vector for page in pages])
     own = fits(units)
     wanted = np.maximum(own + SPREADS * own.std(), threshold)
-    cosines = np.stack(list(others.values())) @ units.T.astype(np.float32)
+    found = cosines(units.astype(np.float32), np.stack(list(others.values())))
     names = list(others)
-    return {names[index] for index in cosines.argmax(axis=0)[cosines.max(axis=0) > wanted].tolist()}
+    return {names[index] for index in found.argmax(axis=1)[found.max(axis=1) > wanted].tolist()}
 
 
 # Mixed segments
@@ -117,9 +118,9 @@ def _suspects(arrangement: Arrangement, margin: float) -> list[tuple[int, int]]:
     for place, number in enumerate(numbers):
         rows = arrangement.rows(number)
         wanted = np.maximum(arrangement.fits(rows) + margin, arrangement.alone)
-        cosines = arrangement.units(rows) @ centres.T
-        cosines[:, place] = -1
-        found += [(row, number) for row in rows[cosines.max(axis=1) > wanted].tolist()]
+        fitting = cosines(arrangement.units(rows), centres)
+        fitting[:, place] = -1
+        found += [(row, number) for row in rows[fitting.max(axis=1) > wanted].tolist()]
     return sorted(found)
 
 
@@ -129,9 +130,9 @@ def _move(arrangement: Arrangement, row: int, source: int, margin: float) -> boo
     others = [number for number in arrangement.numbers if number != source]
     if not others or not arrangement.may_leave(page):
         return False
-    cosines = arrangement.centres(others) @ arrangement.units(page)[0]
+    fitting = np.vecdot(arrangement.centres(others), arrangement.units(page)[0])
     wanted = max(float(arrangement.fits(here)[here == row][0]) + margin, arrangement.alone)
-    better = [others[index] for index in np.argsort(-cosines, kind="stable").tolist() if cosines[index] > wanted]
+    better = [others[index] for index in np.argsort(-fitting, kind="stable").tolist() if fitting[index] > wanted]
     target = next((number for number in better if _may_join(arrangement, page, source, number)), None)
     if target is not None:
         arrangement.give(page, source, target, Reason.MOVE)
@@ -172,9 +173,9 @@ def _neighbours(arrangement: Arrangement) -> Iterator[tuple[int, int]]:
         return
     centres = arrangement.centres(numbers)
     left, right = np.triu_indices(len(numbers), 1)
-    cosines = (centres @ centres.T)[left, right]
-    for index in np.argsort(-cosines, kind="stable")[: _PAIRS * len(numbers)].tolist():
-        if cosines[index] > arrangement.alone:
+    fitting = cosines(centres, centres)[left, right]
+    for index in np.argsort(-fitting, kind="stable")[: _PAIRS * len(numbers)].tolist():
+        if fitting[index] > arrangement.alone:
             yield numbers[int(left[index])], numbers[int(right[index])]
 
 

@@ -18,7 +18,7 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Vector
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.mid_term import MidTerm
-from memoryos.operation.hierarchy.score import Matrix, Probe, jaccard
+from memoryos.operation.hierarchy.score import Matrix, Probe, cosines, jaccard
 from memoryos.operation.hierarchy.tuning import CONTEXT_PAGES
 from memoryos.operation.index.turns import SITTING_PAUSE
 from memoryos.operation.passages import turns_of
@@ -140,7 +140,7 @@ def _probe(page: SampledPage, turn: int) -> Probe:
 def _cosines(asked: Sequence[Probe], others: Sequence[Probe]) -> Scores:
     if not asked:
         return np.zeros((0, len(others)))
-    return np.asarray(_units(asked) @ _units(others).T, np.float64)
+    return cosines(_units(asked), _units(others)).astype(np.float64)
 
 
 def _units(probes: Sequence[Probe]) -> Matrix:

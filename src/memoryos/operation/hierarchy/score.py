@@ -5,8 +5,9 @@ F_score = cos(e_s, e_p) + |K_s ∩ K_p| / |K_s ∪ K_p|        in [-1, 2]
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from memoryos.infrastructure.vault.contract import Vector
 from memoryos.language.words import stems
 
 Matrix = NDArray[np.float32]
+AnyFloat = TypeVar("AnyFloat", np.float32, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,12 @@ class FScores:
         return [int(index) for index in np.argsort(-totals, kind="stable")[:limit]]
 
 
-def f_scores(units: Matrix, keywords: Sequence[frozenset[str]], text: Probe) -> FScores:
-    """The F_score of a text against each of n segments, given by unit vectors (n, dim) and stems of keywords."""
-    shared = [jaccard(stems, text.stems) for stems in keywords]
-    return FScores(np.vecdot(units, text.unit), np.array(shared, np.float64))
+def cosines(rows: NDArray[AnyFloat], others: NDArray[AnyFloat]) -> NDArray[AnyFloat]:
+    """The cosine of each row with each of the others, all of unit length, shape (rows, others).
+
+    One number at a time: the threads of BLAS wait for each other on a busy machine.
+    """
+    return np.asarray(np.vecdot(rows[:, None], others[None]))
 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
