@@ -34,6 +34,7 @@ class Postings:
     def __init__(self) -> None:
         self._terms: dict[str, int] = {}  # stem -> number
         self._numbers: dict[str, int] = {}  # word as it was said -> number of its term
+        self._stems: list[str] = []  # by number
         self._words: list[str] = []  # the word that was seen first, by number
         self._starts = array("q", [0])
         self._rows = np.empty(0, np.int32)
@@ -46,6 +47,11 @@ class Postings:
     def words(self) -> Sequence[str]:
         """One word for each term, by the term's number."""
         return self._words
+
+    @property
+    def stems(self) -> Sequence[str]:
+        """The stem of each term, by the term's number."""
+        return self._stems
 
     @property
     def nbytes(self) -> int:
@@ -133,8 +139,10 @@ class Postings:
 
     def _numbered(self, word: str) -> int:
         """Give a word that was not said before the number of its term."""
-        number = self._terms.setdefault(stem(word), len(self._words))
+        form = stem(word)
+        number = self._terms.setdefault(form, len(self._words))
         if number == len(self._words):
+            self._stems.append(form)
             self._words.append(word)
         self._numbers[word] = number
         return number

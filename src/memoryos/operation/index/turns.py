@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault.contract import Facet, Mark, StoredPassage
 from memoryos.language.passages import LONGEST
-from memoryos.language.words import stem
 from memoryos.operation.index.column import Column, Matrix
 from memoryos.operation.index.facets import Facets
 from memoryos.operation.index.postings import Counts, Postings, Rows
@@ -182,7 +181,7 @@ class TurnIndex:
         """In how many of the owner's turns each of the terms occurs, shape (k,); `counted` is in how many of ours."""
         if self.corpus is None:
             return counted
-        stems = [stem(self.postings.words[term]) for term in terms.tolist()]
+        stems = [self.postings.stems[term] for term in terms.tolist()]
         found = self.corpus.frequencies(stems) if stems else {}
         return np.array([found.get(term, 0) for term in stems], np.int64)
 
