@@ -39,7 +39,7 @@ from memoryos.operation.recall.timely import DAY, timeliness
 RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
 RELEVANT = 0.35  # of words and meaning together, from which on priors count in full
-MANY = 30_000  # rows from which on their cosines are computed in another thread, while the words are looked for
+MANY = 10_000  # rows from which on their cosines are computed in another thread, while the words are looked for
 FULL = 0.7  # of the sum of the idf of a question's words: what a passage must have to count as found
 
 
