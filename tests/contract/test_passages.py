@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from memoryos.cube import Fact, Governance, Lifespan, State, Subject, Tier
-from memoryos.infrastructure.vault.contract import UNMARKED, Entry, Extent, Mark, Operation, Passage
+from memoryos.infrastructure.vault.contract import UNMARKED, Entry, Extent, Facet, Mark, Operation, Passage
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
@@ -155,13 +155,14 @@ def test_the_passages_of_a_long_page_all_have_its_tier(vault, insert, passage):
     assert [one.tier for one in passages(vault, "long", "bare", "next")] == told
 
 
-def test_the_heads_of_pages_are_their_first_rows(vault, insert, passage):
+def test_the_facets_of_pages_are_what_their_passages_tell(vault, insert, passage):
     insert("one", passage("bees"), passage("honey"), tier=Tier.MTM)
     insert("two", passage("wasp"))
     insert("bare")
+    told = {one.page: Facet(one.tier, one.tags, one.expires_at, one.segment) for one in passages(vault)}
     with vault.read(ALICE) as reader:
-        assert list(reader.heads(["one", "bare", "nobody"])) == [passages(vault)[0], passages(vault)[3]]
-        assert list(reader.heads([])) == []
+        assert reader.facets(["one", "bare", "nobody"]) == {page: told[page] for page in ("one", "bare")}
+        assert reader.facets([]) == {}
 
 
 def test_a_vector_is_rounded_to_half_precision_and_no_further(vault, insert, passage, hashing):

@@ -184,7 +184,7 @@ def test_who_followed_knows_what_somebody_knows_who_comes_late(open_memory, monk
             with memory._vault.read(ANN) as reader:
                 newcomer.follow(reader)
                 for events, follower in followers.items():
-                    monkeypatch.setattr(resident_module, "_EVENTS", events)
+                    monkeypatch.setattr(resident_module, "followed", lambda _rows, most=events: most)
                     follower.follow(reader)
             for events, follower in followers.items():
                 assert known(follower) == known(newcomer), f"with up to {events} events at once"
@@ -215,7 +215,9 @@ def test_a_reader_that_started_earlier_changes_nothing(path, open_memory):
 @pytest.mark.parametrize("events", [0, 10_000])
 def test_threads_that_search_while_others_write(path, open_memory, monkeypatch, events):
     """Nobody stumbles, and nobody is shown a page that was gone when he asked."""
-    monkeypatch.setattr(resident_module, "_EVENTS", events)  # 0: everything is read anew after each write
+    monkeypatch.setattr(
+        resident_module, "followed", lambda _rows, most=events: most
+    )  # 0: everything is read anew after each write
     memory, other = open_memory(path), open_memory(path)
     gone: list[str] = []
     done = Event()

@@ -101,7 +101,7 @@ def test_everything_that_is_known_is_the_same_with_it(path, open_memory):
             newcomer, late = Resident(Hashing.dim, Hashing(), 7), Resident(Hashing.dim, Hashing(), 7)
             newcomer.follow(reader)
             late.follow(reader, find_kept=lambda: keeper.read(ANN, reader))
-            served += late._unkept != resident_module._MOVED_ON
+            served += late._unkept < resident_module._NEVER_KEPT
         assert known(late) == known(newcomer)
         if chance.random() < 0.4:
             keeper.write(ANN, newcomer.kept())
@@ -117,6 +117,26 @@ def test_what_others_did_since_is_followed(kept, open_memory, reads):
     assert memory.search("Where is the zanzibarquux?").hits[0].id == page
     assert reads[-1]
     assert_same_by_each(by_strategy(memory), without(kept, open_memory))
+
+
+@pytest.mark.parametrize(
+    ("heat", "operation"), [(1_000, Operation.MOVE), (0, Operation.PROMOTE)], ids=["moves", "jobs"]
+)
+def test_one_is_kept_of_what_was_written_last(path, open_memory, reads, monkeypatch, heat, operation):
+    """More events than are followed, after the index was read for the moves and the jobs that wrote them."""
+    monkeypatch.setattr(keeper_module, "FOLLOWED", 5)
+    monkeypatch.setattr(keeper_module, "_ROWS_AN_EVENT", 1_000)
+    memory = open_memory(path, short_term_capacity=3, mid_term_capacity=6, heat_threshold=heat)
+    memory.add_many(dialogue(60, seed=5))
+    memory.close()
+    late = open_memory(path)
+    with late._vault.read(ANN) as reader:
+        written = [event.operation for event in reader.events(limit=1_000)]
+    assert written.count(operation) > keeper_module.FOLLOWED
+    reads.clear()
+    late.search("honey")
+    assert reads == [True]
+    assert_same_by_each(by_strategy(late), without(path, open_memory))
 
 
 CHANGES: dict[str, Callable[[MemoryOS, str], object]] = {
@@ -281,7 +301,7 @@ def test_a_backup_and_a_copy_take_none_along(kept, tmp_path):
 
 
 def test_one_of_another_program_is_not_read(kept, open_memory, reads, monkeypatch):
-    monkeypatch.setattr(keeper_module, "_FORMAT", 2)
+    monkeypatch.setattr(keeper_module, "_FORMAT", 0)
     open_memory(kept).search("honey")
     assert reads == [False]
 

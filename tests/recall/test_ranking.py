@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from contract.back_ends import copy_store, opening_on
 from memoryos import MemoryOS, Role, Scope, Strategy, Tier, Turn, load_settings
+from memoryos.operation.recall import fusion
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
 
 from .conftest import (
@@ -160,6 +161,27 @@ def test_a_turn_whose_part_is_raised_does_not_fall(values, data):
     assert after[row] >= before[row]
     others = np.arange(6) != row
     assert np.array_equal(after[others], before[others])
+
+
+def test_a_large_memory_is_ranked_like_a_small_one(talk, monkeypatch):
+    """There the cosines are computed in another thread; a question of two clauses has several."""
+    asked = [*QUESTIONS, "When did we talk about honey? And where is the piano?"]
+    small = [talk.search(question, **EVERYTHING).turns for question in asked]
+    monkeypatch.setattr(fusion, "MANY", 1)
+    assert [talk.search(question, **EVERYTHING).turns for question in asked] == small
+
+
+def test_what_was_told_late_of_early_days_is_ranked_by_its_day(open_memory):
+    """The days lie in order in the one memory, and not in the other."""
+    turns, pages = dialogue(60, seed=9), []
+    for order in (turns, [*turns[30:], *turns[:30]]):
+        memory = open_memory(scope=OTHERS[len(pages)])
+        memory.add_many(order[:30])
+        memory.add_many(order[30:])
+        found = memory.search("honey piano", pages=60, archive=True, explain=True).turns
+        pages.append({turn.text: turn.parts.get("day", 0.0) for turn in found})
+    assert pages[0] == pytest.approx(pages[1], abs=1e-5)
+    assert len(set(pages[0].values())) > 1
 
 
 PARTS = ["words", "meaning", "speaker", "when", "day", "own", "asks", "answers", "opens", "first", "length"]

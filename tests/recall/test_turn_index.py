@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import tags_text
+from memoryos.infrastructure.vault.contract import Facet, tags_text
 from memoryos.language.words import stem
 from memoryos.operation.index import column, postings
-from memoryos.operation.index.facets import Facet
 from memoryos.operation.index.postings import Postings
 from memoryos.operation.index.turns import SITTING_PAUSE, TurnIndex
 
@@ -101,7 +100,7 @@ class Desk:
         if sheet := self._picked(pick):
             self.sheets[sheet.name] = replace(sheet, **changes)
             facet = Facet(changes["tier"].value, tags_text(changes["tags"]), changes["expires_at"])
-            self.index.note(sheet.name, facet)
+            self.index.note({sheet.name: facet})
 
     def _picked(self, pick) -> Sheet | None:
         return list(self.sheets.values())[pick % len(self.sheets)] if self.sheets else None
@@ -248,7 +247,7 @@ def test_dropping_or_moving_a_page_that_is_not_there_is_harmless():
     index = indexed([Sheet("one", 1, said(0))])
     known = picture(index)
     index.drop("nobody")
-    index.note("nobody", Facet(Tier.MTM.value))
+    index.note({"nobody": Facet(Tier.MTM.value)})
     index.put([])
     assert picture(index) == known
 

@@ -146,7 +146,11 @@ class Housekeeping:
         self._worker.wait()
 
     def close(self) -> None:
-        """Finish, and write the visits that wait. Of the jobs that ask a model, only the one that runs is finished."""
+        """Finish, and write the visits that wait. Of the jobs that ask a model, only the one that runs is finished.
+
+        No index is kept just because the process ends: what followed the last one is followed in a fraction of a
+        second by the next process.
+        """
         if self._is_closed:  # visits that could not be written are lost, and no reason to fail now
             return
         self._is_closed = True
@@ -222,9 +226,15 @@ class Housekeeping:
             self._alarm.set(owner, max(seconds, RETRY_SECONDS))
 
     def _run_jobs(self, owner: Scope) -> None:
-        """Do the jobs that are due, and come back when the next one is; or leave them to the workers."""
+        """Do the jobs that are due; or leave them to the workers."""
         if self._settings.jobs is JobsRun.WORKER:
             return
+        self._run_due(owner)
+        if self._goes_on():  # jobs move pages, thousands of them after a large import
+            self._residency.keep(owner)
+
+    def _run_due(self, owner: Scope) -> None:
+        """Do the jobs that are due, and come back when the next one is."""
         while (moment := self._runner.next_due(owner)) is not None and self._works_on():
             if (seconds := (moment - self._runner.clock()).total_seconds()) > 0:
                 self._alarm.set(owner, seconds)

@@ -165,6 +165,15 @@ class StoredPassage(NamedTuple):
         return Extent(self.part - 1) if self.turn is None else Extent(self.turn, self.start or 0, self.end)
 
 
+class Facet(NamedTuple):
+    """What is known of a page, as far as it can change without the page's words."""
+
+    tier: str  #: or COLD_TIER
+    tags: str | None = None  #: as `tags_text` writes them
+    expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
+    segment: str | None = None  #: the one that the page lies in
+
+
 def tags_text(tags: Sequence[str]) -> str | None:
     """Tags as a store keeps them beside the cube: a JSON list, or nothing when there are none."""
     return json.dumps(tags, ensure_ascii=False) if tags else None
@@ -328,8 +337,8 @@ class Reader(Protocol):
         """The passages of these pages (of all when none are named), in order; a page without any gives one row."""
         ...
 
-    def heads(self, pages: Iterable[str]) -> Iterator[StoredPassage]:
-        """The first passage of each of these pages, or its one row: what is known of the page is in it."""
+    def facets(self, pages: Iterable[str]) -> dict[str, Facet]:
+        """What is known of these pages, without their passages; those that are gone are left out."""
         ...
 
     def beside(self, pages: Iterable[str]) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, case, delete, func, select
 
-from memoryos.cube import Kind, State
+from memoryos.cube import Kind, State, Tier
 from memoryos.infrastructure.cold.pack import COLD
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import COLD_TIER, LinkKind, Operation
@@ -119,6 +119,19 @@ REFERENCES = select(_cubes.c.id, _cubes.c.document).where(
     _owned_by_key(), _among(_cubes.c.id), is_cold(_cubes.c.document)
 )
 
+_IS_COLD = and_(_cubes.c.tier == Tier.ARCHIVE.value, is_cold(_cubes.c.document))  # only there a document is looked at
+
+_EXPIRES_AT = case((_cubes.c.state == State.EXPIRED.value, 0), else_=_cubes.c.expires_at)
+
+_WITH_SEGMENTS = _cubes.outerjoin(
+    _links,
+    and_(
+        _links.c.tenant == _cubes.c.tenant,
+        _links.c.source == _cubes.c.id,
+        _links.c.kind == LinkKind.MEMBER_OF.value,
+    ),
+)
+
 _FIRST_PARTS = 16  # of a page: only with these its tier is told, for it stands in a document that may be large
 
 _TURNS = (  # in the order of StoredPassage
@@ -128,7 +141,7 @@ _TURNS = (  # in the order of StoredPassage
         func.coalesce(_passages.c.part, 0),
         case(
             (_passages.c.part > _FIRST_PARTS, None),
-            (is_cold(_cubes.c.document), COLD_TIER),
+            (_IS_COLD, COLD_TIER),
             else_=_cubes.c.tier,
         ),
         _cubes.c.session_id,
@@ -138,22 +151,17 @@ _TURNS = (  # in the order of StoredPassage
         func.coalesce(_passages.c.words, ""),
         _passages.c.vector,
         _cubes.c.tags,
-        case((_cubes.c.state == State.EXPIRED.value, 0), else_=_cubes.c.expires_at),
+        _EXPIRES_AT,
         _links.c.target,
         _passages.c.turn,
         _passages.c.start,
         _passages.c.end,
     )
-    .select_from(_cubes)
-    .outerjoin(
-        _links,
-        and_(
-            _links.c.tenant == _cubes.c.tenant,
-            _links.c.source == _cubes.c.id,
-            _links.c.kind == LinkKind.MEMBER_OF.value,
-        ),
+    .select_from(
+        _WITH_SEGMENTS.outerjoin(
+            _passages, and_(_passages.c.tenant == _cubes.c.tenant, _passages.c.cube_id == _cubes.c.id)
+        )
     )
-    .outerjoin(_passages, and_(_passages.c.tenant == _cubes.c.tenant, _passages.c.cube_id == _cubes.c.id))
     .where(_cubes.c.kind == Kind.PAGE.value)
     .order_by(_cubes.c.position, _passages.c.part)
 )
@@ -162,7 +170,11 @@ PASSAGES = _TURNS.where(_owned(_cubes))
 
 PASSAGES_OF = _TURNS.where(_owned_by_key(), _among(_cubes.c.id))
 
-HEADS_OF = PASSAGES_OF.where(func.coalesce(_passages.c.part, 0) <= 1)
+FACETS_OF = (  # the page, then in the order of Facet
+    select(_cubes.c.id, case((_IS_COLD, COLD_TIER), else_=_cubes.c.tier), _cubes.c.tags, _EXPIRES_AT, _links.c.target)
+    .select_from(_WITH_SEGMENTS)
+    .where(_cubes.c.kind == Kind.PAGE.value, _owned_by_key(), _among(_cubes.c.id))
+)
 
 
 def _neighbour(step: int) -> ColumnElement[str | None]:

@@ -24,6 +24,7 @@ from memoryos.infrastructure.vault.contract import (
     Census,
     Entry,
     Event,
+    Facet,
     Job,
     JobKind,
     JobState,
@@ -124,8 +125,8 @@ class SqlReader:
         else:
             yield from _passages(self._asked(queries.PASSAGES_OF, pages))
 
-    def heads(self, pages: Iterable[str]) -> Iterator[StoredPassage]:
-        return map(StoredPassage._make, self._asked(queries.HEADS_OF, pages))
+    def facets(self, pages: Iterable[str]) -> dict[str, Facet]:
+        return {page: Facet(*known) for page, *known in self._asked(queries.FACETS_OF, pages)}
 
     def beside(self, pages: Iterable[str]) -> set[str]:
         return {page for row in self._asked(queries.BESIDE, pages) for page in row if page is not None}

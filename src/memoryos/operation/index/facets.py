@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import COLD_TIER, StoredPassage
+from memoryos.infrastructure.vault.contract import COLD_TIER, Facet, StoredPassage
 from memoryos.operation.index.column import Column
 
 Flags = NDArray[np.bool_]
@@ -18,20 +17,6 @@ Flags = NDArray[np.bool_]
 _TIER_NUMBERS = {name: number for number, name in enumerate([*(tier.value for tier in Tier), COLD_TIER])}
 _NEVER = np.iinfo(np.int64).max
 _TEXT_BYTES = 300  # a session or a set of tags, with its entries in the dictionaries, roughly
-
-
-class Facet(NamedTuple):
-    """What is known of a page, as far as it can change without the page's words."""
-
-    tier: str
-    tags: str | None = None  #: as the store writes them
-    expires_at: int | None = None  #: as the store tells it
-    segment: str | None = None  #: the one that it lies in
-
-    @classmethod
-    def of(cls, passage: StoredPassage) -> Facet:
-        """The facet of the page that a turn is of."""
-        return cls(passage.tier, passage.tags, passage.expires_at, passage.segment)
 
 
 class Facets:
@@ -64,13 +49,13 @@ class Facets:
         self._tags.extend([self._set(passage.tags) for passage in passages])
         self._expires_at.extend([_end(passage.expires_at) for passage in passages])
 
-    def note(self, rows: Sequence[int], facet: Facet) -> None:
-        """Give rows another facet."""
-        places = list(rows)
-        self._tiers.values[places] = _TIER_NUMBERS[facet.tier]
-        self._segments.values[places] = self._segment(facet.segment)
-        self._tags.values[places] = self._set(facet.tags)
-        self._expires_at.values[places] = _end(facet.expires_at)
+    def note(self, rows: Sequence[int], facets: Sequence[Facet]) -> None:
+        """Give each of these rows another facet."""
+        places = np.array(rows, np.int64)
+        self._tiers.values[places] = [_TIER_NUMBERS[facet.tier] for facet in facets]
+        self._segments.values[places] = [self._segment(facet.segment) for facet in facets]
+        self._tags.values[places] = [self._set(facet.tags) for facet in facets]
+        self._expires_at.values[places] = [_end(facet.expires_at) for facet in facets]
 
     def session(self, name: str | None) -> int:
         """The number that rows of a session carry."""

@@ -1,8 +1,8 @@
 """Keeper: keeps the indexes of large owners beside the store, so that the next process reads them in one piece.
 
 What is kept stands for the store as it was after a certain event of the owner's log. It is used when the log has the
-same event under that number, so that it is of the same history, whatever file it lies beside; when little happened
-since, which is then followed as always; and when no page lost words since.
+same event under that number, so that it is of the same history, whatever file it lies beside; when what happened
+since is followed faster than the store is read; and when no page lost words since.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from memoryos.infrastructure.vault.index_files import Bundle, IndexFiles
 from memoryos.models.embedder import Embedder
 from memoryos.scope import Scope
 
-FOLLOWED = 10_000  # events since then; after more it is simpler to read all anew
+FOLLOWED = 10_000  # events that an index follows, at least; those of a large one are more: `followed`
 
-_FORMAT = 1  # of what the arrays mean
+_ROWS_AN_EVENT = 2  # rows that are read from the store in the time in which one event is followed, at most
+
+_FORMAT = 2  # of what the arrays mean
 
 _LOSSES = {Operation.DELETE, Operation.REVISE, Operation.REFRESH}  # of a page: words may be gone
 
@@ -32,6 +34,13 @@ class Kept:
 
     sequence: int
     arrays: Mapping[str, Any]
+    rows: int
+    since: Sequence[Event] = ()  #: what happened since, as the reader sees it who found it
+
+
+def followed(rows: int) -> int:
+    """How many events an index of so many rows follows; after more, it is faster to read the store anew."""
+    return max(FOLLOWED, rows // _ROWS_AN_EVENT)
 
 
 @dataclass(frozen=True)
@@ -51,14 +60,18 @@ class Keeper:
         if self._files is None:
             return None
         told: list[Mapping[str, Any]] = []
+        since: list[Event] = []
 
         def is_wanted(about: Mapping[str, Any]) -> bool:
             told.append(about)
-            return self._serves(about, reader)
+            if about.get("format") != _format() or not self._is_of(about, reader):
+                return False
+            since.extend(reader.events(after=about["sequence"], limit=followed(about["rows"]) + 1))
+            return not _lost_words(since, about["rows"])
 
         bundle = self._files.read(owner, is_wanted)
         if bundle is not None:
-            return Kept(bundle.about["sequence"], bundle.arrays)
+            return Kept(bundle.about["sequence"], bundle.arrays, bundle.about["rows"], since)
         is_ahead = bool(told) and told[0].get("sequence", 0) > reader.sequence()  # the reader began before
         if not is_ahead and not self.vault.is_only_read:
             self._files.remove(owner)
@@ -69,35 +82,40 @@ class Keeper:
         if self._files is None or self.vault.is_only_read:
             return False
         with self.vault.read(owner) as reader:
-            about = self._about(reader, kept.sequence)
+            about = self._about(reader, kept.sequence, kept.rows)
         is_kept = about is not None and self._files.write(owner, Bundle(about, kept.arrays))
         with self.vault.read(owner) as reader:
-            if is_kept and self._lost_words(reader.events(after=kept.sequence, limit=FOLLOWED + 1)):
+            events = reader.events(after=kept.sequence, limit=followed(kept.rows) + 1)
+            if is_kept and _lost_words(events, kept.rows):
                 self._files.remove(owner)  # the page was deleted while its words were written
                 is_kept = False
         return is_kept
 
-    def _serves(self, about: Mapping[str, Any], reader: Reader) -> bool:
+    def _is_of(self, about: Mapping[str, Any], reader: Reader) -> bool:
+        """Whether an index is of the reader's past."""
         sequence = about["sequence"]
-        if sequence > reader.sequence() or about != self._about(reader, sequence):
-            return False
-        return not self._lost_words(reader.events(after=sequence, limit=FOLLOWED + 1))
+        return sequence <= reader.sequence() and about == self._about(reader, sequence, about["rows"])
 
-    def _about(self, reader: Reader, sequence: int) -> dict[str, Any] | None:
+    def _about(self, reader: Reader, sequence: int, rows: int) -> dict[str, Any] | None:
         """What an index says of itself that stands for the log up to that event; None when there is no such event."""
         found = reader.events(after=sequence - 1, limit=1)
         if not found or found[0].sequence != sequence:
             return None
         last = found[0]
         return {
-            "format": [_FORMAT, version("memoryos")],
+            "format": _format(),
             "embedder": [self.embedder.name, self.embedder.dim, self.lexicon.name, self.lexicon.dim],
             "sequence": sequence,
+            "rows": rows,
             "event": [micros(last.at), last.operation.value, last.cube_id, last.version],
         }
 
-    @staticmethod
-    def _lost_words(events: Sequence[Event]) -> bool:
-        """Whether a page lost words in these events, or so many are there that nobody looks."""
-        lost = any(event.kind is Kind.PAGE and event.operation in _LOSSES for event in events)
-        return lost or len(events) > FOLLOWED
+
+def _format() -> list[Any]:
+    return [_FORMAT, version("memoryos")]
+
+
+def _lost_words(events: Sequence[Event], rows: int) -> bool:
+    """Whether a page lost words in these events, or so many are there that nobody follows."""
+    lost = any(event.kind is Kind.PAGE and event.operation in _LOSSES for event in events)
+    return lost or len(events) > followed(rows)

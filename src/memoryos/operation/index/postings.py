@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,9 @@ class Postings:
     def __init__(self) -> None:
         self._terms: dict[str, int] = {}  # stem -> number
         self._numbers: dict[str, int] = {}  # word as it was said -> number of its term
+        self._stems: list[str] = []  # by number
         self._words: list[str] = []  # the word that was seen first, by number
-        self._starts = array("q", [0])
+        self._starts = np.zeros(1, np.int64)
         self._rows = np.empty(0, np.int32)
         self._counts = np.empty(0, np.uint16)
         self._tail: dict[int, tuple[array[int], array[int]]] = {}  # of terms, rows and counts
@@ -48,9 +50,14 @@ class Postings:
         return self._words
 
     @property
+    def stems(self) -> Sequence[str]:
+        """The stem of each term, by the term's number."""
+        return self._stems
+
+    @property
     def nbytes(self) -> int:
         """Bytes held, roughly."""
-        arrays = 8 * len(self._starts) + self._rows.nbytes + self._counts.nbytes
+        arrays = self._starts.nbytes + self._rows.nbytes + self._counts.nbytes
         words = _TERM_BYTES * len(self._words) + _WORD_BYTES * len(self._numbers)
         return arrays + words + _TAIL_BYTES * self._tail_size
 
@@ -107,13 +114,22 @@ class Postings:
 
         They come term by term, in the order of `terms`.
         """
-        places, rows, counts = [0], [self._rows[:0]], [self._counts[:0]]
+        last = len(self._starts) - 1  # terms from there on are in the tail alone
+        starts = self._starts[np.minimum(terms, last)]
+        sizes = self._starts[np.minimum(terms + 1, last)] - starts
+        places = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+        places += np.arange(len(places))
+        settled = self._rows[places], self._counts[places], np.repeat(np.arange(len(terms)), sizes)
+        return self._with_late(terms, *settled) if self._tail else settled
+
+    def _with_late(self, terms: Ints, *settled: NDArray[Any]) -> tuple[Rows, Counts, Ints]:
+        """What the arrays have of each of the terms, and behind it what the tail has."""
+        found = [settled]
         for place, term in enumerate(terms.tolist()):
-            for some_rows, some_counts in (self._settled(term), *self._late(term)):
-                places.append(place)
-                rows.append(some_rows)
-                counts.append(some_counts)
-        return np.concatenate(rows), np.concatenate(counts), np.repeat(places, list(map(len, rows)))
+            found += [(rows, counts, np.full(len(rows), place)) for rows, counts in self._late(term)]
+        rows, counts, which = map(np.concatenate, zip(*found, strict=True))
+        order = np.argsort(which, kind="stable")
+        return rows[order], counts[order], which[order]
 
     def _settled(self, term: int) -> tuple[Rows, Counts]:
         """What the arrays have of a term."""
@@ -133,20 +149,22 @@ class Postings:
 
     def _numbered(self, word: str) -> int:
         """Give a word that was not said before the number of its term."""
-        number = self._terms.setdefault(stem(word), len(self._words))
+        form = stem(word)
+        number = self._terms.setdefault(form, len(self._words))
         if number == len(self._words):
+            self._stems.append(form)
             self._words.append(word)
         self._numbers[word] = number
         return number
 
     def _merge(self, *new: Ints) -> None:
-        old = np.repeat(np.arange(len(self._starts) - 1), np.diff(np.asarray(self._starts)))
+        old = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
         late = [(np.full(len(found[0]), term), *map(np.asarray, found)) for term, found in self._tail.items()]
         columns = [(old, self._rows, self._counts), *late, *([new] if new else [])]
         terms, rows, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
         order = np.argsort(terms, kind="stable")  # later rows are higher, so each term's rows stay in order
         self._rows = rows[order].astype(np.int32)
         self._counts = counts[order].astype(np.uint16)
-        self._starts = array("q", [0, *np.cumsum(np.bincount(terms, minlength=len(self._words))).tolist()])
+        self._starts = np.append(0, np.cumsum(np.bincount(terms, minlength=len(self._words)))).astype(np.int64)
         self._tail.clear()
         self._tail_size = 0

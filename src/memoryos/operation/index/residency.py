@@ -67,13 +67,19 @@ class Residency:
     def is_worth_keeping(self, scope: Scope) -> bool:
         """Whether there is an index of the owner that should be kept for the next process."""
         resident = self._residents.get(scope.owner)
-        return self._keeper is not None and resident is not None and resident.is_worth_keeping
+        return self._keeper is not None and resident is not None and resident.is_worth_keeping()
 
     def keep(self, scope: Scope) -> None:
-        """Keep the owner's index for the next process, if that is worth it."""
-        resident = self._residents.get(scope.owner)
-        if self._keeper and resident and resident.is_worth_keeping:
-            self._keeper.write(scope.owner, resident.kept())
+        """Keep the owner's index for the next process, in step with the store, if that is worth it."""
+        owner = scope.owner
+        resident = self._residents.get(owner)
+        if self._keeper is None or resident is None:
+            return
+        with self._keeper.vault.read(owner) as reader:
+            if resident.is_worth_keeping(reader.sequence()):
+                resident = self.following(owner, reader)
+        if resident.is_worth_keeping():
+            self._keeper.write(owner, resident.kept())
 
     def forget(self, scope: Scope) -> None:
         """Let the scope's owner leave memory."""

@@ -17,8 +17,7 @@ from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Read
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.index.arrays import ArrayReader, ArrayWriter
-from memoryos.operation.index.facets import Facet
-from memoryos.operation.index.keeper import FOLLOWED, Kept
+from memoryos.operation.index.keeper import Kept, followed
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Kin, Vocabulary
 from memoryos.operation.passages import page_vectors
@@ -26,9 +25,10 @@ from memoryos.operation.passages import page_vectors
 T = TypeVar("T")
 
 _AT_A_TIME = 4_000  # passages, while a scope is read
-_EVENTS = FOLLOWED  # more than these since the last look, and reading all anew is simpler
 _LARGE = 5_000  # turns from which on an index is kept for the next process
 _MOVED_ON = 5_000  # events after which it is kept again: to follow them takes a fraction of a second
+_NEVER_KEPT = 1 << 62  # events
+_ROWS_AN_EVENT = 20  # in a large index, one for so many rows: it takes longer to write
 _CUBE_BYTES = 4_000  # a cube in memory, roughly
 
 _HELD = {  # the cubes that are kept whole, by kind, and the tier they are kept from
@@ -96,14 +96,16 @@ class Resident:
         """For each word, the owner's terms close to it in meaning."""
         return self._vocabulary.kin(words, self.turns.postings.words)
 
-    @property
-    def is_worth_keeping(self) -> bool:
+    def is_worth_keeping(self, latest: int = 0) -> bool:
         """Whether its index should be kept for the next process: it is large, and none is kept or an old one.
 
-        One that holds words of pages that are gone is not; what the next process reads from the store has none.
+        `latest` is the log's last event, if it may lag behind. One that holds words of pages that are gone is not
+        worth it; what the next process reads from the store has none.
         """
         is_whole = self._keeps_turns and not self._unindexed and not self.turns.has_buried
-        return is_whole and len(self.turns) >= _LARGE and self._unkept >= _MOVED_ON
+        unkept = self._unkept + max(0, latest - self._sequence)
+        rows = len(self.turns)
+        return is_whole and rows >= _LARGE and unkept >= max(_MOVED_ON, rows // _ROWS_AN_EVENT)
 
     def kept(self) -> Kept:
         """Its index, to be kept for the next process."""
@@ -114,7 +116,7 @@ class Resident:
             writer.write("turns", self.turns)
             writer.write("words", self._vocabulary)
             self._unkept = 0
-            return Kept(self._sequence, writer.arrays)
+            return Kept(self._sequence, writer.arrays, len(self.turns))
 
     def having(self, turns: TurnIndex) -> Resident:
         """The same cubes with other turns: those that one question needs of very many."""
@@ -139,9 +141,10 @@ class Resident:
             # What is indexed late lies between others: read all anew.
             goes_on = self._sequence and is_enough and not self._unindexed
             self._keeps_turns = turns or (self._keeps_turns and bool(goes_on))
-            events = reader.events(after=self._sequence, limit=_EVENTS + 1) if goes_on else []
+            most = followed(len(self.turns))
+            events = reader.events(after=self._sequence, limit=most + 1) if goes_on else []
             self._unkept += len(events)
-            if goes_on and len(events) <= _EVENTS:
+            if goes_on and len(events) <= most:
                 self._apply(reader, events)
             else:
                 self._load(reader, find_kept() if self._keeps_turns else None)
@@ -156,7 +159,7 @@ class Resident:
         if kept is None or not self._take_up(reader, kept):
             self.turns = TurnIndex(self._dim)
             self._vocabulary = Vocabulary(self._lexicon)
-            self._unkept = _MOVED_ON
+            self._unkept = _NEVER_KEPT
             self._index(reader)
         self._look_back(reader)
 
@@ -170,9 +173,8 @@ class Resident:
         except (KeyError, IndexError, ValueError):
             return False
         self.turns, self._vocabulary = turns, vocabulary
-        events = reader.events(after=kept.sequence, limit=FOLLOWED)
-        self._unkept = len(events)
-        self._follow_pages(reader, _done([event for event in events if event.kind is Kind.PAGE]))
+        self._unkept = len(kept.since)
+        self._follow_pages(reader, _done([event for event in kept.since if event.kind is Kind.PAGE]))
         return True
 
     def _apply(self, reader: Reader, events: Sequence[Event]) -> None:
@@ -197,10 +199,7 @@ class Resident:
         changed = [page for page, operations in done.items() if page not in gone and operations & _CHANGES]
         self._index(reader, changed)
         noted = [page for page, operations in done.items() if page not in gone and operations - _CHANGES - _UNNOTED]
-        # Their passages and not their documents, which may lie in the object store.
-        facets = {passage.page: Facet.of(passage) for passage in reader.heads(noted)}
-        for page, facet in facets.items():
-            self.turns.note(page, facet)
+        self.turns.note(reader.facets(noted))  # without their documents, which may lie in the object store
 
     def _look_back(self, reader: Reader) -> None:
         """See what STM holds now."""

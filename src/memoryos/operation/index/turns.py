@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import Mark, StoredPassage
+from memoryos.infrastructure.vault.contract import Facet, Mark, StoredPassage
 from memoryos.language.passages import LONGEST
-from memoryos.language.words import stem
 from memoryos.operation.index.column import Column, Matrix
-from memoryos.operation.index.facets import Facet, Facets
+from memoryos.operation.index.facets import Facets
 from memoryos.operation.index.postings import Counts, Postings, Rows
 
 T = TypeVar("T")
@@ -182,7 +181,7 @@ class TurnIndex:
         """In how many of the owner's turns each of the terms occurs, shape (k,); `counted` is in how many of ours."""
         if self.corpus is None:
             return counted
-        stems = [stem(self.postings.words[term]) for term in terms.tolist()]
+        stems = [self.postings.stems[term] for term in terms.tolist()]
         found = self.corpus.frequencies(stems) if stems else {}
         return np.array([found.get(term, 0) for term in stems], np.int64)
 
@@ -262,9 +261,10 @@ class TurnIndex:
         self.postings.settle()
         self._derived.clear()
 
-    def note(self, page: str, facet: Facet) -> None:
-        """Take in what changed of a page beside its words."""
-        self.facets.note(self.rows_of(page), facet)
+    def note(self, facets: Mapping[str, Facet]) -> None:
+        """Take in what changed of pages beside their words."""
+        noted = [(row, facet) for page, facet in facets.items() for row in self.rows_of(page)]
+        self.facets.note([row for row, _ in noted], [facet for _, facet in noted])
 
     def drop(self, page: str) -> None:
         """Forget a page; those before and after it become neighbours."""

@@ -188,7 +188,7 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
 def _near(index: TurnIndex, kin: Kin) -> dict[str, float]:
     """Stems near to a word, and how near."""
     found = zip(kin.terms.tolist(), kin.shares.tolist(), strict=True)
-    return {stem(index.postings.words[term]): share / SHARE for term, share in found}
+    return {index.postings.stems[term]: share / SHARE for term, share in found}
 
 
 def _part(characters: frozenset[str], there: Container[str]) -> float:

@@ -81,7 +81,7 @@ def pack(
     beside = draft.fill(beside if asked else [*beside, *latest])
     for line in draft.fill(passed):
         _take_cut(draft, line, asked)
-    draft.finish(chain(stock.around(), latest, beside))
+    draft.finish(chain(stock.around(draft), latest, beside))
     return _bound(draft, budget)
 
 
@@ -93,7 +93,7 @@ def _nothing(draft: Draft) -> Context:
 def _bound(draft: Draft, budget: int) -> Context:
     lines = draft.lines()
     return Context(
-        text=draft.text(),
+        text=draft.laid_out(lines),
         tokens=budget - draft.room if lines else 0,
         ids=tuple(dict.fromkeys(line.cube.id for line in lines)),
         source_ids=tuple(source for line in lines for source in line.source_ids),
@@ -128,10 +128,10 @@ class _Stock:
         """What the search found, best first."""
         return (hit_line(_section(hit.mount), hit) for hit in self._hits())
 
-    def around(self) -> Iterator[Line]:
-        """The other turns of the pages that were found."""
+    def around(self, draft: Draft) -> Iterator[Line]:
+        """The other turns of the pages that were found, as far as the draft might take them when it comes to them."""
         for hit in {hit.cube.id: hit for hit in self._hits()}.values():
-            yield from self._page(_section(hit.mount), hit.cube)
+            yield from self._page(_section(hit.mount), hit.cube, draft)
 
     def _hits(self) -> Iterator[TurnHit]:
         """The turns that were found, as far as they are wanted."""
@@ -164,9 +164,10 @@ class _Stock:
             for hit in hits:
                 yield Line(section, dated(hit.cube, self.today), hit.cube, score=hit.score)
 
-    def _page(self, section: Section, cube: MemCube) -> Iterator[Line]:
-        for number in range(len(turns_of(cube))):
-            if self._is_wanted(cube, number):
+    def _page(self, section: Section, cube: MemCube, draft: Draft | None = None) -> Iterator[Line]:
+        for number, turn in enumerate(turns_of(cube)):
+            is_hopeless = draft is not None and not draft.may_take((cube.id, number), turn.words)
+            if not is_hopeless and self._is_wanted(cube, number):
                 yield whole_turn(section, cube, number)
 
     def _is_wanted(self, page: MemCube, number: int) -> bool:

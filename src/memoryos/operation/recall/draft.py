@@ -65,10 +65,18 @@ class Draft:
             if line.spans == before.spans:
                 return True
         room = self.room - leave + (self.price(before) if before else 0)
-        if _is_too_long(line.text, room) or self.price(line) > room:
+        if _is_too_long(line.text, room) or (price := self.price(line)) > room:
             return False
-        self._put(line, self.price(line) - (self.price(before) if before else 0))
+        self._put(line, price - (self.price(before) if before else 0))
         return True
+
+    def may_take(self, key: Key, words: str) -> bool:
+        """Whether a line with these words might fit, told without making it or counting its tokens."""
+        words = words.strip()
+        if not _is_too_long(words, self.room):
+            return True
+        before = self._lines.get(key)
+        return before is not None and not _is_too_long(words, self.room + self.price(before))
 
     def lines(self) -> list[Line]:
         """The lines as they stand in the text."""
@@ -84,15 +92,11 @@ class Draft:
 
     def text(self) -> str:
         """The lines under their titles and days; empty without a line."""
-        return "\n\n".join([self._opening, *self._sections()]).strip("\n") if self._lines else ""
+        return self.laid_out(self.lines())
 
-    def _sections(self) -> Iterator[str]:
-        for section, lines in groupby(self.lines(), key=lambda line: line.section):
-            told = [section.value]
-            for day, those in groupby(lines, key=lambda line: line.day):
-                told += [day] if day else []
-                told += [line.text for line in those]
-            yield "\n".join(told)
+    def laid_out(self, lines: Iterable[Line]) -> str:
+        """The text of its lines, given as they stand in it."""
+        return "\n\n".join([self._opening, *_sections(lines)]).strip("\n") if self._lines else ""
 
     def price(self, line: Line) -> int:
         """What the line takes, with its title and its day when it stands alone under them."""
@@ -122,6 +126,15 @@ class Draft:
         if text not in self._costs:
             self._costs[text] = self.count_tokens(f"{text}\n")
         return self._costs[text]
+
+
+def _sections(lines: Iterable[Line]) -> Iterator[str]:
+    for section, those in groupby(lines, key=lambda line: line.section):
+        told = [section.value]
+        for day, said in groupby(those, key=lambda line: line.day):
+            told += [day] if day else []
+            told += [line.text for line in said]
+        yield "\n".join(told)
 
 
 def _is_too_long(text: str, room: int) -> bool:

@@ -13,10 +13,10 @@ part is worth on nine data sets, and how the weights were chosen.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from memoryos.operation.recall.timely import DAY, timeliness
 RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
 RELEVANT = 0.35  # of words and meaning together, from which on priors count in full
+MANY = 10_000  # rows from which on their cosines are computed in another thread, while the words are looked for
 FULL = 0.7  # of the sum of the idf of a question's words: what a passage must have to count as found
 
 
@@ -73,6 +74,11 @@ class Asked:
     at: datetime | None = None  #: what "yesterday" is the day before; None leaves times unresolved
     clauses: tuple[Asked, ...] = ()  #: the questions in it, when there are several
 
+    @property
+    def whole_and_clauses(self) -> tuple[Asked, ...]:
+        """The question as a whole, and its clauses."""
+        return (self, *self.clauses)
+
 
 def analysed(text: str, embed: Callable[[str], Vector], at: datetime | None) -> Asked:
     """The question with its vector, and its clauses with theirs."""
@@ -84,16 +90,21 @@ class Scores:
     """A score for every row and the parts that it is the sum of, each of shape (n,)."""
 
     total: Floats
-    parts: Mapping[str, Floats]
+    find_parts: Callable[[], Mapping[str, Floats]]
+
+    @property
+    def parts(self) -> Mapping[str, Floats]:
+        """The parts that are not all zero: computed when they are asked for."""
+        found = self.find_parts()
+        return {name: part for name, part in found.items() if part.any()} or dict(list(found.items())[:1])
 
     @classmethod
     def of(cls, **parts: Floats) -> Scores:
-        """The sum of the parts; a part that is all zero is left out."""
-        kept = {name: part for name, part in parts.items() if part.any()} or dict(list(parts.items())[:1])
-        total = np.zeros_like(next(iter(kept.values())), np.float32)
-        for part in kept.values():
+        """The sum of the parts."""
+        total = np.zeros_like(next(iter(parts.values())), np.float32)
+        for part in parts.values():
             total += part
-        return cls(total, MappingProxyType(kept))
+        return cls(total, lambda: parts)
 
 
 def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weights) -> Scores:
@@ -103,31 +114,49 @@ def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weight
 
 def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     index = resident.turns
-    found = _by_clause(asked, lambda one: _word_share(resident, one, weights)) * np.float32(weights.words)
-    near = _by_clause(asked, lambda one: _stretched(_meaning(index, one), index)) * np.float32(weights.meaning)
-    unfound = max(
-        0.0, 1 - found.max(initial=0)
-    )  # the less the words find, the more meaning counts: up to twice as much
-    priors = {"own": _own(index, asked) * np.float32(weights.own), **_priors(index, weights)}
+    parts, near = _alike(resident, asked, weights)
+    found = parts["words"]
+    unfound = max(0.0, 1 - found.max(initial=0))  # the more of it, the more meaning counts: up to twice as much
     # A short turn that neither words nor meaning speak for answers no question.
     relevance: Floats = np.clip((found + near) / np.float32(RELEVANT), 0, 1)
-    return Scores.of(
-        words=found,
-        meaning=near * np.float32(1 + unfound),
-        speaker=named_speakers(index, asked.text) * np.float32(weights.speaker),
-        when=_when(index, asked) * np.float32(weights.when),
-        day=_best_of_day(index, asked) * np.float32(weights.day),
-        **{name: np.asarray(prior * relevance, np.float32) for name, prior in priors.items()},
-    )
+    parts |= {"meaning": near * np.float32(1 + unfound)}
+    priors = _priors(index, asked, weights)
+    total = priors.total * relevance
+    for part in parts.values():
+        total += part
+    return Scores(total, lambda: parts | {name: prior * relevance for name, prior in priors.parts.items()})
 
 
-def _by_clause(asked: Asked, score: Callable[[Asked], Floats]) -> Floats:
+def _alike(resident: Resident, asked: Asked, weights: Weights) -> tuple[dict[str, Floats], Floats]:
+    """What the question has in common with each row, by its parts; and in meaning."""
+    index, weight = resident.turns, np.float32(weights.meaning)
+    if len(index) < MANY:
+        return _of_words(resident, asked, weights), _nearness(index, asked) * weight
+    with ThreadPoolExecutor(1) as other:
+        nearness = other.submit(_nearness, index, asked)
+        return _of_words(resident, asked, weights), nearness.result() * weight
+
+
+def _of_words(resident: Resident, asked: Asked, weights: Weights) -> dict[str, Floats]:
+    index = resident.turns
+    return {
+        "words": _by_clause([_word_share(resident, one, weights) for one in asked.whole_and_clauses])
+        * np.float32(weights.words),
+        "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
+        "when": _when(index, asked) * np.float32(weights.when),
+        "day": _best_of_day(index, asked) * np.float32(weights.day),
+    }
+
+
+def _nearness(index: TurnIndex, asked: Asked) -> Floats:
+    cosines = index.vectors.dots(np.stack([one.vector for one in asked.whole_and_clauses]))
+    return _by_clause([_stretched(column, index) for column in cosines.T])
+
+
+def _by_clause(scores: Sequence[Floats]) -> Floats:
     """The score for the whole question; when it asks several things, half of that and half of the best clause's."""
-    whole = score(asked)
-    if not asked.clauses:
-        return whole
-    best = np.maximum.reduce([score(clause) for clause in asked.clauses])
-    return np.asarray((whole + best) / 2, np.float32)
+    whole, *others = scores
+    return np.asarray((whole + np.maximum.reduce(others)) / 2, np.float32) if others else whole
 
 
 def _word_share(resident: Resident, asked: Asked, weights: Weights) -> Floats:
@@ -186,8 +215,7 @@ def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
     days = index.derived("days in order", partial(_Days.of, index))
     asked_words = index_words(asked.text)
     scores = _share(bm25(index, asked_words), FULL * attainable(index, asked_words))
-    best: Floats = np.maximum.reduceat(scores[days.order], days.starts)
-    return best[days.numbers]
+    return days.best(scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,41 +223,60 @@ class _Days:
     """The days on which rows were said."""
 
     numbers: NDArray[np.int32]  #: of each row's day, from 0, shape (n,)
-    order: NDArray[np.int32]  #: the rows day by day, shape (n,)
+    order: NDArray[np.int32] | None  #: the rows day by day, shape (n,); None when they are in order as they are
     starts: Ints  #: where each day begins among them
+    sizes: Ints
+
+    def best(self, scores: Floats) -> Floats:
+        """The highest score of each row's day, shape (n,)."""
+        if self.order is None:
+            return np.repeat(np.maximum.reduceat(scores, self.starts), self.sizes)
+        best: Floats = np.maximum.reduceat(scores[self.order], self.starts)
+        return best[self.numbers]
 
     @classmethod
     def of(cls, index: TurnIndex) -> _Days:
         days, numbers = np.unique(index.said_at // DAY, return_inverse=True)
         order = np.argsort(numbers, kind="stable")
         starts = np.searchsorted(numbers[order], np.arange(len(days)))
-        return cls(numbers.astype(np.int32), order.astype(np.int32), starts)
-
-
-def _own(index: TurnIndex, asked: Asked) -> Floats:
-    """1 for what users said and -1 for what assistants said, or the other way round, shape (n,)."""
-    said_by = index.derived("roles", partial(_roles, index))
-    return -said_by if asks_assistant(asked.text) else said_by
+        is_sorted = bool((np.diff(numbers) >= 0).all())
+        return cls(
+            numbers.astype(np.int32),
+            None if is_sorted else order.astype(np.int32),
+            starts,
+            np.diff(starts, append=len(numbers)),
+        )
 
 
 def _roles(index: TurnIndex) -> Floats:
+    """1 for what users said and -1 for what assistants said, shape (n,)."""
     is_user, is_assistant = index.marks & Mark.BY_USER != 0, index.marks & Mark.BY_ASSISTANT != 0
     return np.asarray(is_user, np.float32) - np.asarray(is_assistant, np.float32)
 
 
-def _priors(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
-    """What makes a passage worth telling whatever the question is."""
-    return index.derived(f"priors {weights}", partial(_weighed, index, weights))
+@dataclass(frozen=True, slots=True)
+class _Priors:
+    """What makes a passage worth telling, of the question only whether it is about the assistant's words."""
+
+    parts: Mapping[str, Floats]
+    total: Floats
 
 
-def _weighed(index: TurnIndex, weights: Weights) -> dict[str, Floats]:
-    held = _conditions(index)
-    return {name: condition * np.float32(getattr(weights, name)) for name, condition in held.items()}
+def _priors(index: TurnIndex, asked: Asked, weights: Weights) -> _Priors:
+    own = -1 if asks_assistant(asked.text) else 1
+    return index.derived(f"priors {own} {weights}", partial(_weighed, index, own, weights))
 
 
-def _conditions(index: TurnIndex) -> dict[str, Flags | Floats]:
+def _weighed(index: TurnIndex, own: int, weights: Weights) -> _Priors:
+    held = _conditions(index, own)
+    parts = {name: np.asarray(held[name] * np.float32(getattr(weights, name)), np.float32) for name in held}
+    return _Priors(parts, np.asarray(sum(parts.values()), np.float32))
+
+
+def _conditions(index: TurnIndex, own: int) -> dict[str, Flags | Floats]:
     before = index.around.before[:-1]
     return {
+        "own": own * _roles(index),
         "asks": index.marks & Mark.ENDS_ASKING != 0,
         "answers": index.answering & are_two(index) & (index.marks & (Mark.BY_USER | Mark.BY_ASSISTANT) == 0),
         "opens": before == len(index),

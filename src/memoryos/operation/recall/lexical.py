@@ -18,7 +18,7 @@ from memoryos.language.words import stem
 from memoryos.operation.index.postings import Rows
 from memoryos.operation.index.turns import Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
-from memoryos.operation.recall.window import Places, around, layout, spread
+from memoryos.operation.recall.window import Places, around, layout, spread, spread_into
 
 _RARE = 50  # places for each row that has a word: from there on only the places around these rows are looked at
 
@@ -45,13 +45,17 @@ def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
     """The BM25 score of every row in its window, shape (n,)."""
     said, laid = _occurrences(index, groups), layout(index)
     saturation = index.derived("saturation of windows", partial(_windows, index))
-    total, found = np.zeros(laid.size, np.float32), np.zeros(laid.size, np.float32)
+    total, found, given, room = np.zeros((4, laid.size), np.float32)
     places = laid.places[said.rows]
     first = 0
     for weight, size in zip(said.weights, said.sizes.tolist(), strict=True):
         own = slice(first, first := first + size)
-        add = _add_rare if _RARE * size < laid.size else _add
-        add(total, weight, saturation, found, places[own], said.counts[own])
+        if _RARE * size < laid.size:
+            _add_rare(total, weight, saturation, found, places[own], said.counts[own])
+            continue
+        np.add.at(found, places[own], said.counts[own])
+        spread_into(given, found, room)
+        _add(total, weight, saturation, found, given)
     return total[laid.places]
 
 
@@ -63,10 +67,8 @@ def attainable(index: TurnIndex, words: Sequence[str]) -> float:
     return float(sum(idf(found.get(form, 0), turns) for form in stems)) if turns else 0.0
 
 
-def _add(total: Floats, weight: np.float32, saturation: Floats, found: Floats, places: Places, counts: Floats) -> None:
-    """Add what a word gives to each place; `found` is all zero, before and after."""
-    np.add.at(found, places, counts)
-    given = spread(found)
+def _add(total: Floats, weight: np.float32, saturation: Floats, found: Floats, given: Floats) -> None:
+    """Add what a word that is `given` so often around each place gives to it; `found` is all zero after."""
     np.add(given, saturation, out=found)
     given /= found
     given *= weight

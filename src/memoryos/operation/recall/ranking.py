@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -95,6 +95,7 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
     Of one page they are at most `_OF_A_PAGE`.
     """
     cubes: dict[str, MemCube] = {}
+    parts = ranking.scores.parts if explain else {}
     first: list[TurnHit] = []
     again: list[TurnHit] = []
     rows: list[int] = []
@@ -103,7 +104,7 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
         if rows == before:
             break
         cubes |= read({ranking.index.place(row)[0] for row in rows}.difference(cubes))
-        found = ((hit, bool(ranking.answering[row])) for row in rows if (hit := _hit(ranking, cubes, row, explain)))
+        found = ((hit, bool(ranking.answering[row])) for row in rows if (hit := _hit(ranking, cubes, row, parts)))
         first, again = told_once(found)
         kept = _of_pages(first, pages)
         if len(kept) < len(first) or not again:
@@ -111,12 +112,11 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
     return _of_pages([*first, *again], pages)
 
 
-def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, explain: bool) -> TurnHit | None:
+def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, parts: Mapping[str, Floats]) -> TurnHit | None:
     page, turn, start, end = ranking.index.place(row)
     if page not in cubes or turn >= len(turns_of(cubes[page])):
         return None  # the page went meanwhile, or had not got so far at the moment asked for
-    parts = {name: float(part[row]) for name, part in ranking.scores.parts.items()} if explain else None
-    why = MappingProxyType(parts) if parts else NO_PARTS
+    why = MappingProxyType({name: float(part[row]) for name, part in parts.items()}) if parts else NO_PARTS
     return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), why, start=start, end=end)
 
 

@@ -52,9 +52,8 @@ def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str,
         segments = {page: segment for page in pages if (segment := resident.turns.segment_of(page))}
         known = {segment: resident.held(segment) for segment in segments.values()}
     archived = reader.get(segment for segment, cube in known.items() if cube is None)
-    return {
-        page: Home(segment, topic_name(known[segment] or archived.get(segment))) for page, segment in segments.items()
-    }
+    found = {segment: Home(segment, topic_name(cube or archived.get(segment))) for segment, cube in known.items()}
+    return {page: found[segment] for page, segment in segments.items()}
 
 
 def fits(

@@ -39,15 +39,24 @@ def layout(index: TurnIndex) -> Layout:
 
 def spread(values: Floats) -> Floats:
     """The sum around each place, weighted by distance; the empty places at both ends get nothing, shapes (m,)."""
-    found = np.zeros_like(values)
-    inner = found[_REACH:-_REACH]
+    found = np.empty_like(values)
+    spread_into(found, values, np.empty_like(values))
+    return found
+
+
+def spread_into(found: Floats, values: Floats, room: Floats) -> None:
+    """Write what `spread` gives into `found`, and any numbers into `room`, shapes (m,).
+
+    Large arrays take longer to make than to fill.
+    """
+    found[:_REACH] = found[-_REACH:] = 0
+    inner, near = found[_REACH:-_REACH], room[_REACH:-_REACH]
     np.add(values[: -2 * _REACH], values[2 * _REACH :], out=inner)
     inner *= np.float32(NEXT)
-    near = values[1:-3] + values[3:-1]
+    np.add(values[1:-3], values[3:-1], out=near)
     near *= np.float32(NEAR)
     inner += near
     inner += values[_REACH:-_REACH]
-    return found
 
 
 def around(places: Places, values: Floats) -> tuple[Ints, Floats]:
