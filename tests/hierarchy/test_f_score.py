@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryos.operation.hierarchy.score import FScore, Probe, f_scores, jaccard
+from memoryos.operation.hierarchy.score import FScore, Probe, jaccard
+from memoryos.operation.hierarchy.shelf import Shelf
 
 from .world import World
 
@@ -20,7 +21,7 @@ keyword_sets = st.lists(st.sampled_from(["tea", "cup", "milk", "茶", "杯子"])
 
 
 def f_score(segment: Probe, text: Probe) -> FScore:
-    return f_scores(segment.unit[None], [segment.stems], text)[0]
+    return Shelf({"segment": segment}).f_scores(text)[0]
 
 
 def test_is_the_sum_of_cosine_and_jaccard():
@@ -107,9 +108,8 @@ def test_chinese_pages_of_one_topic_share_a_segment(world: World):
 @given(st.lists(st.tuples(vectors, keyword_sets), min_size=1, max_size=8), vectors, keyword_sets, st.integers(1, 9))
 def test_the_best_come_first_and_of_equal_ones_the_earlier(segments, vector, words, limit):
     probes = [Probe.of(*segment) for segment in segments]
-    scores = f_scores(
-        np.stack([probe.unit for probe in probes]), [probe.stems for probe in probes], Probe.of(vector, words)
-    )
+    shelf = Shelf({str(number): probe for number, probe in enumerate(probes)})
+    scores = shelf.f_scores(Probe.of(vector, words))
     totals = [scores[index].total for index in range(len(probes))]
     ranked = sorted(range(len(probes)), key=lambda index: -totals[index])  # stable
     assert scores.best(limit) == ranked[:limit]
