@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 from typing import Final
 
@@ -27,3 +28,9 @@ def snowball(word: str, language: str) -> str:
     """The stem of a word of the language, one of SNOWBALL."""
     with _LOCK:
         return str(_STEMMERS[language].stemWord(word))
+
+
+def snowballs(words: Sequence[str], language: str) -> list[str]:
+    """The stems of many words of the language: in a fraction of the time that they take one by one."""
+    with _LOCK:
+        return list(_STEMMERS[language].stemWords(list(words)))

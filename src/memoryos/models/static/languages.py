@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.language.snowball import SNOWBALL, snowball
+from memoryos.language.snowball import SNOWBALL, snowball, snowballs
 
 _FILE = Path(__file__).parent / "languages.npz"
 _START = "\u2581"  # before a piece that starts a word, as sentencepiece has it
@@ -48,6 +48,7 @@ class Pieces:
     scales: NDArray[np.float32]  #: (rows, 1)
     kept: dict[tuple[str, str], Cut] = field(default_factory=dict)
     forms: dict[str, dict[str, str]] = field(default_factory=dict)  #: by language, the likeliest word of each stem
+    words: dict[re.Pattern[str], list[str]] = field(default_factory=dict)  #: by letters, the likeliest last
 
     def cut(self, run: str, language: str) -> Cut:
         """The pieces of a run of letters with their rows; a character that no piece has has NO_PIECE.
@@ -76,9 +77,15 @@ class Pieces:
 
     def _forms(self, language: str) -> dict[str, str]:
         letters = _LETTERS[language]
+        if letters not in self.words:
+            self.words[letters] = self._words_of(letters)
+        words = self.words[letters]
+        stems = snowballs([piece[1:] for piece in words], language)
+        return {stem: piece for stem, piece in zip(stems, words, strict=True) if len(stem) >= _SHORTEST_STEM}
+
+    def _words_of(self, letters: re.Pattern[str]) -> list[str]:
         words = [piece for piece in self.places if piece[0] == _START and letters.fullmatch(piece, 1)]
-        words.sort(key=lambda piece: self.scores[self.places[piece]])  # the likeliest last: it stays
-        return {stem: piece for piece in words if len(stem := snowball(piece[1:], language)) >= _SHORTEST_STEM}
+        return sorted(words, key=lambda piece: self.scores[self.places[piece]])  # the likeliest last: it stays
 
     def _cut(self, run: str) -> Cut:
         text = _START + run
