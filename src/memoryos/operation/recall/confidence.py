@@ -10,7 +10,7 @@ highest there is:
   about the wrong person.
 
 The first two are taken as if the question had `DOUBT` more words, half of them covered and none unsaid. They are
-weighed by a logistic regression, and the third so that hardly an answerable question is refused for it;
+weighed by a logistic regression, and the third so that no question is refused for it by default;
 `docs/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question of fewer
 than `FEWEST` words ("Hello!"), one that asks for advice, a guess or a summary, and one that is not in the language of
 what was found, or in neither English nor Chinese.
@@ -42,6 +42,7 @@ FEWEST = 3  # words
 ENOUGH = 4.0  # words, each as rare as can be
 DOUBT = 2.0  # the same
 BY_CHARACTERS = 0.5  # what a Chinese word counts whose characters are there, but not the word
+DOUBTFUL = 0.05  # as unlikely as an answer gets because the other person has the words: by default not refused
 UNJUDGED = 0.5  # of a question that is not judged by its words
 
 SMALL = 60  # passages: in a memory of so many, what nobody said counts half
@@ -78,8 +79,9 @@ class Signals:
     @property
     def confidence(self) -> float:
         """The probability that the memory holds an answer."""
-        logit = BIAS + COVERED * self.covered + UNSAID * self.unsaid + ELSEWHERE * self.elsewhere
-        return float(1 / (1 + np.exp(-logit)))
+        logit = BIAS + COVERED * self.covered + UNSAID * self.unsaid
+        by_words, likely = _probability(logit), _probability(logit + ELSEWHERE * self.elsewhere)
+        return max(likely, min(by_words, DOUBTFUL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,10 @@ def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
         index = resident.turns
         passages = index.corpus.turns if index.corpus else int(index.alive.sum())
         return list(_words(resident, asked, passages)), passages
+
+
+def _probability(logit: float) -> float:
+    return float(1 / (1 + np.exp(-logit)))
 
 
 def _texts(turns: Iterable[TurnHit]) -> list[str]:
