@@ -90,15 +90,6 @@ def test_a_message_that_asks_for_nothing_said_is_not_refused(travels, message):
     assert travels().context(message).found
 
 
-def test_what_only_function_words_ask_is_not_refused_in_traditional_chinese(open_memory):
-    memory = open_memory()
-    for day in range(40):
-        memory.add(
-            f"第{day}天早上在市場買了新鮮的水果。", "聽起來很棒，水果對身體很好。", at=NOW - timedelta(days=90 - day)
-        )
-    assert memory.context("我們上次聊了什麼？").found
-
-
 @pytest.mark.parametrize(
     "question",
     [

@@ -75,3 +75,8 @@ def test_japanese_characters_are_found_by_pairs_and_by_themselves() -> None:
 def test_characters_of_chinese_function_words_are_left_out() -> None:
     assert "什" not in index_words("你喜欢什么颜色？")
     assert {"颜色", "颜"} <= set(index_words("你喜欢什么颜色？"))
+
+
+@pytest.mark.parametrize("text", ["我们上次聊了什么？", "我們上次聊了什麼？"])
+def test_chinese_function_words_are_left_out_in_both_scripts(text: str) -> None:
+    assert set(index_words(text)) == {"上次", "聊"}
