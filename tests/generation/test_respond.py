@@ -391,11 +391,16 @@ def test_the_async_memory_does_the_same(tmp_path, settings, model):
             answer = await memory.respond("My parrot is called Kiwi.")
             pieces = [piece async for piece in memory.respond_stream("My parrot?")]
             found = await asyncio.gather(*[memory.search("parrot") for _ in range(4)])
-            return answer.text, pieces, {recalled.hits for recalled in found}, len(await memory.pages())
+            return (
+                answer.text,
+                pieces,
+                {tuple(hit.id for hit in recalled.hits) for recalled in found},
+                len(await memory.pages()),
+            )
 
     text, pieces, found, pages = asyncio.run(talk())
     assert (text, pieces, pages) == ("Noted.", ["Ki", "wi"], 10)
-    assert len(found) == 1
+    assert len(found) == 1  # by their ids: the work behind the calls may write summaries meanwhile
 
 
 def test_the_notes_say_that_nothing_bears_on_the_question(memory, model):
