@@ -15,6 +15,7 @@ from memoryos.language.clauses import clauses
             ("Where does Ann live", "And what is the name of her dog"),
         ),
         ("我上司的邮箱是多少？另外，我的手机是什么型号？", ("我上司的邮箱是多少", "我的手机是什么型号")),
+        ("我住在哪個城市？還有，我的手機是什麼型號？", ("我住在哪個城市", "我的手機是什麼型號")),
         ("Who bakes bread, and where is the new oven?", ("Who bakes bread", "where is the new oven")),
     ],
 )

@@ -10,7 +10,7 @@ import re
 
 from memoryos.language.words import index_words
 
-_MORE = "另外|此外|还有|以及|顺便|并且|而且|同时"
+_MORE = "另外|此外|还有|還有|以及|顺便|順便|并且|並且|而且|同时|同時"
 _WH = "what|who|whom|whose|where|when|which|how|why"
 _ASKS_TWICE = re.compile(rf"[?？].*[?？]|{_MORE}|\b(?:{_WH})\b.*\band (?:{_WH})\b", re.DOTALL | re.IGNORECASE)
 _BETWEEN = re.compile(
@@ -18,7 +18,7 @@ _BETWEEN = re.compile(
        | [,，]\s*(?:and\s+also|and|but|also|plus)\s+(?=(?:{_WH}|did|do|does|is|are|was|were|have|has|had|can|could)\b)
        | \s+and\s+(?=(?:{_WH})\b)
        | (?:{_MORE})[，,]?
-       | ，(?=.{{0,6}}(?:什么|谁|哪|几|多少|怎么|如何|为什么))""",
+       | ，(?=.{{0,6}}(?:什么|什麼|谁|誰|哪|几|幾|多少|怎么|怎麼|如何|为什么|為什麼))""",
     re.VERBOSE | re.IGNORECASE,
 )
 _LEAST = 2  # content words of a clause that can be searched for by itself
