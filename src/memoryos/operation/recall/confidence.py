@@ -55,7 +55,7 @@ _DIGIT = re.compile(r"\d")
 
 # Words about a talk are seldom in it.
 _OF_TALKS = frozenset(
-    "discuss mention talk chat convers speak say tell ask 讨论 討論 提到 聊 聊天 谈 談 谈到 談到".split()
+    "discuss mention talk chat convers speak say tell ask 哪个 哪個 哪些 哪种 哪種 讨论 討論 提到 聊 聊天 谈 談 谈到 談到".split()
 )
 
 
