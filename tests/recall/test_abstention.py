@@ -139,6 +139,15 @@ def test_the_setting_says_how_much_is_refused(travels):
         load_settings(abstain_below=1.5)
 
 
+@pytest.mark.parametrize("which", ["哪个", "哪個", "哪些", "哪种"])
+def test_to_ask_which_in_chinese_makes_an_answer_no_less_likely(open_memory, which):
+    memory = open_memory()
+    for day in range(40):
+        memory.add(f"我喜欢{day}号的夜车和茶。", "好的。", at=NOW - timedelta(days=90 - day))
+    asked, told = memory.search(f"夜车和茶，{which}？"), memory.search("夜车和茶？")
+    assert asked.confidence == pytest.approx(told.confidence)
+
+
 def test_every_strategy_knows_it(travels):
     memory = travels()
     for strategy in ("hybrid", "bm25", "dense", "rrf", "linear", "two_stage"):

@@ -53,9 +53,12 @@ BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
 _ASCII_WORD = re.compile(r"[a-z0-9_]+")
 _DIGIT = re.compile(r"\d")
 
-# Words about a talk are seldom in it.
+# Words about a talk are seldom in it; nor are those that ask which, in Chinese words of their own.
 _OF_TALKS = frozenset(
-    "discuss mention talk chat convers speak say tell ask 哪个 哪個 哪些 哪种 哪種 讨论 討論 提到 聊 聊天 谈 談 谈到 談到".split()
+    """
+    discuss mention talk chat convers speak say tell ask 讨论 討論 提到 聊 聊天 谈 談 谈到 談到
+    哪个 哪個 哪些 哪种 哪種
+    """.split()
 )
 
 
