@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import fields, replace
 from datetime import timedelta
 from itertools import product
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from contract.back_ends import copy_store, opening_on
+from forked import fork
 from memoryos import MemoryOS, Role, Scope, Strategy, Tier, Turn, load_settings
 from memoryos.operation.recall import fusion
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
@@ -169,6 +172,19 @@ def test_a_large_memory_is_ranked_like_a_small_one(talk, monkeypatch):
     small = [talk.search(question, **EVERYTHING).turns for question in asked]
     monkeypatch.setattr(fusion, "MANY", 1)
     assert [talk.search(question, **EVERYTHING).turns for question in asked] == small
+
+
+def test_a_process_forked_after_a_search_of_a_large_memory_searches(talk, monkeypatch, tmp_path):
+    """It has none of the threads that computed the cosines."""
+    monkeypatch.setattr(fusion, "MANY", 1)
+    talk.search(QUESTIONS[0])
+    if not (child := fork()):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it hangs, and ends
+        signal.alarm(20)
+        with MemoryOS.open(tmp_path / "child.db", user="ann") as memory:
+            memory.add("I keep bees in Ghent.")
+            os._exit(0 if memory.search("bees").hits else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_what_was_told_late_of_early_days_is_ranked_by_its_day(open_memory):
