@@ -15,6 +15,7 @@ from memoryos.operation.index.turns import SITTING_PAUSE, TurnIndex
 from memoryos.operation.index.vocabulary import Kin
 from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
 
+from .conftest import dialogue
 from .picture import Said, Sheet, by_place, indexed, places, talk
 
 WORDS = ["run", "runs", "running", "tea", "bees", "rome", "蜜蜂", "8"]
@@ -226,3 +227,17 @@ def test_rare_words_of_talks_that_run_side_by_side_are_scored_by_the_formula(dat
     order = sorted(range(150), key=lambda number: sessions[number])  # a stable sort: each talk in its own order
     talk = reference(question, [documents[number] for number in order], windows([sessions[one] for one in order]))
     assert found[order].tolist() == pytest.approx(talk, rel=1e-4, abs=1e-6)
+
+
+def test_an_identifier_is_found_where_it_stands(open_memory):
+    """In the middle of a long message, among short ones that each have one of their own."""
+    memory, talk = open_memory(), dialogue(400, seed=3)
+    said = [turn.text for turn in talk]
+    for number in range(40):
+        ticket = f"ZB-{4700 + 3 * number}"
+        long = f"{' '.join(said[:40])} For ticket {ticket} the owner is Ottokar. {' '.join(said[40:80])}"
+        memory.add(f"Ticket {ticket}: {said[number]}" if number % 4 else long)
+    for number in range(0, 40, 4):
+        ticket = f"ZB-{4700 + 3 * number}"
+        for question in (f"Who is the owner of ticket {ticket}?", f"What is in ticket {ticket}?"):
+            assert ticket in memory.search(question).turns[0].text

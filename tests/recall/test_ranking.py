@@ -200,7 +200,20 @@ def test_what_was_told_late_of_early_days_is_ranked_by_its_day(open_memory):
     assert len(set(pages[0].values())) > 1
 
 
-PARTS = ["words", "meaning", "speaker", "when", "day", "own", "asks", "answers", "opens", "first", "length"]
+PARTS = [
+    "words",
+    "meaning",
+    "speaker",
+    "when",
+    "day",
+    "identifier",
+    "own",
+    "asks",
+    "answers",
+    "opens",
+    "first",
+    "length",
+]
 
 
 def test_each_number_among_the_weights_is_a_part():

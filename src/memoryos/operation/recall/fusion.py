@@ -1,13 +1,15 @@
 """Fusion: one score for each passage, from its words, its meaning, its speaker, its time and its place in the talk.
 
-    score = words·B + meaning·(2 - max B)·C + speaker·S + when·W + day·D + own·O + length·ln(L / mean L) + priors
+    score = words·B + meaning·(2 - max B)·C + speaker·S + when·W + day·D + identifier·I
+            + own·O + length·ln(L / mean L) + priors
 
 B is BM25 in context, as a part of the best or of what the question's words can give; C is the cosine, from 0 at the
 farthest passage to 1 at the nearest; S says whether the question names the speaker; W says how much of what a passage
-speaks of lies in the time asked about; D is the best plain BM25 of the same day; O is 1 for what a user said and -1 for
-what an assistant said, the other way round when the question is about the assistant's words; L is the number of words.
-O, L and the priors count in full for passages that words and meaning speak for. `docs/retrieval.md` says what each
-part is worth on nine data sets, and how the weights were chosen.
+speaks of lies in the time asked about; D is the best plain BM25 of the same day; I says how much the passage has of the
+numbers and codes that the question names; O is 1 for what a user said and -1 for what an assistant said, the other way
+round when the question is about the assistant's words; L is the number of words. O, L and the priors count in full for
+passages that words and meaning speak for. `docs/retrieval.md` says what each part is worth on nine data sets, and how
+the weights were chosen.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
-from memoryos.operation.recall.lexical import Group, attainable, bm25, bm25_in_context
+from memoryos.operation.recall.lexical import Group, attainable, bm25, bm25_in_context, identified
 from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
 from memoryos.operation.recall.timely import DAY, timeliness
 
@@ -53,6 +55,7 @@ class Weights:
     speaker: float = 0.25
     when: float = 0.7  #: the passage was said in the time asked about, or speaks of it
     day: float = 0.3  #: something said on the same day has the words of the question
+    identifier: float = 0.7  #: the passage has the number or code that the question names
     own: float = 0.2  #: a user said it, not an assistant
     asks: float = -0.1  #: the turn ends with a question: it wants to know, too
     answers: float = 0.05  #: between two people with names, the turn before asks something
@@ -154,6 +157,7 @@ def _of_words(resident: Resident, asked: Asked, weights: Weights) -> dict[str, F
         "speaker": named_speakers(index, asked.text) * np.float32(weights.speaker),
         "when": _when(index, asked) * np.float32(weights.when),
         "day": _best_of_day(index, asked) * np.float32(weights.day),
+        "identifier": _identified(index, asked) * np.float32(weights.identifier),
     }
 
 
@@ -184,6 +188,12 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
         return bm25(index, asked_words)
     kin = kin_of(resident, asked, asked_words) if weights.kin and _has_kin(asked.text) else {}
     return bm25_in_context(index, [Group(word, kin.get(word, NO_KIN)) for word in asked_words])
+
+
+def _identified(index: TurnIndex, asked: Asked) -> Floats:
+    """How far each row has the numbers and codes of the question, but for times, shape (n,)."""
+    with_digits = [word for word in dict.fromkeys(index_words(asked.text)) if any(map(str.isdigit, word))]
+    return identified(index, _timeless(asked, with_digits) if with_digits else ())
 
 
 def kin_of(resident: Resident, asked: Asked, asked_words: Sequence[str]) -> dict[str, Kin]:

@@ -59,6 +59,19 @@ def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
     return total[laid.places]
 
 
+def identified(index: TurnIndex, words: Sequence[str]) -> Floats:
+    """How much of these words each row has itself, each weighed by how rare it is, from 0 to 1, shape (n,)."""
+    found = np.zeros(len(index), np.float32)
+    terms = np.array([term for word in words if (term := index.postings.number(word)) is not None], np.int64)
+    if len(terms):
+        turns = index.corpus.turns if index.corpus else int(index.alive.sum())
+        rows, _, which = index.having_any(terms)
+        weights = idf(index.frequency(terms, np.bincount(which, minlength=len(terms))), turns)
+        shares = weights / idf(np.float64(0), turns) / len(words)
+        np.add.at(found, rows, shares.astype(np.float32)[which])
+    return found
+
+
 def attainable(index: TurnIndex, words: Sequence[str]) -> float:
     """About the score of a passage that has each of the words once: the sum of their idf."""
     turns = index.corpus.turns if index.corpus else int(index.alive.sum())
