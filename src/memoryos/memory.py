@@ -560,6 +560,7 @@ class MemoryOS:
             query, strategy=strategy, pages=pages, archive=archive, tokens=budget, scope=scope, **only
         )
         today = arguments.moment("as_of", only.get("as_of")) or self._clock()
+        start, end = arguments.period(only.get("since"), only.get("until"))
         most = self.settings.most_pages
         return pack(
             recalled,
@@ -567,6 +568,7 @@ class MemoryOS:
             count_tokens,
             today=today,
             exclude=left_out,
+            covers=Filters(today, since=start, until=end).covers,
             pages=most,
             abstain_below=self.settings.abstain_below,
         )

@@ -329,3 +329,19 @@ def test_a_cut_is_a_stretch_that_fits(text: str, room: int):
     if found:
         assert text[found[0] : found[1]].strip()
         assert count_tokens(text[found[0] : found[1]]) <= room
+
+
+@pytest.mark.parametrize("tokens", [64, 256, 4_096])
+def test_nothing_outside_the_period_is_told(open_memory, tokens):
+    """Neither among the latest pages nor beside a turn that was found."""
+    memory = open_memory()
+    for day in range(12):
+        told = [Turn(role=Role.USER, text=f"Tea number {day}.", at=NOW - timedelta(days=40 - day))]
+        later = Turn(role=Role.ASSISTANT, text=f"Reply to {day}.", at=NOW - timedelta(days=39 - day, hours=12))
+        memory.add_many([*told, later])
+    since, until = NOW - timedelta(days=37), NOW - timedelta(days=35)
+    found = memory.context("Which tea?", tokens=tokens, since=since, until=until)
+    assert {line.at for line in found.lines} <= {since + timedelta(hours=12 * step) for step in range(5)}
+    assert found.lines
+    recalled = memory.search("Which tea?", since=since, until=until)
+    assert all(since <= turn.at <= until for hit in recalled.recent for turn in hit.cube.payload.turns[:1])

@@ -9,7 +9,7 @@ cut to what matters; the turns around the best ones; the latest ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -56,6 +56,7 @@ def pack(
     *,
     today: datetime | None = None,
     exclude: Collection[str | tuple[str, int]] = (),
+    covers: Callable[[datetime], bool] = lambda _: True,
     pages: int | None = None,
     recent: bool = True,
     persona: bool = True,
@@ -65,14 +66,14 @@ def pack(
 
     A line that does not fit is passed over, so that a long turn cannot keep shorter ones out. `exclude` names what the
     caller has already, by the ids of cubes, by ids in the source data, or as (page, number of the turn): no line is
-    made of it, nor of what was derived from it. The turns that were found are of so many `pages` at most.
-    `recent=False` and `persona=False` leave the latest turns, or profile and traits, out, for prompts that carry them
-    elsewhere. When what was found is less likely than `abstain_below` to bear on the question, the text says that
-    nothing was found, and no more.
+    made of it, nor of what was derived from it. `covers` says whether what was said then may be told. The turns that
+    were found are of so many `pages` at most. `recent=False` and `persona=False` leave the latest turns, or profile and
+    traits, out, for prompts that carry them elsewhere. When what was found is less likely than `abstain_below` to bear
+    on the question, the text says that nothing was found, and no more.
     """
     if 0 < recalled.confidence < abstain_below:  # 0: there is nothing to be told anyway
         return _nothing(Draft(budget, count_tokens, today))
-    stock = _Stock(recalled, frozenset(exclude), today, pages)
+    stock = _Stock(recalled, frozenset(exclude), covers, today, pages)
     draft = Draft(budget, count_tokens, today)
     asked = asked_words(recalled.query)
     latest = list(stock.latest()) if recent else []
@@ -121,6 +122,7 @@ class _Stock:
 
     recalled: Recall
     exclude: frozenset[str | tuple[str, int]]
+    covers: Callable[[datetime], bool]
     today: datetime | None
     pages: int | None
 
@@ -171,8 +173,10 @@ class _Stock:
                 yield whole_turn(section, cube, number)
 
     def _is_wanted(self, page: MemCube, number: int) -> bool:
-        names = (page.id, (page.id, number), turns_of(page)[number].source_id)
-        return self.exclude.isdisjoint(name for name in names if name)
+        turn = turns_of(page)[number]
+        names = (page.id, (page.id, number), turn.source_id)
+        is_new = self.exclude.isdisjoint(name for name in names if name)
+        return is_new and self.covers(turn.at or page.descriptive.event_at)
 
     def _is_excluded(self, cube: MemCube) -> bool:
         """Whether the caller has it, or the page that it was derived from."""

@@ -70,11 +70,12 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
 
+    recent = [page for page in held(owner, owner.resident.recent) if search.filters.admits(page.cube)]
     recalled = Recall(
         query=asked.text,
         hits=tuple(pages_of(turns, found)),
         turns=tuple(turns),
-        recent=tuple(_by_cosine(entry, asked, search, "recent") for entry in held(owner, owner.resident.recent)),
+        recent=tuple(_by_cosine(page, asked, search, "recent") for page in recent),
         user_facts=_nearest(about(Kind.FACT, Subject.USER), asked, search, settings.recall_facts),
         agent_facts=_nearest(about(Kind.FACT, Subject.AGENT), asked, search, settings.recall_facts),
         profile=both(Kind.PROFILE),
