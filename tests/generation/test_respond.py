@@ -410,6 +410,6 @@ def test_the_notes_say_that_nothing_bears_on_the_question(memory, model):
     memory.respond("How many stitches did the surgeon sew after my scooter accident?")
     memory.respond("Where did the night train with Greta go?")
     never, said = (request["messages"][-1]["content"] for request in model.requests)
-    assert "<memory>\nNothing in memory answers this question.\n</memory>" in never
+    assert "Nothing in memory answers this question.\n</memory>" in never
     assert "Nothing in memory" not in said
     assert "Lisbon" in said

@@ -345,3 +345,12 @@ def test_nothing_outside_the_period_is_told(open_memory, tokens):
     assert found.lines
     recalled = memory.search("Which tea?", since=since, until=until)
     assert all(since <= turn.at <= until for hit in recalled.recent for turn in hit.cube.payload.turns[:1])
+
+
+def test_a_field_has_the_day_it_was_said(open_memory):
+    memory = open_memory()
+    memory.add("My name is Olga and I live in Lisbon.", "Hello Olga!", at="2026-03-10T09:00Z")
+    for day in range(1, 10):
+        memory.add(f"I drank tea number {day}.", at=f"2026-04-0{day}T09:00Z")
+    memory.consolidate()
+    assert "location: Lisbon (10 March 2026)" in memory.context("Where do I live?").text

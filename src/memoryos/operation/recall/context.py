@@ -191,11 +191,11 @@ def _section(mount: str | None) -> Section:
 def _persona(recalled: Recall) -> Iterator[Line]:
     for cube in (*recalled.profile, *recalled.traits):
         if not isinstance(cube.payload, Trait) or cube.payload.level is not Level.LOW:  # a low one says little
-            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, cube.text, cube)
+            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, dated(cube), cube)
 
 
 def dated(cube: MemCube, today: datetime | None = None) -> str:
-    """A fact with the day it was said, or with its end if that has come."""
+    """What is known with the day it was said, or with its end if that has come."""
     end = cube.descriptive.valid_to
     if end and today and end <= today:
         return f"{cube.text} (until {spoken(end)})"
