@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 _GROWTH = 1.25  # doubling would waste up to half of the memory
 _BLOCK_BYTES = 16 * 1024 * 1024  # of vectors; a block never moves, so growing needs no second copy of them
+_COMPARED = 1_024  # rows at once: a comparison makes copies
 
 
 class Column:
@@ -57,7 +58,9 @@ class Block:
     @classmethod
     def of(cls, rows: NDArray[np.float32]) -> Block:
         """The same numbers, in half the bytes if that can be."""
-        return cls(rows, np.dtype(np.float16 if np.array_equal(_as(rows, np.float16), rows) else np.float32))
+        parts = (rows[start : start + _COMPARED] for start in range(0, len(rows), _COMPARED))
+        can_be = all(np.array_equal(_as(part, np.float16), part) for part in parts)
+        return cls(rows, np.dtype(np.float16 if can_be else np.float32))
 
     @property
     def shape(self) -> tuple[int, ...]:
