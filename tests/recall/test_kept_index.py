@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from uuid_utils.compat import uuid7
 
@@ -21,6 +22,7 @@ from memoryos.models.hashing import Hashing
 from memoryos.operation.index import keeper as keeper_module
 from memoryos.operation.index import resident as resident_module
 from memoryos.operation.index.arrays import NOT_KEPT, ArrayReader, ArrayWriter
+from memoryos.operation.index.column import Matrix
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import TurnIndex
@@ -390,15 +392,36 @@ def test_every_attribute_of_an_index_comes_back(open_memory, path):
     resident.turns.postings.merge()
     writer, again = ArrayWriter(), TurnIndex(Hashing.dim)
     writer.write("turns", resident.turns)
-    ArrayReader(writer.arrays).read("turns", again)
+    ArrayReader({name: np.asarray(array) for name, array in writer.arrays.items()}).read("turns", again)
     second = ArrayWriter()
     second.write("turns", again)
-    assert {name: array.tolist() for name, array in second.arrays.items()} == {
-        name: array.tolist() for name, array in writer.arrays.items()
+    assert {name: np.asarray(array).tolist() for name, array in second.arrays.items()} == {
+        name: np.asarray(array).tolist() for name, array in writer.arrays.items()
     }
     assert set(NOT_KEPT) >= {
         name for name in vars(again) if not any(key.startswith(f"turns.{name}") for key in writer.arrays)
     } - {"_buried"}
+
+
+@pytest.mark.parametrize("texts", [0, 1, 4_095, 4_096, 4_097, 9_000])
+def test_every_text_comes_back_however_many_there_are(texts):
+    index, again = TurnIndex(2), TurnIndex(2)
+    index._page_ids = [f'{number} "蜜蜂"\n' for number in range(texts)]
+    writer = ArrayWriter()
+    writer.write("turns", index)
+    ArrayReader({name: np.asarray(array) for name, array in writer.arrays.items()}).read("turns", again)
+    assert again._page_ids == index._page_ids
+
+
+@pytest.mark.parametrize(("number", "kind"), [(0.5, np.float16), (0.1, np.float32), (1e9, np.float32)])
+def test_vectors_are_kept_in_half_the_bytes_where_that_loses_nothing(number, kind):
+    matrix, vectors = Matrix(2), np.full((3, 2), number, np.float32)
+    matrix.append(vectors)
+    (block,) = matrix.blocks
+    matrix.append(vectors)
+    assert block.dtype == kind
+    assert np.asarray(block).dtype == kind
+    assert np.array_equal(np.asarray(block), vectors)
 
 
 def test_what_cannot_be_kept_is_refused():

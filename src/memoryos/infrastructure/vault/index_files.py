@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,27 @@ _NUMBERS = "biuf"  # kinds of numpy's types that a file may hold
 logger = logging.getLogger(__name__)
 
 
+class Storable(Protocol):
+    """An array, or what becomes one when it is written."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the array."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array."""
+
+    def __array__(self) -> NDArray[Any]:
+        """The array itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """Arrays by name, and what is to be known of them before they are read."""
 
     about: Mapping[str, Any]  #: as JSON has it
-    arrays: Mapping[str, NDArray[Any]]
+    arrays: Mapping[str, Storable]
 
 
 class IndexFiles:
@@ -115,13 +130,12 @@ class _Summed:
 
 
 def _write(stream: BinaryIO, bundle: Bundle) -> None:
-    whole = {name: np.ascontiguousarray(array) for name, array in bundle.arrays.items()}
-    shapes = [(name, array.dtype.str, array.shape) for name, array in whole.items()]
+    shapes = [(name, array.dtype.str, array.shape) for name, array in bundle.arrays.items()]
     header = json.dumps({"about": bundle.about, "arrays": shapes}).encode()
     summed = _Summed(stream)
     summed.write(_MAGIC + len(header).to_bytes(_NUMBER_BYTES, "little") + header)
-    for array in whole.values():
-        summed.write(array.reshape(-1).view(np.uint8).data)
+    for array in bundle.arrays.values():
+        summed.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     stream.write(summed.sum.to_bytes(_NUMBER_BYTES, "little"))
 
 

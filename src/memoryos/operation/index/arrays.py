@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Mapping
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.infrastructure.vault.index_files import Storable
 from memoryos.operation.index.column import Column, Matrix
 from memoryos.operation.index.facets import Facets
 from memoryos.operation.index.postings import Postings
@@ -25,6 +27,7 @@ NOT_KEPT = frozenset(  # attributes that are empty when an index is kept, or are
 )
 
 _TEXTS = "texts"  # the array with every text once, as JSON
+_AT_A_TIME = 4_096  # texts that are encoded at once
 _NO_TEXT = -1  # in the place of a text's number
 
 
@@ -37,13 +40,13 @@ class ArrayWriter:
     """Writes objects as arrays; texts are written once, and referred to by their numbers."""
 
     def __init__(self) -> None:
-        self._arrays: dict[str, NDArray[Any]] = {}
+        self._arrays: dict[str, Storable] = {}
         self._numbers: dict[str, int] = {}
 
     @property
-    def arrays(self) -> Arrays:
-        """All that was written; later changes of the objects do not show in it."""
-        return self._arrays | {_TEXTS: np.frombuffer(json.dumps(list(self._numbers)).encode(), np.uint8)}
+    def arrays(self) -> Mapping[str, Storable]:
+        """All that was written; later changes of the objects do not show in it, but for rows cleared in a matrix."""
+        return self._arrays | {_TEXTS: np.frombuffer(_listed(self._numbers), np.uint8)}
 
     def write(self, prefix: str, owner: object) -> None:
         """Write the attributes of an object. Raises TypeError when one has a type that is not known here."""
@@ -74,17 +77,26 @@ class ArrayWriter:
         has_numbers = any(isinstance(key, int) for key in value)
         self._arrays[f"{name}.keys"] = np.array(list(value), np.int64) if has_numbers else self._numbered(value)
         self._arrays[f"{name}.has_numbers"] = np.array(has_numbers)
-        values = list(value.values())
-        if values and not isinstance(values[0], int):
-            kind = "sets" if isinstance(values[0], set) else "lists"
-            self._arrays[f"{name}.{kind}"] = np.array([len(some) for some in values], np.int64)
-            values = [one for some in values for one in some]
-        self._arrays[f"{name}.values"] = np.array(values, np.int64)
+        values = value.values()
+        numbers: Iterable[int] = values
+        first = next(iter(values), 0)
+        if not isinstance(first, int):
+            kind = "sets" if isinstance(first, set) else "lists"
+            self._arrays[f"{name}.{kind}"] = np.fromiter(map(len, values), np.int64)
+            numbers = chain.from_iterable(values)
+        self._arrays[f"{name}.values"] = np.fromiter(numbers, np.int64)
 
     def _numbered(self, texts: Iterable[str | None]) -> NDArray[np.int64]:
         numbers = self._numbers
-        found = [_NO_TEXT if text is None else numbers.setdefault(text, len(numbers)) for text in texts]
-        return np.array(found, np.int64)
+        found = (_NO_TEXT if text is None else numbers.setdefault(text, len(numbers)) for text in texts)
+        return np.fromiter(found, np.int64)
+
+
+def _listed(texts: Iterable[str]) -> bytes:
+    """A list of texts as JSON; some at a time, because the encoder takes many times the room of its result."""
+    source = iter(texts)
+    groups = iter(lambda: list(islice(source, _AT_A_TIME)), [])
+    return b"[" + b", ".join(json.dumps(group)[1:-1].encode() for group in groups) + b"]"
 
 
 class ArrayReader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 _GROWTH = 1.25  # doubling would waste up to half of the memory
 _BLOCK_BYTES = 16 * 1024 * 1024  # of vectors; a block never moves, so growing needs no second copy of them
+_COMPARED = 1_024  # rows at once: a comparison makes copies
 
 
 class Column:
@@ -43,6 +45,33 @@ class Column:
         self._length = end
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Some rows of a matrix, shape (k, dim), which become an array when they are written: all at once would be large.
+
+    A row that is cleared meanwhile shows in it; one that is appended does not.
+    """
+
+    rows: NDArray[np.float32]
+    dtype: np.dtype[Any]  #: of the array
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float32]) -> Block:
+        """The same numbers, in half the bytes if that can be."""
+        parts = (rows[start : start + _COMPARED] for start in range(0, len(rows), _COMPARED))
+        can_be = all(np.array_equal(_as(part, np.float16), part) for part in parts)
+        return cls(rows, np.dtype(np.float16 if can_be else np.float32))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and numbers of each."""
+        return self.rows.shape
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The rows as they are now."""
+        return _as(self.rows, dtype or self.dtype)
+
+
 class Matrix:
     """One float32 vector per row, in blocks of contiguous rows."""
 
@@ -61,12 +90,12 @@ class Matrix:
         return sum(block.nbytes for block in self._blocks)
 
     @property
-    def blocks(self) -> list[NDArray[Any]]:
-        """All rows in parts, shapes (k, dim); as float16 where that loses nothing, for so the store has vectors."""
+    def blocks(self) -> list[Block]:
+        """All rows in parts; as float16 where that loses nothing, for so the store has vectors."""
         used = [len(block) for block in self._blocks]
         if used:
             used[-1] = self._length - (len(used) - 1) * self._block_rows
-        return [_halved(block[:rows]) for block, rows in zip(self._blocks, used, strict=True)]
+        return [Block.of(block[:rows]) for block, rows in zip(self._blocks, used, strict=True)]
 
     def append(self, vectors: NDArray[np.float32]) -> None:
         """Append rows, shape (k, dim)."""
@@ -125,8 +154,7 @@ class Matrix:
             self._blocks[block][row] = 0
 
 
-def _halved(rows: NDArray[np.float32]) -> NDArray[Any]:
-    """The same numbers in half the bytes, if that can be; a copy."""
+def _as(rows: NDArray[np.float32], dtype: Any) -> NDArray[Any]:
+    """A copy with another type of number; what is too large for it becomes infinite."""
     with np.errstate(over="ignore"):
-        half = rows.astype(np.float16)
-    return half if np.array_equal(half, rows) else rows.copy()
+        return rows.astype(dtype)

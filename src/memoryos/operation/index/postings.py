@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 _MOST = np.iinfo(np.uint16).max
 
 _TAIL = 20_000  # postings outside the arrays before they are merged in
-_TAIL_SHARE = 0.2  # or this part of the arrays, if that is more
+_TAIL_SHARE = 0.05  # or this part of the arrays, if that is more
 
 _TERM_BYTES = 150  # a stem and its entries, roughly
 _WORD_BYTES = 120  # a word and its entry, roughly
@@ -158,13 +158,35 @@ class Postings:
         return number
 
     def _merge(self, *new: Ints) -> None:
-        old = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))
-        late = [(np.full(len(found[0]), term), *map(np.asarray, found)) for term, found in self._tail.items()]
-        columns = [(old, self._rows, self._counts), *late, *([new] if new else [])]
-        terms, rows, counts = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-        order = np.argsort(terms, kind="stable")  # later rows are higher, so each term's rows stay in order
-        self._rows = rows[order].astype(np.int32)
-        self._counts = counts[order].astype(np.uint16)
-        self._starts = np.append(0, np.cumsum(np.bincount(terms, minlength=len(self._words)))).astype(np.int64)
+        """Put the tail, and what is new, behind the rows that the arrays have of the same terms."""
+        terms, rows, counts = self._gathered(*new)
+        added = np.bincount(terms, minlength=len(self._words))
+        ends = np.full(len(added), len(self._rows), np.int64)  # of what the arrays have of each term
+        ends[: len(self._starts) - 1] = self._starts[1:]
+        places = ends[terms] + np.arange(len(terms))
+        is_old = np.ones(len(self._rows) + len(terms), np.bool_)
+        is_old[places] = False
+        self._rows = _interleaved(self._rows, rows, places, is_old)
+        self._counts = _interleaved(self._counts, counts, places, is_old)
+        self._starts = np.append(0, ends + np.cumsum(added))
         self._tail.clear()
         self._tail_size = 0
+
+    def _gathered(self, *new: Ints) -> tuple[NDArray[Any], ...]:
+        """Terms, rows and counts of the tail and of what is new, by term; later rows are higher, so they ascend."""
+        terms = np.repeat(np.fromiter(self._tail, np.int64), [len(rows) for rows, _ in self._tail.values()])
+        rows: NDArray[Any] = np.frombuffer(b"".join(rows for rows, _ in self._tail.values()), np.int32)
+        counts: NDArray[Any] = np.frombuffer(b"".join(counts for _, counts in self._tail.values()), np.uint16)
+        if new:
+            pairs = zip((terms, rows, counts), new, strict=True)
+            terms, rows, counts = (np.concatenate(pair) for pair in pairs)
+        order = np.argsort(terms, kind="stable")
+        return terms[order], rows[order], counts[order]
+
+
+def _interleaved(old: NDArray[Any], new: NDArray[Any], places: Ints, is_old: NDArray[np.bool_]) -> NDArray[Any]:
+    """One array with the new values in these places, and the old ones in the others, in their order."""
+    whole = np.empty(len(is_old), old.dtype)
+    whole[places] = new
+    whole[is_old] = old
+    return whole

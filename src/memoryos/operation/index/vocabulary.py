@@ -20,6 +20,7 @@ CLOSE = 0.4  # cosine from which on a word is kin
 MOST = 30  # kin of one word
 NUMBERS = 128  # of a word's vector that are compared: as good as 256, in half the time
 REMEMBERED = 4_096  # words whose kin is kept
+_AT_A_TIME = 4_096  # words whose vectors are made at once: those of a whole vocabulary take much memory
 SHARE = 0.4  # what an occurrence of a perfectly close word counts, beside the word itself
 
 Ints = NDArray[np.int64]
@@ -68,8 +69,7 @@ class Vocabulary:
 
     def follow(self, known: Sequence[str]) -> None:
         """Take in the known words that are new."""
-        new = known[len(self._vectors) :]
-        if new:
+        while new := known[len(self._vectors) :][:_AT_A_TIME]:
             places = [place for place, word in enumerate(new) if _has_meaning(word)]
             vectors = np.zeros((len(new), min(NUMBERS, self._lexicon.dim)), np.float32)
             vectors[places] = self._embed([new[place] for place in places])
