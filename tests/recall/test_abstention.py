@@ -139,6 +139,16 @@ def test_the_setting_says_how_much_is_refused(travels):
         load_settings(abstain_below=1.5)
 
 
+@pytest.mark.parametrize("question", ["Which submarine did I serve on?", "What is my blood type?"])
+def test_a_short_question_about_what_was_never_said_is_refused(travels, question):
+    assert not travels().context(question).found
+
+
+def test_to_name_a_time_makes_an_answer_no_less_likely(travels):
+    asked, told = (travels().search(f"Who drank tea on the night train{time}?") for time in ("", " last Friday"))
+    assert asked.confidence == pytest.approx(told.confidence, abs=0.01)
+
+
 @pytest.mark.parametrize("which", ["哪个", "哪個", "哪些", "哪种"])
 def test_to_ask_which_in_chinese_makes_an_answer_no_less_likely(open_memory, which):
     memory = open_memory()

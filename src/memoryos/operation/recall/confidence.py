@@ -1,6 +1,6 @@
 """Confidence: how likely it is that what was found bears on the question at all.
 
-Three signals, of the question's words without the names of speakers, each word weighed by its idf as a part of the
+Three signals, of the question's words without times and the names of speakers, each word weighed by its idf as a part of the
 highest there is:
 
 - covered: how much of them the best single text has, from 0 to 1; a word near in meaning counts by its closeness, and
@@ -32,13 +32,13 @@ from memoryos.language.words import HAN, index_words, stem
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin
-from memoryos.operation.recall.fusion import Asked, kin_of
+from memoryos.operation.recall.fusion import Asked, kin_of, timeless
 from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.speakers import asked_about, name_stems
 
 TEXTS = 8  # passages that are looked at, the best ones; where one of two people is named, of each of them
 LONGEST = 2_000  # characters of each
-FEWEST = 3  # words
+FEWEST = 2  # words
 ENOUGH = 4.0  # words, each as rare as can be
 DOUBT = 2.0  # the same
 BY_CHARACTERS = 0.5  # what a Chinese word counts whose characters are there, but not the word
@@ -178,9 +178,9 @@ def _covered(asked_words: Sequence[Word], said: Said) -> float:
 
 
 def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
-    """The words of the question, each stem once, without the names of speakers."""
+    """The words of the question, each stem once, without times and the names of speakers."""
     index = resident.turns
-    found = list(dict.fromkeys(index_words(asked.text)))
+    found = timeless(asked, list(dict.fromkeys(index_words(asked.text))))
     kin = kin_of(resident, asked, found)
     whole = "".join(word for word in found if len(word) > 1)
     characters = frozenset(word for word in found if HAN.fullmatch(word) and word in whole)

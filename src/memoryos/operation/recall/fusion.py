@@ -193,7 +193,7 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
 def _identified(index: TurnIndex, asked: Asked) -> Floats:
     """How far each row has the numbers and codes of the question, but for times, shape (n,)."""
     with_digits = [word for word in dict.fromkeys(index_words(asked.text)) if any(map(str.isdigit, word))]
-    return identified(index, _timeless(asked, with_digits) if with_digits else ())
+    return identified(index, timeless(asked, with_digits) if with_digits else ())
 
 
 def kin_of(resident: Resident, asked: Asked, asked_words: Sequence[str]) -> dict[str, Kin]:
@@ -201,7 +201,7 @@ def kin_of(resident: Resident, asked: Asked, asked_words: Sequence[str]) -> dict
     index = resident.turns
     people = name_stems(index)
     names = {term for name in people if (term := index.postings.number(name)) is not None}
-    dateless = [word for word in _timeless(asked, asked_words) if stem(word) not in people]
+    dateless = [word for word in timeless(asked, asked_words) if stem(word) not in people]
     return {word: kin.without(names) for word, kin in resident.kin(dateless).items()}
 
 
@@ -210,7 +210,7 @@ def _has_kin(text: str) -> bool:
     return latin_language(text) == "en"
 
 
-def _timeless(asked: Asked, asked_words: Sequence[str]) -> list[str]:
+def timeless(asked: Asked, asked_words: Sequence[str]) -> list[str]:
     """The words outside expressions of time: April is not near to the "May 2023" that was asked for."""
     text = asked.text if asked.at is None else untimed(asked.text, asked.at)
     outside = set(index_words(without_yearly(text)))
