@@ -96,6 +96,16 @@ def test_a_book_does_not_keep_other_pages_out(open_memory):
     assert max(sum(turn.cube.id == hit.id for turn in found.turns) for hit in found.hits) == 32
 
 
+@pytest.mark.parametrize("chars", [50_000, 1_000_000])
+def test_a_document_fills_a_large_context(open_memory, chars):
+    memory = open_memory()
+    memory.add(document(chars))
+    memory.add("The weather is fine.", "It is.")
+    context = memory.context(QUESTION, tokens=4096)
+    assert FACT in context.text
+    assert 3_900 <= context.tokens <= 4_096
+
+
 def test_a_short_turn_is_one_passage_and_is_whole(open_memory):
     memory = open_memory()
     memory.add("The bees like lavender.", "I see.")

@@ -6,11 +6,12 @@ and so is a day: the second turn of a day costs its words alone.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 
 from memoryos.language.calendar import spoken
 from memoryos.operation.recall.line import Key, Line, Section
@@ -21,6 +22,7 @@ TODAY_SHARE = 8  # today's date may take one token in so many
 LONGEST_TOKEN = 40  # characters
 SHORTEST = 3  # tokens of a line: who, a colon and a word
 
+_WORD = re.compile(r"[^ \t\r\n]+")  # a token at least
 _ORDER = {section: number for number, section in enumerate(Section)}
 
 
@@ -139,7 +141,7 @@ def _sections(lines: Iterable[Line]) -> Iterator[str]:
 
 def _is_too_long(text: str, room: int) -> bool:
     """Whether a text hardly fits, told without counting its tokens."""
-    return text.count(" ") >= room or len(text) > LONGEST_TOKEN * room
+    return len(text) > LONGEST_TOKEN * room or next(islice(_WORD.finditer(text), max(0, room), None), None) is not None
 
 
 def today_is(moment: datetime) -> str:

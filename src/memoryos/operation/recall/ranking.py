@@ -19,7 +19,7 @@ ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
 
 _DECIMALS = 5  # of a score: what differs less is a tie, for sums differ by their order in the last bits
 _AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
-_OF_A_PAGE = 32  # passages of one page that are found, at most: they fill a context, and a book has thousands
+_OF_A_PAGE = 32  # passages of one page before those of others: a book has thousands
 _WORDS_A_TOKEN = 2  # words that rows are found by, for each token to fill: some three times what fits
 _REACH = (1, 2, 4)  # times the pages wanted: among the best so many, another turn is sought for one that repeats
 
@@ -42,20 +42,22 @@ class Ranking:
         return cls(index, scores, total, index.answering, int(allowed.sum()), tokens)
 
     def best(self, pages: int) -> Ints:
-        """Rows by score, the later first in a tie, some of each page, until one page more begins, shape (k,)."""
+        """Rows by score, the later first in a tie, some of each page, until one page more begins, shape (k,).
+
+        More of a page come last, and only as far as the others cannot fill the tokens.
+        """
         wanted = min(self.candidates, _AT_FIRST * pages)
         while True:
             rows = self._top(wanted)
             positions = self.index.positions(rows)
-            if len(rows) > _OF_A_PAGE:
-                few = _rank_within(positions) < _OF_A_PAGE
-                rows, positions = rows[few], positions[few]
+            few = _rank_within(positions) < _OF_A_PAGE
+            more, rows, positions = rows[~few], rows[few], positions[few]
             if (enough := self._enough(rows)) is not None:
                 rows, positions = rows[:enough], positions[:enough]
                 wanted = self.candidates
             last = _opening(positions, pages)
             if last is not None or wanted == self.candidates:
-                return rows if last is None else rows[: last + 1]
+                return self._filled(rows, more) if last is None else rows[: last + 1]
             wanted = min(self.candidates, 4 * wanted)
 
     def _enough(self, rows: Ints) -> int | None:
@@ -65,6 +67,14 @@ class Ranking:
         words = np.cumsum(self.index.lengths[rows])
         enough = int(np.searchsorted(words, _WORDS_A_TOKEN * self.tokens)) + 1
         return enough if enough < len(rows) else None
+
+    def _filled(self, rows: Ints, more: Ints) -> Ints:
+        """The rows, and as many more as it takes to fill the tokens, with some to pass over."""
+        missing = _WORDS_A_TOKEN * (self.tokens or 0) - int(self.index.lengths[rows].sum())
+        if missing <= 0:
+            return rows
+        words = np.cumsum(self.index.lengths[more])
+        return np.concatenate([rows, more[: int(np.searchsorted(words, missing)) + 1]])
 
     def _top(self, wanted: int) -> Ints:
         if not wanted:
@@ -92,7 +102,7 @@ def _opening(pages: Ints, wanted: int) -> int | None:
 def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) -> list[TurnHit]:
     """The best passages, as many as it takes to have that many pages; those that repeat a better one come last.
 
-    Of one page they are at most `_OF_A_PAGE`.
+    Of one page they are at most `_OF_A_PAGE`, unless others cannot fill the tokens that are asked for.
     """
     cubes: dict[str, MemCube] = {}
     parts = ranking.scores.parts if explain else {}
