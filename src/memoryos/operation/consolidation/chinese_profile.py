@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from memoryos.language.plain import plain_text
 from memoryos.language.segmenter import tagged
 from memoryos.operation.consolidation.chinese import without_question
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
@@ -64,10 +65,11 @@ def claims(sentence: str, said_at: datetime) -> list[Claim]:
     sentence = without_question(sentence)
     if len(sentence) > SENTENCE_LIMIT or _REJECT.search(sentence):
         return []
+    plain = plain_text(sentence)
     return [
         Claim(field, value, sentence[start:end])
         for field, read in _READERS.items()
-        for value, start, end in list(read(sentence, said_at))[:1]  # a sentence states a field once
+        for value, start, end in list(read(plain, said_at))[:1]  # a sentence states a field once
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from memoryos.language.calendar import MONTHS
+from memoryos.language.plain import plain_text
 from memoryos.operation.consolidation.english_clauses import without_question
 from memoryos.operation.consolidation.english_words import NOT_NAMES, OCCUPATIONS, alternatives
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
@@ -98,7 +99,7 @@ _SPEAKS = re.compile(r"(?:I|My|my|me|This is|this is|As an?|as an?)\b")
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
     """List every profile field that the sentence states."""
-    plain = without_question(sentence.replace("’", "'"))
+    plain = plain_text(without_question(sentence.replace("’", "'")))
     if len(plain) > SENTENCE_LIMIT or not _SPEAKS.search(plain) or plain.endswith("?") or _is_supposed(plain):
         return []
     return [
