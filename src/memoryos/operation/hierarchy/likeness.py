@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 
 from memoryos.infrastructure.vault.contract import Vector
-from memoryos.language.segmenter import tagged
 from memoryos.language.plain import plain_text
+from memoryos.language.segmenter import tagged
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import HAN, stem, words
 
