@@ -8,6 +8,7 @@ the session before it. The answers of questions, when a file has them, are not r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -116,9 +117,10 @@ def _sessions(place: str, raw: Sequence[_Session], known: Sequence[Session], zon
     names = {session.name for session in known}
     end = known[-1].turns[-1].at if known else None
     for number, session in enumerate(raw):
+        here = f"{place}.sessions.{number}"
         turns = tuple(
-            replace(_turn(f"{place}.sessions.{number}.turns.{index}", turn), at=at)
-            for index, (turn, at) in enumerate(zip(session.turns, _moments(session, end, zone), strict=True))
+            replace(_turn(f"{here}.turns.{index}", turn), at=at)
+            for index, (turn, at) in enumerate(zip(session.turns, _moments(here, session, end, zone), strict=True))
         )
         if turns:
             name = _free(session.name or f"session_{number + 1}", names)
@@ -135,19 +137,37 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _moments(session: _Session, end: datetime | None, zone: tzinfo) -> Iterator[datetime]:
-    said = _start(session, zone) or (end + BETWEEN_SESSIONS if end else FIRST_DAY)
+def _moments(place: str, session: _Session, end: datetime | None, zone: tzinfo) -> list[datetime]:
+    """When each turn of a session was said; `end` is when the session before it ended."""
+    with _in_calendar(f"{place}.at"):
+        said = _start(place, session, zone) or (end + BETWEEN_SESSIONS if end else FIRST_DAY)
+    moments = []
     for number, turn in enumerate(session.turns):
-        said = to_utc(turn.at, zone) if turn.at else said + TURN_STEP * bool(number)
-        yield said
+        with _in_calendar(f"{place}.turns.{number}.at"):
+            said = to_utc(turn.at, zone) if turn.at else said + TURN_STEP * bool(number)
+        moments.append(said)
+    return moments
 
 
-def _start(session: _Session, zone: tzinfo) -> datetime | None:
+def _start(place: str, session: _Session, zone: tzinfo) -> datetime | None:
     """When a session began, as far as the file tells."""
     if session.at:
         return to_utc(session.at, zone)
-    known = (to_utc(turn.at, zone) - number * TURN_STEP for number, turn in enumerate(session.turns) if turn.at)
-    return next(known, None)
+    for number, turn in enumerate(session.turns):
+        if turn.at:
+            with _in_calendar(f"{place}.turns.{number}.at"):
+                return to_utc(turn.at, zone) - number * TURN_STEP
+    return None
+
+
+@contextmanager
+def _in_calendar(place: str) -> Iterator[None]:
+    """Turn a time outside the calendar into InvalidInput."""
+    try:
+        yield
+    except OverflowError:
+        problem = "is outside the years 1 to 9999 in UTC, or what is said around it without a time is"
+        raise InvalidInput(place, problem, "Write a time inside the calendar") from None
 
 
 def _turn(place: str, raw: _Turn) -> Turn:
@@ -177,5 +197,6 @@ def _query(path: Path, number: int, raw: _Question, users: Mapping[str, object],
     if raw.user not in users:
         place = f"{path} at questions.{number}.user"
         raise InvalidInput(place, f"{raw.user[:40]!r} has no conversation", "Name a user of a conversation")
-    at = to_utc(raw.at, zone) if raw.at else None
+    with _in_calendar(f"{path} at questions.{number}.at"):
+        at = to_utc(raw.at, zone) if raw.at else None
     return Query(raw.user, raw.text, raw.type or None, tuple(tuple(group) for group in raw.evidence), at)

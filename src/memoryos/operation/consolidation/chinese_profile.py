@@ -9,7 +9,8 @@ from datetime import datetime
 from memoryos.language.plain import plain_text
 from memoryos.language.segmenter import tagged
 from memoryos.operation.consolidation.chinese import without_question
-from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
+from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim
+from memoryos.operation.hierarchy.estimate import about
 
 _PLACE_LIMIT = 12  # characters in a place name
 _HAN = r"[\u4e00-\u9fff]"
@@ -17,7 +18,7 @@ _END = r"(?=[，,。！!；; ]|$)"
 
 _REJECT = re.compile(r"[?？]|如果|要是|假如|不是|吗[。！]?$|[“「\"]我")
 # After an introduction the subject is left out: 我叫李明，今年28岁，住在上海. Not when others come into it.
-_INTRODUCES = re.compile(r"我(?:现在|目前)?(?:叫|是|的名字|今年|来自|住在|在\w{2,8}(?:生活|工作|上班|居住))")
+_INTRODUCES = re.compile(r"我(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|在\w{2,8}(?:生活|工作|上班|居住))")
 _RELATIVES = re.compile("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
 
 _LATIN_NAME = r"[A-Z][a-z]+(?: [A-Z][a-z]+)?"

@@ -10,7 +10,8 @@ from memoryos.language.calendar import MONTHS
 from memoryos.language.plain import plain_text
 from memoryos.operation.consolidation.english_clauses import without_question
 from memoryos.operation.consolidation.english_words import NOT_NAMES, OCCUPATIONS, alternatives
-from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
+from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim
+from memoryos.operation.hierarchy.estimate import about
 
 _BIRTH_YEARS = range(1900, 2100)
 
@@ -53,7 +54,11 @@ _DAY = (
     rf"|th)?(?: of)? (?P<m2>{_MONTH}))"
 )
 _BIRTHDAY = re.compile(rf"\b(?:[Mm]y birthday(?:'s| is)(?: on)?|I was born on) {_DAY}\b")
-_BORN = re.compile(r"\bI was born (?:in|on)(?: [\w ]{2,25}?,?)?(?: in)? (?P<year>\d{4})\b")
+_BIRTH = rf"born (?:(?:in|on) (?:[\w ]{{2,25}}?,? )?(?:in )?|{_MONTH} )?(?P<year>\d{{4}})\b"
+_BORN = [
+    re.compile(rf"\bI was {_BIRTH}"),
+    re.compile(rf"\b(?:I'm|I am)(?: \w+)? \d{{1,3}}(?: years old| years of age)?(?:, | | \()(?:and )?(?:was )?{_BIRTH}"),
+]
 _AGE = [
     re.compile(
         r"\b(?:I'm|I am)(?: only| already| now| currently)? (?P<age>\d{1,3})(?= years old| years of age"
@@ -146,9 +151,10 @@ def _gender_value(match: re.Match[str]) -> str:
 
 
 def _birth_years(plain: str, said_at: datetime) -> _Found:
-    for match in _BORN.finditer(plain):
-        if int(match["year"]) in _BIRTH_YEARS:
-            yield match["year"], *match.span()
+    for pattern in _BORN:
+        for match in pattern.finditer(plain):
+            if int(match["year"]) in _BIRTH_YEARS:
+                yield match["year"], *match.span()
     for pattern in _AGE:
         for match in pattern.finditer(plain):
             if int(match["age"]) in AGES and said_at.year > int(match["age"]):
