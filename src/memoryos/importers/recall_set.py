@@ -8,7 +8,6 @@ the session before it. The answers of questions, when a file has them, are not r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, TURN_STEP, Conversation, Session, distinct
-from memoryos.importers.source import Text, read_json, to_utc
+from memoryos.importers.source import Text, in_calendar, read_json, to_utc
 
 FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)  # made up: of a file without times
 BETWEEN_SESSIONS = timedelta(days=1)  # made up
@@ -139,11 +138,11 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _moments(place: str, session: _Session, end: datetime | None, zone: tzinfo) -> list[datetime]:
     """When each turn of a session was said; `end` is when the session before it ended."""
-    with _in_calendar(f"{place}.at"):
+    with in_calendar(f"{place}.at"):
         said = _start(place, session, zone) or (end + BETWEEN_SESSIONS if end else FIRST_DAY)
     moments = []
     for number, turn in enumerate(session.turns):
-        with _in_calendar(f"{place}.turns.{number}.at"):
+        with in_calendar(f"{place}.turns.{number}.at"):
             said = to_utc(turn.at, zone) if turn.at else said + TURN_STEP * bool(number)
         moments.append(said)
     return moments
@@ -155,19 +154,9 @@ def _start(place: str, session: _Session, zone: tzinfo) -> datetime | None:
         return to_utc(session.at, zone)
     for number, turn in enumerate(session.turns):
         if turn.at:
-            with _in_calendar(f"{place}.turns.{number}.at"):
+            with in_calendar(f"{place}.turns.{number}.at"):
                 return to_utc(turn.at, zone) - number * TURN_STEP
     return None
-
-
-@contextmanager
-def _in_calendar(place: str) -> Iterator[None]:
-    """Turn a time outside the calendar into InvalidInput."""
-    try:
-        yield
-    except OverflowError:
-        problem = "is outside the years 1 to 9999 in UTC, or what is said around it without a time is"
-        raise InvalidInput(place, problem, "Write a time inside the calendar") from None
 
 
 def _turn(place: str, raw: _Turn) -> Turn:
@@ -197,6 +186,6 @@ def _query(path: Path, number: int, raw: _Question, users: Mapping[str, object],
     if raw.user not in users:
         place = f"{path} at questions.{number}.user"
         raise InvalidInput(place, f"{raw.user[:40]!r} has no conversation", "Name a user of a conversation")
-    with _in_calendar(f"{path} at questions.{number}.at"):
+    with in_calendar(f"{path} at questions.{number}.at"):
         at = to_utc(raw.at, zone) if raw.at else None
     return Query(raw.user, raw.text, raw.type or None, tuple(tuple(group) for group in raw.evidence), at)

@@ -56,9 +56,21 @@ _OCCUPATION = re.compile(
 )
 _LOCATION = re.compile(
     rf"{_SELF}(?:现在|目前|一直|[和跟]{_HAN}{{1,4}})?"
-    rf"(?:(?:住在|定居在?|搬到了?|搬去了?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
+    rf"(?:(?:住在|定居在?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
     rf"|在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:生活|定居|居住|住{_END}))"
 )
+_WHEN = (
+    r"(?:[上这本]个?(?:月|周末?|星期|礼拜)[一二三四五六日天初中底]?|[去今前]年|[昨前今]天|前不久|不久前|\d{4}年|年[初底]|[春夏秋冬]天"
+    r"|(?:\d{1,2}|十?[一二三四五六七八九十])月份?[初中底]?|\d{1,2}[日号]|[\d一二两三四五六七八九十几]+个?(?:天|周|星期|月|年)前"
+    r"|刚刚?|最近|现在|目前|已经|终于|正式|也)"
+)
+_MOVED = re.compile(
+    rf"{_SELF}(?:{_WHEN}|[和跟]{_HAN}{{1,4}}?){{0,3}}(?:从{_HAN}{{2,8}}?)?(?:搬家?|移居|移民)[到去来回]了?"
+    rf"(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?(?<!办公室)(?<![厨房]房)(?<![公分]司)(?<!部门))(?=生活|定居|居住|了?{_END})"
+)
+# Around a move: it was long ago, or another one followed.
+_OF_THE_PAST = re.compile("小时候|以前|之前|曾|那时|当时|差点|梦|童年|[的]?时候|岁(?:那年|时)")
+_ENDED = re.compile(r"搬|又|后来|然后|[回离]|[住待呆]了")
 
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
@@ -127,10 +139,18 @@ def _occupations(sentence: str, _said_at: datetime) -> _Found:
 
 def _locations(sentence: str, _said_at: datetime) -> _Found:
     """Yield a place only when it holds a word that the segmenter knows as one."""
-    for match in _own(_LOCATION, sentence):
-        place = match["value"] or match["place"]
+    for match in (*_own(_LOCATION, sentence), *_moves(sentence)):
+        place = match.groupdict().get("value") or match["place"]
         if any(tag == "ns" for _, tag in tagged(place)):
             yield place, *match.span()
+
+
+def _moves(sentence: str) -> Iterator[re.Match[str]]:
+    """Yield the moves that were done, not so long ago that another one may have followed."""
+    for match in _own(_MOVED, sentence):
+        lasts = "了" not in match["place"] and not _ENDED.search(sentence, match.end())
+        if lasts and not _OF_THE_PAST.search(sentence):
+            yield match
 
 
 _READERS: dict[str, Callable[[str, datetime], _Found]] = {

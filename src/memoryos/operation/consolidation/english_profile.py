@@ -8,8 +8,10 @@ from datetime import datetime
 
 from memoryos.language.calendar import MONTHS
 from memoryos.language.plain import plain_text
+from memoryos.operation.consolidation import english_moves
 from memoryos.operation.consolidation.english_clauses import without_question
-from memoryos.operation.consolidation.english_words import NOT_NAMES, OCCUPATIONS, alternatives
+from memoryos.operation.consolidation.english_moves import PLACE
+from memoryos.operation.consolidation.english_words import NOT_NAMES, NOT_PLACES, OCCUPATIONS, alternatives
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim
 from memoryos.operation.hierarchy.estimate import about
 
@@ -78,7 +80,7 @@ _NOT_A_JOB = (
 _WORK_AS = re.compile(
     r"\b(?:I(?:'m| am)? (?:currently |now |still )?(?:work|working) as|[Mm]y (?:job|occupation"
     r"|profession) is(?: being)?) (?:an? )"
-    r"(?P<value>[\w-]+(?: [\w-]+){0,3}?)(?=[.,!;]|$| (?:at|in|for|with|and|on|from|to|who|but|here|where|because)\b)"
+    r"(?P<value>[\w-]+(?: [\w-]+){0,3}?)(?=[.,!;]|$| (?:at|in|for|with|and|on|from|to|who|but|here|where|because|now|these days|nowadays|instead)\b)"
 )
 _BEING = re.compile(
     rf"\b(?:I'm|I am)(?: currently| now"
@@ -89,13 +91,10 @@ _APPOSED = re.compile(
     rf"\b(?:I'm|I am|[Tt]his is|[Mm]y name is) [A-Z]\w+(?: [A-Z]\w+)?, an? {_NOT_A_JOB}"
     rf"(?P<value>(?:[\w-]+ ){{0,2}}(?:{_JOBS}))(?=[.,!;]|$| (?:at|in|for|with|and|from|who|but|based|here|by)\b)"
 )
-_PLACE = r"(?P<value>[A-Z][\w'.-]*(?:,? (?:of |de |la )?(?!(?:I|My|We|But|And|So|You|It)\b)[A-Z][\w'-]*)*)"
 _LOCATION = re.compile(
     rf"\b(?:I (?:currently |now |still |just |actually )?live in|I(?:'m| am)(?: currently| now)? (?:living"
-    rf"|based) in|I (?:just|recently) (?:moved|relocated) to"
-    rf"|I(?:'ve| have) (?:just |recently )?(?:moved|relocated) to) (?:the )?{_PLACE}"
+    rf"|based) in) (?:the )?{PLACE}"
 )
-_NOT_A_PLACE = frozenset({"I", "My", "We", "A", "An"})
 
 
 # One of these is in every pattern of this module.
@@ -172,9 +171,9 @@ def _occupations(plain: str, _said_at: datetime) -> _Found:
             yield match["value"], *match.span()
 
 
-def _locations(plain: str, _said_at: datetime) -> _Found:
-    for match in _LOCATION.finditer(plain):
-        if match["value"] not in _NOT_A_PLACE:
+def _locations(plain: str, said_at: datetime) -> _Found:
+    for match in (*_LOCATION.finditer(plain), *english_moves.moves(plain, said_at)):
+        if match["value"].split()[0].rstrip(".,") not in NOT_PLACES:
             yield match["value"].rstrip("."), match.start(), match.end() - match["value"].endswith(".")
 
 
