@@ -59,7 +59,9 @@ _BIRTHDAY = re.compile(rf"\b(?:[Mm]y birthday(?:'s| is)(?: on)?|I was born on) {
 _BIRTH = rf"born (?:(?:in|on) (?:[\w ]{{2,25}}?,? )?(?:in )?|{_MONTH} )?(?P<year>\d{{4}})\b"
 _BORN = [
     re.compile(rf"\bI was {_BIRTH}"),
-    re.compile(rf"\b(?:I'm|I am)(?: \w+)? \d{{1,3}}(?: years old| years of age)?(?:, | | \()(?:and )?(?:was )?{_BIRTH}"),
+    re.compile(
+        rf"\b(?:I'm|I am)(?: \w+)? \d{{1,3}}(?: years old| years of age)?(?:, | | \()(?:and )?(?:was )?{_BIRTH}"
+    ),
 ]
 _AGE = [
     re.compile(
