@@ -293,6 +293,7 @@ def test_demo_answers_its_six_questions_from_the_right_pages(run):
     told = document(run("demo", "--json"))
     assert [question["found_at"] is not None for question in told["questions"]] == [True] * 6
     assert told["profile"]["user"]["profile"]["name"] == "Nora Feldt"
+    assert told["profile"]["user"]["profile"]["birth_year"] == "1991"
     assert all(segment["page_ids"] for segment in told["segments"])
 
 

@@ -99,3 +99,89 @@ def test_chinese_statements(said: str, stated: str | None) -> None:
 )
 def test_chinese_profile(said: str, known: dict[str, str]) -> None:
     assert fields(chinese_profile.claims(said, MONDAY)) == known
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I moved to Lisbon.",
+        "I moved to Lisbon last week!",
+        "I’ve just moved to Lisbon!",
+        "In March I moved to Lisbon.",
+        "Big news: I moved back to Lisbon!",
+        "My wife and I moved to Lisbon last month.",
+        "I sold my flat and moved to Lisbon.",
+        "I moved out of Hamburg to Lisbon for work.",
+        "I relocated with my family to Lisbon, and I love it here.",
+    ],
+)
+def test_a_move_that_is_done_tells_the_home(said):
+    assert fields(english_profile.claims(said, MONDAY)) == {"location": "Lisbon"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I moved to the kitchen.",
+        "I moved to a new team.",
+        "I moved to the Berlin office.",
+        "I moved to Zoom.",
+        "I moved from Windows to Linux.",
+        "I've moved to Sales.",
+        "I moved the call to Monday.",
+        "We moved to Zoom.",
+        "My sister moved to Lisbon.",
+        "My sister thinks I moved to Lisbon.",
+        "I'm thinking of moving to Lisbon.",
+        "I almost moved to Lisbon.",
+        "I would have moved to Lisbon.",
+        "If I moved to Lisbon, I'd be happy.",
+        "I dreamed I moved to Lisbon.",
+        "I moved to Lisbon when I was five.",
+        "As a child, I moved to Lisbon.",
+        "I moved to Lisbon for a year.",
+        "I moved to Lisbon but came back in May.",
+        "I moved to Lisbon in 2015, and to Porto in 2019.",
+        "I moved to Lisbon and then moved to Porto.",
+        "Did I tell you I moved to Lisbon?",
+    ],
+)
+def test_what_is_no_move_to_a_home_tells_none(said):
+    assert fields(english_profile.claims(said, MONDAY)) == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "home"),
+    [
+        ("我上个月搬到了上海", "上海"),
+        ("我去年从北京搬到上海了。", "上海"),
+        ("我和老婆上周搬来上海了", "上海"),
+        ("上个月我搬家到了上海。", "上海"),
+        ("我移民到加拿大了", "加拿大"),
+        ("我想搬到上海", None),
+        ("我姐姐搬到了上海", None),
+        ("我小时候搬到了上海", None),
+        ("我差点搬到上海", None),
+        ("我搬到了厨房", None),
+        ("我搬到了上海办公室", None),
+        ("我搬到上海住了半年", None),
+        ("我2015年搬到上海，2019年又搬到北京。", None),
+    ],
+)
+def test_a_chinese_move(said, home):
+    assert fields(chinese_profile.claims(said, MONDAY)).get("location") == home
+
+
+@pytest.mark.parametrize(
+    ("said", "year"),
+    [
+        ("I'm 34, born in July 1991 in Graz.", "1991"),
+        ("I'm 34 (born in 1991).", "1991"),
+        ("I am 34 years old and was born on 3 July 1991.", "1991"),
+        ("I'm ３４, born in １９９１.", "1991"),
+        ("I'm 34, and my son was born in 2015.", "about 1990"),
+        ("I'm 34, my brother was born in 1991", "about 1990"),
+    ],
+)
+def test_a_birth_year_beside_an_age(said, year):
+    assert fields(english_profile.claims(said, MONDAY))["birth_year"] == year

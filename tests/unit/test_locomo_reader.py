@@ -198,6 +198,7 @@ def test_a_turn_with_neither_text_nor_caption_is_reported(read, empty):
         (one_session(turn(), date="1:56 pm on 8 Mai, 2023"), "session_1_date_time", "is no date"),
         (one_session(turn(), date="1:56 pm on 30 February, 2023"), "session_1_date_time", "is no date"),
         (one_session(turn(), date="13:56 pm on 8 May, 2023"), "session_1_date_time", "is no date"),
+        (one_session(*[turn()] * 61, date="11:59 pm on 31 December, 9999"), "session_1_date_time", "outside the years"),
         (sample(" "), "user id", "is empty"),
         ([sample("c"), sample("c")], r"talk\.json", "'c' twice"),
     ],

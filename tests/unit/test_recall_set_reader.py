@@ -12,6 +12,8 @@ from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import TURN_STEP
 from memoryos.importers.recall_set import BETWEEN_SESSIONS, FIRST_DAY, read_recall_set
 
+DAWN, DUSK = "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59Z"
+
 
 @pytest.fixture
 def read(tmp_path):
@@ -99,6 +101,20 @@ def test_ids_may_be_numbers(read):
         ([talk("mara", ("s", [{"role": "user", "text": "Hi."}]))], [], "turns.0.id: Field required"),
         ([talk("mara", ("s", [turn("1", " ")]))], [], "sessions.0.turns.0: has neither text nor caption"),
         ([talk("mara", ("s", [turn("1", "Hi.", at="soon")]))], [], "conversations.0.sessions.0.turns.0.at"),
+        (
+            [talk("mara", ("s", [turn("1", "Hi.", at=DAWN)]))],
+            [],
+            "sessions.0.turns.0.at: is outside the years 1 to 9999",
+        ),
+        ([talk("mara", ("s", [turn("1", "Hi."), turn("2", "Ho.", at="0001-01-01T00:00Z")]))], [], "turns.1.at: is out"),
+        ([talk("mara", ("s", [turn("1", "Hi.", at=DUSK), turn("2", "Ho.")]))], [], "sessions.0.turns.1.at: is outside"),
+        (
+            [talk("mara", ("s", [turn("1", "Hi.", at=DUSK)]), ("t", [turn("2", "Ho.")]))],
+            [],
+            "sessions.1.at: is outside",
+        ),
+        ([{"user": "mara", "sessions": [{"at": DAWN, "turns": SPRING}]}], [], "conversations.0.sessions.0.at: is outs"),
+        (CONVERSATIONS, [ask("Who?", ["a1"], at=DAWN)], "questions.0.at: is outside the years 1 to 9999"),
         ([talk("mara", ("s", [turn("1", "Hi."), turn("1", "Ho.")]))], [], "user mara: has turn id '1' twice"),
         ([talk("mara", ("s", SPRING)), talk("mara", ("t", SPRING))], [], "has turn id 'a1' twice"),
         ([{"user": "mara"}], [], "conversations.0.sessions: Field required"),

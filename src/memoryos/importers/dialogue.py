@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memoryos.cube import Turn
 from memoryos.errors import InvalidInput
+from memoryos.importers.source import in_calendar
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
 
@@ -39,9 +40,10 @@ class Conversation:
         return sum(len(session.turns) for session in self.sessions)
 
 
-def timed(turns: Iterable[Turn], start: datetime) -> tuple[Turn, ...]:
-    """Give the turns synthetic times: the first is at `start`, each next one TURN_STEP later."""
-    return tuple(replace(turn, at=start + number * TURN_STEP) for number, turn in enumerate(turns))
+def timed(place: str, turns: Iterable[Turn], start: datetime) -> tuple[Turn, ...]:
+    """Give the turns of a place synthetic times: the first is at `start`, each next one TURN_STEP later."""
+    with in_calendar(place):
+        return tuple(replace(turn, at=start + number * TURN_STEP) for number, turn in enumerate(turns))
 
 
 def distinct(path: Path, conversations: list[Conversation]) -> list[Conversation]:

@@ -59,7 +59,7 @@ def _session(place: str, user: str, day: str, exchanges: list[_Exchange], zone: 
         if not halves:
             raise InvalidInput(f"{place} {day}#{number}", "has neither query nor response", "Add one or remove it")
         turns += halves
-    return Session(day, timed(turns, _noon(f"{place} {day}", day, zone)))
+    return Session(day, timed(f"{place} {day}", turns, _noon(f"{place} {day}", day, zone)))
 
 
 def _turns(user: str, source_id: str, exchange: _Exchange) -> list[Turn]:

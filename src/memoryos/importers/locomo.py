@@ -90,7 +90,8 @@ def _number(name: str) -> int:
 
 def _session(place: str, name: str, talk: _Talk, zone: tzinfo) -> Session:
     turns = [_turn(f"{place} {raw.dia_id}", raw, talk) for raw in talk.sessions[name]]
-    return Session(name, timed(turns, _start(f"{place} {name}", talk.dates.get(name + _DATE_SUFFIX), zone)))
+    start = _start(f"{place} {name}", talk.dates.get(name + _DATE_SUFFIX), zone)
+    return Session(name, timed(f"{place} {name}{_DATE_SUFFIX}", turns, start))
 
 
 def _start(place: str, text: str | None, zone: tzinfo) -> datetime:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, TURN_STEP, Conversation, Session, distinct
-from memoryos.importers.source import Text, read_json, to_utc
+from memoryos.importers.source import Text, in_calendar, read_json, to_utc
 
 FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)  # made up: of a file without times
 BETWEEN_SESSIONS = timedelta(days=1)  # made up
@@ -116,9 +116,10 @@ def _sessions(place: str, raw: Sequence[_Session], known: Sequence[Session], zon
     names = {session.name for session in known}
     end = known[-1].turns[-1].at if known else None
     for number, session in enumerate(raw):
+        here = f"{place}.sessions.{number}"
         turns = tuple(
-            replace(_turn(f"{place}.sessions.{number}.turns.{index}", turn), at=at)
-            for index, (turn, at) in enumerate(zip(session.turns, _moments(session, end, zone), strict=True))
+            replace(_turn(f"{here}.turns.{index}", turn), at=at)
+            for index, (turn, at) in enumerate(zip(session.turns, _moments(here, session, end, zone), strict=True))
         )
         if turns:
             name = _free(session.name or f"session_{number + 1}", names)
@@ -135,19 +136,27 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _moments(session: _Session, end: datetime | None, zone: tzinfo) -> Iterator[datetime]:
-    said = _start(session, zone) or (end + BETWEEN_SESSIONS if end else FIRST_DAY)
+def _moments(place: str, session: _Session, end: datetime | None, zone: tzinfo) -> list[datetime]:
+    """When each turn of a session was said; `end` is when the session before it ended."""
+    with in_calendar(f"{place}.at"):
+        said = _start(place, session, zone) or (end + BETWEEN_SESSIONS if end else FIRST_DAY)
+    moments = []
     for number, turn in enumerate(session.turns):
-        said = to_utc(turn.at, zone) if turn.at else said + TURN_STEP * bool(number)
-        yield said
+        with in_calendar(f"{place}.turns.{number}.at"):
+            said = to_utc(turn.at, zone) if turn.at else said + TURN_STEP * bool(number)
+        moments.append(said)
+    return moments
 
 
-def _start(session: _Session, zone: tzinfo) -> datetime | None:
+def _start(place: str, session: _Session, zone: tzinfo) -> datetime | None:
     """When a session began, as far as the file tells."""
     if session.at:
         return to_utc(session.at, zone)
-    known = (to_utc(turn.at, zone) - number * TURN_STEP for number, turn in enumerate(session.turns) if turn.at)
-    return next(known, None)
+    for number, turn in enumerate(session.turns):
+        if turn.at:
+            with in_calendar(f"{place}.turns.{number}.at"):
+                return to_utc(turn.at, zone) - number * TURN_STEP
+    return None
 
 
 def _turn(place: str, raw: _Turn) -> Turn:
@@ -177,5 +186,6 @@ def _query(path: Path, number: int, raw: _Question, users: Mapping[str, object],
     if raw.user not in users:
         place = f"{path} at questions.{number}.user"
         raise InvalidInput(place, f"{raw.user[:40]!r} has no conversation", "Name a user of a conversation")
-    at = to_utc(raw.at, zone) if raw.at else None
+    with in_calendar(f"{path} at questions.{number}.at"):
+        at = to_utc(raw.at, zone) if raw.at else None
     return Query(raw.user, raw.text, raw.type or None, tuple(tuple(group) for group in raw.evidence), at)

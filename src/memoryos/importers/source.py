@@ -56,3 +56,13 @@ def _place(path: Path, keys: tuple[int | str, ...]) -> str:
 def to_utc(moment: datetime, zone: tzinfo) -> datetime:
     """Convert to UTC; a moment without a zone is local to `zone`. Raises OverflowError outside the calendar."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+
+
+@contextmanager
+def in_calendar(place: str) -> Iterator[None]:
+    """Turn a time outside the calendar into InvalidInput."""
+    try:
+        yield
+    except OverflowError:
+        problem = "is outside the years 1 to 9999 in UTC, or what is said around it without a time is"
+        raise InvalidInput(place, problem, "Write a time inside the calendar") from None

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from memoryos.language.plain import plain_text
+
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -68,8 +70,11 @@ def spoken(day: date) -> str:
 def dated_words(text: str) -> tuple[str, list[str]]:
     """The text with English days and months in one form and without other dates, and the words these are found by.
 
+    Its digits are those of ASCII, so that a number is found in whatever digits it is written.
+
     The month of May is among these words, because a search leaves the verb out.
     """
+    text = plain_text(text)
     has_digit = _DIGIT.search(text) is not None
     if has_digit:
         text = _DAY.sub(_plain_day, text)
@@ -87,7 +92,7 @@ def month_number(name: str) -> int:
 
 def han_number(text: str) -> int:
     """The value of a number up to 999 in figures, or up to 99 in Chinese; of a year, digit by digit."""
-    if text.isdigit() and text.isascii():
+    if text.isdecimal():
         return int(text)
     if "十" not in text:
         return int("".join(str(_HAN_DIGITS[digit]) for digit in text))

@@ -15,6 +15,7 @@ from memoryos.language.chinese_times import CHINESE
 from memoryos.language.english_times import ENGLISH
 from memoryos.language.marked import Marked, marks
 from memoryos.language.period import Period, after, before
+from memoryos.language.plain import plain_text
 from memoryos.language.rule import Rule
 
 # One of these is in every English expression, so that most texts are read once and not once for every rule.
@@ -50,6 +51,7 @@ class Mention:
 
 def english_times(text: str, said_on: date) -> list[Mention]:
     """The English expressions of time in the text that have one reading, in order."""
+    text = plain_text(text)
     lower = text.lower()
     if not _is_hinted(lower):
         return []
@@ -60,7 +62,7 @@ def english_times(text: str, said_on: date) -> list[Mention]:
 
 def chinese_times(text: str, said_on: date) -> list[Mention]:
     """The Chinese expressions of time in the text that have one reading, in order."""
-    return [] if text.isascii() else _mentions(CHINESE, text, said_on)
+    return [] if text.isascii() else _mentions(CHINESE, plain_text(text), said_on)
 
 
 def named_periods(text: str, said_at: datetime) -> list[Period]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memoryos.language.calendar import DAY_NUMBER, HAN_NUMBER, MONTH, MONTHS, han_number, month_number
+from memoryos.language.plain import plain_text
 
 _LAST_DAY = 31
 _THIRDS = {"early": (1, 10), "middle": (11, 20), "late": (21, _LAST_DAY)}
@@ -56,19 +57,22 @@ class Yearly:
 
 def yearly(text: str) -> list[Yearly]:
     """The months and days that the text names without a year, each once; a range gives every month in it."""
-    found = [*_english(text), *([] if text.isascii() else _chinese(text))]
-    return list(dict.fromkeys(_with_ranges(text, found)))
+    return list(dict.fromkeys(_with_ranges(text, _found(text))))
 
 
 def without_yearly(text: str) -> str:
     """The text without the months and days that it names without a year."""
-    found = [*_english(text), *([] if text.isascii() else _chinese(text))]
-    for start, end, _ in sorted(found, reverse=True, key=lambda mention: mention[0]):
+    for start, end, _ in sorted(_found(text), reverse=True, key=lambda mention: mention[0]):
         text = f"{text[:start]} {text[end:]}"
     return text
 
 
 _Found = tuple[int, int, Yearly]  # where the expression starts and ends, and what it means
+
+
+def _found(text: str) -> list[_Found]:
+    readable = plain_text(text)
+    return [*_english(readable), *([] if text.isascii() else _chinese(readable))]
 
 
 def _english(text: str) -> Iterator[_Found]:

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from memoryos.language.plain import plain_text
 from memoryos.language.segmenter import tagged
 from memoryos.operation.consolidation.chinese import without_question
-from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
+from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim
+from memoryos.operation.hierarchy.estimate import about
 
 _PLACE_LIMIT = 12  # characters in a place name
 _HAN = r"[\u4e00-\u9fff]"
@@ -16,7 +18,7 @@ _END = r"(?=[，,。！!；; ]|$)"
 
 _REJECT = re.compile(r"[?？]|如果|要是|假如|不是|吗[。！]?$|[“「\"]我")
 # After an introduction the subject is left out: 我叫李明，今年28岁，住在上海. Not when others come into it.
-_INTRODUCES = re.compile(r"我(?:现在|目前)?(?:叫|是|的名字|今年|来自|住在|在\w{2,8}(?:生活|工作|上班|居住))")
+_INTRODUCES = re.compile(r"我(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|在\w{2,8}(?:生活|工作|上班|居住))")
 _RELATIVES = re.compile("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
 
 _LATIN_NAME = r"[A-Z][a-z]+(?: [A-Z][a-z]+)?"
@@ -54,9 +56,21 @@ _OCCUPATION = re.compile(
 )
 _LOCATION = re.compile(
     rf"{_SELF}(?:现在|目前|一直|[和跟]{_HAN}{{1,4}})?"
-    rf"(?:(?:住在|定居在?|搬到了?|搬去了?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
+    rf"(?:(?:住在|定居在?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
     rf"|在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:生活|定居|居住|住{_END}))"
 )
+_WHEN = (
+    r"(?:[上这本]个?(?:月|周末?|星期|礼拜)[一二三四五六日天初中底]?|[去今前]年|[昨前今]天|前不久|不久前|\d{4}年|年[初底]|[春夏秋冬]天"
+    r"|(?:\d{1,2}|十?[一二三四五六七八九十])月份?[初中底]?|\d{1,2}[日号]|[\d一二两三四五六七八九十几]+个?(?:天|周|星期|月|年)前"
+    r"|刚刚?|最近|现在|目前|已经|终于|正式|也)"
+)
+_MOVED = re.compile(
+    rf"{_SELF}(?:{_WHEN}|[和跟]{_HAN}{{1,4}}?){{0,3}}(?:从{_HAN}{{2,8}}?)?(?:搬家?|移居|移民)[到去来回]了?"
+    rf"(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?(?<!办公室)(?<![厨房]房)(?<![公分]司)(?<!部门))(?=生活|定居|居住|了?{_END})"
+)
+# Around a move: it was long ago, or another one followed.
+_OF_THE_PAST = re.compile("小时候|以前|之前|曾|那时|当时|差点|梦|童年|[的]?时候|岁(?:那年|时)")
+_ENDED = re.compile(r"搬|又|后来|然后|[回离]|[住待呆]了")
 
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
@@ -64,10 +78,11 @@ def claims(sentence: str, said_at: datetime) -> list[Claim]:
     sentence = without_question(sentence)
     if len(sentence) > SENTENCE_LIMIT or _REJECT.search(sentence):
         return []
+    plain = plain_text(sentence)
     return [
         Claim(field, value, sentence[start:end])
         for field, read in _READERS.items()
-        for value, start, end in list(read(sentence, said_at))[:1]  # a sentence states a field once
+        for value, start, end in list(read(plain, said_at))[:1]  # a sentence states a field once
     ]
 
 
@@ -124,10 +139,18 @@ def _occupations(sentence: str, _said_at: datetime) -> _Found:
 
 def _locations(sentence: str, _said_at: datetime) -> _Found:
     """Yield a place only when it holds a word that the segmenter knows as one."""
-    for match in _own(_LOCATION, sentence):
-        place = match["value"] or match["place"]
+    for match in (*_own(_LOCATION, sentence), *_moves(sentence)):
+        place = match.groupdict().get("value") or match["place"]
         if any(tag == "ns" for _, tag in tagged(place)):
             yield place, *match.span()
+
+
+def _moves(sentence: str) -> Iterator[re.Match[str]]:
+    """Yield the moves that were done, not so long ago that another one may have followed."""
+    for match in _own(_MOVED, sentence):
+        lasts = "了" not in match["place"] and not _ENDED.search(sentence, match.end())
+        if lasts and not _OF_THE_PAST.search(sentence):
+            yield match
 
 
 _READERS: dict[str, Callable[[str, datetime], _Found]] = {

@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from memoryos.language.calendar import MONTHS
+from memoryos.language.plain import plain_text
+from memoryos.operation.consolidation import english_moves
 from memoryos.operation.consolidation.english_clauses import without_question
-from memoryos.operation.consolidation.english_words import NOT_NAMES, OCCUPATIONS, alternatives
-from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim, about
+from memoryos.operation.consolidation.english_moves import PLACE
+from memoryos.operation.consolidation.english_words import NOT_NAMES, NOT_PLACES, OCCUPATIONS, alternatives
+from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim
+from memoryos.operation.hierarchy.estimate import about
 
 _BIRTH_YEARS = range(1900, 2100)
 
@@ -52,7 +56,13 @@ _DAY = (
     rf"|th)?(?: of)? (?P<m2>{_MONTH}))"
 )
 _BIRTHDAY = re.compile(rf"\b(?:[Mm]y birthday(?:'s| is)(?: on)?|I was born on) {_DAY}\b")
-_BORN = re.compile(r"\bI was born (?:in|on)(?: [\w ]{2,25}?,?)?(?: in)? (?P<year>\d{4})\b")
+_BIRTH = rf"born (?:(?:in|on) (?:[\w ]{{2,25}}?,? )?(?:in )?|{_MONTH} )?(?P<year>\d{{4}})\b"
+_BORN = [
+    re.compile(rf"\bI was {_BIRTH}"),
+    re.compile(
+        rf"\b(?:I'm|I am)(?: \w+)? \d{{1,3}}(?: years old| years of age)?(?:, | | \()(?:and )?(?:was )?{_BIRTH}"
+    ),
+]
 _AGE = [
     re.compile(
         r"\b(?:I'm|I am)(?: only| already| now| currently)? (?P<age>\d{1,3})(?= years old| years of age"
@@ -72,7 +82,7 @@ _NOT_A_JOB = (
 _WORK_AS = re.compile(
     r"\b(?:I(?:'m| am)? (?:currently |now |still )?(?:work|working) as|[Mm]y (?:job|occupation"
     r"|profession) is(?: being)?) (?:an? )"
-    r"(?P<value>[\w-]+(?: [\w-]+){0,3}?)(?=[.,!;]|$| (?:at|in|for|with|and|on|from|to|who|but|here|where|because)\b)"
+    r"(?P<value>[\w-]+(?: [\w-]+){0,3}?)(?=[.,!;]|$| (?:at|in|for|with|and|on|from|to|who|but|here|where|because|now|these days|nowadays|instead)\b)"
 )
 _BEING = re.compile(
     rf"\b(?:I'm|I am)(?: currently| now"
@@ -83,13 +93,10 @@ _APPOSED = re.compile(
     rf"\b(?:I'm|I am|[Tt]his is|[Mm]y name is) [A-Z]\w+(?: [A-Z]\w+)?, an? {_NOT_A_JOB}"
     rf"(?P<value>(?:[\w-]+ ){{0,2}}(?:{_JOBS}))(?=[.,!;]|$| (?:at|in|for|with|and|from|who|but|based|here|by)\b)"
 )
-_PLACE = r"(?P<value>[A-Z][\w'.-]*(?:,? (?:of |de |la )?(?!(?:I|My|We|But|And|So|You|It)\b)[A-Z][\w'-]*)*)"
 _LOCATION = re.compile(
     rf"\b(?:I (?:currently |now |still |just |actually )?live in|I(?:'m| am)(?: currently| now)? (?:living"
-    rf"|based) in|I (?:just|recently) (?:moved|relocated) to"
-    rf"|I(?:'ve| have) (?:just |recently )?(?:moved|relocated) to) (?:the )?{_PLACE}"
+    rf"|based) in) (?:the )?{PLACE}"
 )
-_NOT_A_PLACE = frozenset({"I", "My", "We", "A", "An"})
 
 
 # One of these is in every pattern of this module.
@@ -98,7 +105,7 @@ _SPEAKS = re.compile(r"(?:I|My|my|me|This is|this is|As an?|as an?)\b")
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
     """List every profile field that the sentence states."""
-    plain = without_question(sentence.replace("’", "'"))
+    plain = plain_text(without_question(sentence.replace("’", "'")))
     if len(plain) > SENTENCE_LIMIT or not _SPEAKS.search(plain) or plain.endswith("?") or _is_supposed(plain):
         return []
     return [
@@ -145,9 +152,10 @@ def _gender_value(match: re.Match[str]) -> str:
 
 
 def _birth_years(plain: str, said_at: datetime) -> _Found:
-    for match in _BORN.finditer(plain):
-        if int(match["year"]) in _BIRTH_YEARS:
-            yield match["year"], *match.span()
+    for pattern in _BORN:
+        for match in pattern.finditer(plain):
+            if int(match["year"]) in _BIRTH_YEARS:
+                yield match["year"], *match.span()
     for pattern in _AGE:
         for match in pattern.finditer(plain):
             if int(match["age"]) in AGES and said_at.year > int(match["age"]):
@@ -165,9 +173,9 @@ def _occupations(plain: str, _said_at: datetime) -> _Found:
             yield match["value"], *match.span()
 
 
-def _locations(plain: str, _said_at: datetime) -> _Found:
-    for match in _LOCATION.finditer(plain):
-        if match["value"] not in _NOT_A_PLACE:
+def _locations(plain: str, said_at: datetime) -> _Found:
+    for match in (*_LOCATION.finditer(plain), *english_moves.moves(plain, said_at)):
+        if match["value"].split()[0].rstrip(".,") not in NOT_PLACES:
             yield match["value"].rstrip("."), match.start(), match.end() - match["value"].endswith(".")
 
 

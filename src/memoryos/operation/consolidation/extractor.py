@@ -22,7 +22,7 @@ class Finding:
 
     payload: Fact | Trait | ProfileField
     pages: tuple[str, ...]  #: ids of the pages that support it
-    event_at: datetime  #: when it was last said
+    event_at: datetime  #: when it was last said; of a home, when one moved there if that was long before
     semantic_type: SemanticType
     moments: tuple[datetime, ...] = ()  #: when each of the pages said it; `event_at` for all when left out
 

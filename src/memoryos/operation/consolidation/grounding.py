@@ -17,6 +17,7 @@ from functools import cached_property
 from memoryos.cube import MemCube
 from memoryos.language.orders import gives_orders
 from memoryos.language.period import Period
+from memoryos.language.plain import plain_text
 from memoryos.language.sentences import split_sentences
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.times import named_periods, untimed
@@ -97,7 +98,7 @@ class Evidence:
     def _flaw_of_words(self, timeless: str, quote: str) -> Flaw | None:
         if bool(HAN.search(timeless)) != bool(HAN.search(quote)):
             return Flaw.LANGUAGE
-        if not set(_NUMBER.findall(timeless)) <= self._numbers:
+        if not set(_NUMBER.findall(plain_text(timeless))) <= self._numbers:
             return Flaw.NUMBER
         if not all(map(self._is_known, _names(timeless))):
             return Flaw.NAME
@@ -123,7 +124,7 @@ class Evidence:
 
     @cached_property
     def _numbers(self) -> frozenset[str]:
-        digits = {number for one in self.utterances for number in _NUMBER.findall(one.text)}
+        digits = {number for one in self.utterances for number in _NUMBER.findall(plain_text(one.text))}
         spelled = {_NUMBER_WORDS[word] for one in self.utterances for word in _spelled(one.text)}
         return frozenset(digits | spelled)
 

@@ -11,6 +11,7 @@ from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType,
 from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile, english_rewrite
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
 from memoryos.operation.consolidation.extractor import Finding
+from memoryos.operation.consolidation.moved import came_about
 from memoryos.operation.consolidation.own_words import is_played
 from memoryos.operation.consolidation.statement import Claim, Statement
 from memoryos.operation.consolidation.traits import TraitReader
@@ -55,7 +56,7 @@ def _read(utterance: Utterance) -> Iterator[Finding]:
     for sentence in utterance.own_sentences:
         is_chinese = chinese.is_chinese(sentence)
         claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
-        yield from (_profile_finding(claim, utterance) for claim in claims)
+        yield from (_profile_finding(claim, sentence, utterance) for claim in claims)
         statement = _statement(sentence, utterance, is_chinese)
         if statement is not None and not _only_names(statement, claims):
             yield _fact_finding(statement, utterance, is_chinese)
@@ -78,9 +79,10 @@ def _only_names(statement: Statement, claims: list[Claim]) -> bool:
     return any(_NAME_ALONE.fullmatch(plain.replace(name, "")) for name in names)
 
 
-def _profile_finding(claim: Claim, utterance: Utterance) -> Finding:
+def _profile_finding(claim: Claim, sentence: str, utterance: Utterance) -> Finding:
     payload = ProfileField(subject=utterance.subject, field=claim.field, value=claim.value, quote=claim.quote)
-    return Finding(payload, (utterance.page,), utterance.at, SemanticType.PROFILE)
+    since = came_about(claim.quote, sentence, utterance.at) if claim.field == "location" else utterance.at
+    return Finding(payload, (utterance.page,), since, SemanticType.PROFILE)
 
 
 def _fact_finding(statement: Statement, utterance: Utterance, is_chinese: bool) -> Finding:

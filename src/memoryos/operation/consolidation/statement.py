@@ -31,8 +31,3 @@ class Claim:
     field: str  #: "name", "gender", "birth_year", "birthday", "occupation" or "location"
     value: str
     quote: str  #: exact words
-
-
-def about(year: int) -> str:
-    """Write a birth year derived from an age, which is right to within a year."""
-    return f"about {year}"

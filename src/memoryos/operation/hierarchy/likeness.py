@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from memoryos.infrastructure.vault.contract import Vector
+from memoryos.language.plain import plain_text
 from memoryos.language.segmenter import tagged
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import HAN, stem, words
@@ -134,7 +135,7 @@ def judged(judge: Judge | None, pairs: Iterable[Pair]) -> dict[Pair, Verdict]:
 
 @lru_cache(maxsize=4096)
 def _read(text: str) -> _Words:
-    plain = text.replace("’", "'")
+    plain = plain_text(text.replace("’", "'"))
     content = tuple(stem(word) for word in words(plain) if word not in FUNCTION_WORDS)
     return _Words(
         content,

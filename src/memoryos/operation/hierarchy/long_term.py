@@ -18,6 +18,7 @@ from memoryos.cube import Behaviour, Descriptive, Fact, Kind, MemCube, Origin, P
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.estimate import is_estimate
 from memoryos.operation.hierarchy.knowledge import Knowledge
 from memoryos.operation.hierarchy.lesson import Learned, Lesson, identity
 from memoryos.operation.hierarchy.likeness import Verdicts
@@ -150,7 +151,7 @@ class LongTerm:
 
 
 def _later(known: MemCube, lesson: Lesson, support: Sequence[str]) -> Learned:
-    """The payload after the lesson: traits grow and shrink with their support, the later field value wins."""
+    """The payload after the lesson: traits grow and shrink with their support, the later field value wins, one that was said before an estimate."""
     old, new = known.payload, lesson.payload
     if isinstance(new, Trait) and isinstance(old, Trait):
         counter = (*old.counter, *(page for page in new.counter if page not in old.counter))
@@ -158,5 +159,7 @@ def _later(known: MemCube, lesson: Lesson, support: Sequence[str]) -> Learned:
         changed_at = lesson.event_at if level is not old.level else old.changed_at
         reason = old.reason if lesson.only_contradicts else new.reason
         return replace(old, level=level, confidence=confidence, reason=reason, counter=counter, changed_at=changed_at)
+    if isinstance(old, ProfileField) and isinstance(new, ProfileField) and is_estimate(old) != is_estimate(new):
+        return old if is_estimate(new) else new
     is_earlier = lesson.event_at < known.descriptive.event_at
     return old if isinstance(old, ProfileField) and is_earlier else new

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import date, datetime, time
 from functools import lru_cache
 
+from memoryos.language.plain import plain_text
 from memoryos.language.times import stated_bounds, told_periods
 from memoryos.language.words import HAN
 from memoryos.operation.hierarchy import chinese_slots, english_slots
@@ -32,7 +33,7 @@ def filling(text: str) -> Filling | None:
     quoted = _QUOTED.fullmatch(text.strip())
     speaker, words = (quoted["speaker"], quoted["words"]) if quoted else ("", text)
     rules = chinese_slots if HAN.search(words) else english_slots
-    found: Filling | None = rules.filling(" ".join(words.replace("’", "'").split()), speaker)
+    found: Filling | None = rules.filling(plain_text(" ".join(words.replace("’", "'").split())), speaker)
     return found and replace(found, value=found.value.casefold())
 
 
