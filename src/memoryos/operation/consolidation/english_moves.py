@@ -27,13 +27,15 @@ _NO_HOME = re.compile(
 )
 # Around a move: it was long ago, did not last, or is not what the sentence tells.
 _OF_THE_PAST = re.compile(
-    r"\b(?:when|while|before|after|until|till|once|as an? (?:\w+ )?(?:kid|child|teen\w*|boy|girl|baby|student|young \w+)"
+    r"\b(?:when|while|before|after|until|till|once"
+    r"|as an? (?:\w+ )?(?:kid|child|teen\w*|boy|girl|baby|student|young \w+)"
     r"|at (?:the )?age|aged?|in my (?:\w+ )?(?:\w+ies|youth|childhood|teens|dreams?)|dream(?:s|t|ed)?|years? later"
     r"|back then|at first|originally|initially|temporarily|wish|if)\b",
     re.IGNORECASE,
 )
 _ENDED = re.compile(
-    r"\bto (?:the )?[A-Z]|\b(?:and|then|but|later|since)\b.*\b(?:back|returned|left|moved|lived?|living|stayed|gave up)\b"
+    r"\bto (?:the )?[A-Z]"
+    r"|\b(?:and|then|but|later|since)\b.*\b(?:back|returned|left|moved|lived?|living|stayed|gave up)\b"
     r"|\bfor (?:an?|the|one|two|three|four|five|six|a few|some|several|about|only|just|\d+)\b[^,;]*"
     r"\b(?:days?|weeks?|months?|years?|summer|winter|spring|autumn|fall|while|semester|term|season|time)\b"
     r"|\bin (?:the|a|my) (?:\w+ )?(?:game|novel|book|story|film|movie|simulation|dream)\b"

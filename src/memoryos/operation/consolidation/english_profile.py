@@ -82,7 +82,8 @@ _NOT_A_JOB = (
 _WORK_AS = re.compile(
     r"\b(?:I(?:'m| am)? (?:currently |now |still )?(?:work|working) as|[Mm]y (?:job|occupation"
     r"|profession) is(?: being)?) (?:an? )"
-    r"(?P<value>[\w-]+(?: [\w-]+){0,3}?)(?=[.,!;]|$| (?:at|in|for|with|and|on|from|to|who|but|here|where|because|now|these days|nowadays|instead)\b)"
+    r"(?P<value>[\w-]+(?: [\w-]+){0,3}?)"
+    r"(?=[.,!;]|$| (?:at|in|for|with|and|on|from|to|who|but|here|where|because|now|these days|nowadays|instead)\b)"
 )
 _BEING = re.compile(
     rf"\b(?:I'm|I am)(?: currently| now"

@@ -151,7 +151,10 @@ class LongTerm:
 
 
 def _later(known: MemCube, lesson: Lesson, support: Sequence[str]) -> Learned:
-    """The payload after the lesson: traits grow and shrink with their support, the later field value wins, one that was said before an estimate."""
+    """The payload after the lesson: traits grow and shrink with their support, the later field value wins.
+
+    One that was said comes before an estimate.
+    """
     old, new = known.payload, lesson.payload
     if isinstance(new, Trait) and isinstance(old, Trait):
         counter = (*old.counter, *(page for page in new.counter if page not in old.counter))

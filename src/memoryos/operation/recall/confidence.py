@@ -1,7 +1,7 @@
 """Confidence: how likely it is that what was found bears on the question at all.
 
-Three signals, of the question's words without times and the names of speakers, each word weighed by its idf as a part of the
-highest there is:
+Three signals, of the question's words without times and the names of speakers, each word weighed by its idf as a part
+of the highest there is:
 
 - covered: how much of them the best single text has, from 0 to 1; a word near in meaning counts by its closeness, and
   a Chinese word by its characters, by half at most. Of a long question, as much as `ENOUGH` rare words is all;
