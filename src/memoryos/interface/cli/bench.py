@@ -41,6 +41,12 @@ Strategies = Annotated[
     list[Strategy] | None,
     typer.Option("--strategy", help="May be given several times (default: all).", show_default=False),
 ]
+InLanguages = Annotated[
+    list[Strategy] | None,
+    typer.Option(
+        "--strategy", help="May be given several times (default: hybrid, dense and bm25).", show_default=False
+    ),
+]
 Ablation = Annotated[bool, typer.Option("--ablation", help="Measure hybrid without each part of its score, too.")]
 
 
@@ -117,7 +123,7 @@ def chinese(
 
 
 @app.command()
-def languages(strategy: Strategies = None, embedder: Embedder = None, json: Json = False) -> None:
+def languages(strategy: InLanguages = None, embedder: Embedder = None, json: Json = False) -> None:
     """Ask about the same talk in eight languages, in other words; report how often the right page comes first."""
     settings = _settings(embedder)
     strategies = strategy or [Strategy.HYBRID, Strategy.DENSE, Strategy.BM25]
