@@ -1,7 +1,7 @@
 """Build the part of the bundled static embedder that knows other languages, src/memoryos/models/static/languages.npz.
 
 Run it only to change the model; users get the result as package data. It needs numpy, sentencepiece, tokenizers,
-PyStemmer and msgpack, pip to download with, static/vectors.npz and x86-64 Linux; twenty minutes on one core.
+PyStemmer and msgpack, pip to download with, static/vectors.npz and x86-64 Linux; half an hour on a busy core.
 
     python tools/build_languages.py                # downloads the pinned packages
     python tools/build_languages.py --use PATH.whl --jieba PATH.tar.gz --wordfreq PATH.whl --e5 PATH.whl   # from disk
