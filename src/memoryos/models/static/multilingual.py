@@ -32,7 +32,7 @@ _UNSAID = re.compile("[\u064b-\u065f\u0670\u0640]")  # what Arabic is mostly wri
 class Multilingual:
     """Embeds by meaning, with 256 numbers a text, all of it. Threads may share one; it loads at the first use."""
 
-    name: Final = "static-multilingual-256-2"  # kept in stores: change it whenever the vectors change
+    name: Final = "static-multilingual-256-3"  # kept in stores: change it whenever the vectors change
     dim: Final = Static.dim
 
     def __init__(self, english: Static | None = None) -> None:
