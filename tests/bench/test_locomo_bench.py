@@ -22,6 +22,7 @@ PARTS = [
     "speaker",
     "when",
     "day",
+    "identifier",
     "own",
     "asks",
     "answers",
