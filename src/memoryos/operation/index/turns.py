@@ -113,6 +113,11 @@ class TurnIndex:
         return self._lengths.values
 
     @property
+    def total(self) -> int:
+        """How many turns the owner has, here and elsewhere."""
+        return self.corpus.turns if self.corpus else int(self.alive.sum())
+
+    @property
     def mean_length(self) -> float:
         """Words of a passage of the owner, on average; 0 without any."""
         return self.corpus.mean_length if self.corpus else self.derived("mean length", self._mean_length)

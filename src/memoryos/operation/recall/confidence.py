@@ -53,7 +53,7 @@ BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
 _ASCII_WORD = re.compile(r"[a-z0-9_]+")
 _DIGIT = re.compile(r"\d")
 
-# Words about a talk are seldom in it; nor are those that ask which, in Chinese words of their own.
+# Words about a talk are seldom in it, and nobody answers with a word for "which".
 _OF_TALKS = frozenset(
     """
     discuss mention talk chat convers speak say tell ask 讨论 討論 提到 聊 聊天 谈 談 谈到 談到
@@ -146,7 +146,7 @@ def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
     """The words of the question, and how many passages the memory has."""
     with resident.lock:
         index = resident.turns
-        passages = index.corpus.turns if index.corpus else int(index.alive.sum())
+        passages = index.total
         return list(_words(resident, asked, passages)), passages
 
 
@@ -181,7 +181,7 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
     """The words of the question, each stem once, without times and the names of speakers."""
     index = resident.turns
     found = timeless(asked, list(dict.fromkeys(index_words(asked.text))))
-    kin = kin_of(resident, asked, found)
+    kin = kin_of(resident, found)
     whole = "".join(word for word in found if len(word) > 1)
     characters = frozenset(word for word in found if HAN.fullmatch(word) and word in whole)
     forms = {stem(word): word for word in found if word not in characters}

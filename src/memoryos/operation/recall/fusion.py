@@ -186,7 +186,7 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     asked_words = list(dict.fromkeys(index_words(asked.text)))
     if not weights.context:
         return bm25(index, asked_words)
-    kin = kin_of(resident, asked, asked_words) if weights.kin and _has_kin(asked.text) else {}
+    kin = kin_of(resident, timeless(asked, asked_words)) if weights.kin and _has_kin(asked.text) else {}
     return bm25_in_context(index, [Group(word, kin.get(word, NO_KIN)) for word in asked_words])
 
 
@@ -196,13 +196,13 @@ def _identified(index: TurnIndex, asked: Asked) -> Floats:
     return identified(index, timeless(asked, with_digits) if with_digits else ())
 
 
-def kin_of(resident: Resident, asked: Asked, asked_words: Sequence[str]) -> dict[str, Kin]:
-    """Words near in meaning, but neither for names and dates nor among the names."""
+def kin_of(resident: Resident, asked_words: Sequence[str]) -> dict[str, Kin]:
+    """Words near in meaning to words that are no times, but neither for names nor among them."""
     index = resident.turns
     people = name_stems(index)
     names = {term for name in people if (term := index.postings.number(name)) is not None}
-    dateless = [word for word in timeless(asked, asked_words) if stem(word) not in people]
-    return {word: kin.without(names) for word, kin in resident.kin(dateless).items()}
+    nameless = [word for word in asked_words if stem(word) not in people]
+    return {word: kin.without(names) for word, kin in resident.kin(nameless).items()}
 
 
 def _has_kin(text: str) -> bool:

@@ -64,7 +64,7 @@ def identified(index: TurnIndex, words: Sequence[str]) -> Floats:
     found = np.zeros(len(index), np.float32)
     terms = np.array([term for word in words if (term := index.postings.number(word)) is not None], np.int64)
     if len(terms):
-        turns = index.corpus.turns if index.corpus else int(index.alive.sum())
+        turns = index.total
         rows, _, which = index.having_any(terms)
         weights = idf(index.frequency(terms, np.bincount(which, minlength=len(terms))), turns)
         shares = weights / idf(np.float64(0), turns) / len(words)
@@ -74,7 +74,7 @@ def identified(index: TurnIndex, words: Sequence[str]) -> Floats:
 
 def attainable(index: TurnIndex, words: Sequence[str]) -> float:
     """About the score of a passage that has each of the words once: the sum of their idf."""
-    turns = index.corpus.turns if index.corpus else int(index.alive.sum())
+    turns = index.total
     stems = {stem(word) for word in words}
     found = index.frequencies(stems)
     return float(sum(idf(found.get(form, 0), turns) for form in stems)) if turns else 0.0
@@ -136,7 +136,7 @@ class _Said:
 def _occurrences(index: TurnIndex, groups: Sequence[Group]) -> _Said:
     """Where each word or its kin occurs. A rarer kin tells more than the word, a more frequent one less."""
     asked = _distinct(index, groups)
-    turns = index.corpus.turns if index.corpus else int(index.alive.sum())
+    turns = index.total
     terms = np.concatenate([_NO_TERMS, *(members.terms for members in asked.values())])
     shares = np.concatenate([_NO_SHARES, *(members.shares for members in asked.values())])
     rows, times, which = index.having_any(terms)
