@@ -10,28 +10,14 @@ from contract import server
 from memoryos.bench.metrics import LEVELS
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, ablations
 from memoryos.operation.recall.hit import Strategy
+from score_parts import PARTS
 
 from .talk import SESSIONS, talk
 
 KIWI = {"session_1": [("D1:1", "I adopted a parrot called Kiwi yesterday.")]}
 
 
-PARTS = [
-    "words",
-    "meaning",
-    "speaker",
-    "when",
-    "day",
-    "identifier",
-    "own",
-    "asks",
-    "answers",
-    "opens",
-    "first",
-    "length",
-    "context",
-    "kin",
-]
+ABLATED = [*PARTS, "context", "kin"]
 SMALL = {"MEMORYOS_SHORT_TERM_CAPACITY": "1", "MEMORYOS_MID_TERM_CAPACITY": "1"}  # the rest goes to the archive
 
 
@@ -100,7 +86,7 @@ def test_hybrid_without_each_of_its_parts(bench, locomo):
     found = measured(bench, "--data", locomo(), "--strategy", "hybrid", "--ablation")
     whole = found["results"]["hybrid"]
     assert list(found["results"]) == ["hybrid"]
-    assert list(found["ablation"]) == list(ablations(DEFAULT_WEIGHTS)) == PARTS
+    assert list(found["ablation"]) == list(ablations(DEFAULT_WEIGHTS)) == ABLATED
     for without in found["ablation"].values():
         assert set(without) == set(whole)
         assert set(without["overall"]) == set(whole["overall"])
@@ -121,7 +107,7 @@ def test_an_ablation_leaves_its_part_out(bench, locomo):
 def test_a_person_sees_the_ablation_below_the_strategies(bench, locomo):
     result = bench("locomo", "--data", locomo(), "--embedder", "hashing", "--strategy", "bm25", "--ablation")
     assert result.returncode == 0, result.stderr
-    rows = [result.stdout.index(name) for name in ("bm25", *(f"hybrid - {part} " for part in PARTS))]
+    rows = [result.stdout.index(name) for name in ("bm25", *(f"hybrid - {part} " for part in ABLATED))]
     assert rows == sorted(rows)
     assert "hybrid - speaker" not in bench("locomo", "--data", locomo(), "--embedder", "hashing").stdout
 

@@ -20,6 +20,7 @@ from forked import fork
 from memoryos import MemoryOS, Role, Scope, Strategy, Tier, Turn, load_settings
 from memoryos.operation.recall import fusion
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
+from score_parts import PARTS
 
 from .conftest import (
     ANN,
@@ -198,22 +199,6 @@ def test_what_was_told_late_of_early_days_is_ranked_by_its_day(open_memory):
         pages.append({turn.text: turn.parts.get("day", 0.0) for turn in found})
     assert pages[0] == pytest.approx(pages[1], abs=1e-5)
     assert len(set(pages[0].values())) > 1
-
-
-PARTS = [
-    "words",
-    "meaning",
-    "speaker",
-    "when",
-    "day",
-    "identifier",
-    "own",
-    "asks",
-    "answers",
-    "opens",
-    "first",
-    "length",
-]
 
 
 def test_each_number_among_the_weights_is_a_part():
