@@ -39,9 +39,19 @@ def test_two_texts_may_use_the_same_words():
 
 @pytest.mark.parametrize(
     "text",
-    ["What should I cook?", "Would she like Oslo?", "Any ideas?", "Summarize it.", "今晚吃什么好？", "推薦一本書"],
+    [
+        "What should I cook?",
+        "Would she like Oslo?",
+        "Any ideas?",
+        "Summarize it.",
+        "What attributes describe Ann?",
+        "What kind of person is Ben?",
+        "今晚吃什么好？",
+        "推薦一本書",
+        "他是什么性格的人？",
+    ],
 )
-def test_who_wants_advice_or_a_guess_asks_for_judgement(text):
+def test_who_wants_advice_a_guess_or_a_summary_asks_for_judgement(text):
     assert asks_judgement(text)
 
 

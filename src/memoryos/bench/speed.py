@@ -26,6 +26,7 @@ from memoryos.models.embedder import Embedder, load_embedder
 
 ADDS = 100
 WARM_UP = 3  # adds before the clock runs
+WARM_UP_PAGES = 32  # in a store of their own, before the first size
 SESSION_PAGES = 500  # in one add_many
 FLOOR_TEXTS = 512  # in the batch that the embedder gets alone
 TURNS_PER_PAGE = 2
@@ -60,10 +61,20 @@ class _Written:
 def measure_sizes(sizes: Sequence[int], settings: Settings, progress: Progress = unwatched) -> Iterator[Size]:
     """Measure one size after the other, each in a store that is gone afterwards."""
     embedder = load_embedder(settings.embedder, settings)
-    embedder.embed(["warm up"])  # loading the model is not adding
+    _warm_up(settings, embedder)
     for pages in sizes:
         with TemporaryDirectory(prefix="memoryos-bench-") as folder:
             yield _measure(pages, settings, embedder, Path(folder), progress)
+
+
+def _warm_up(settings: Settings, embedder: Embedder) -> None:
+    """Store and settle some pages: to load the model and the rules of extraction is neither adding nor settling."""
+    with (
+        TemporaryDirectory(prefix="memoryos-warm-up-") as folder,
+        MemoryOS.open(Path(folder) / "warm-up.db", user=USER, settings=settings, embedder=embedder) as memory,
+    ):
+        memory.add_many(Dialogue(_DIALOGUE_SEED).session(WARM_UP_PAGES))
+        memory.consolidate()
 
 
 def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, progress: Progress) -> Size:

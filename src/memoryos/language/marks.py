@@ -45,15 +45,16 @@ _ASSISTANTS_WORDS = re.compile(
 
 _JUDGEMENT = re.compile(
     r"""\b(?:should|shall|would|might|could|likely|probably|possibly|potential(?:ly)?|considered|advice|advise|ideas?
-           |recommend\w*|suggest(?:ion|ions)?|summar\w+)\b
+           |recommend\w*|suggest(?:ion|ions)?|summar\w+
+           |personalit(?:y|ies)|attributes|qualities|traits|(?:kind|sort|type)\ of\ (?:a\ )?person)\b
        | 应该|應該|该不该|該不該|可能|也许|也許|建议|建議|推荐|推薦|适合|適合
-       | 总结|總結|概括|怎么办|怎麼辦|好不好|什么好|什麼好""",
+       | 总结|總結|概括|性格|为人|為人|怎么办|怎麼辦|好不好|什么好|什麼好""",
     re.VERBOSE | re.IGNORECASE,
 )
 
 
 def asks_judgement(text: str) -> bool:
-    """Whether advice, a guess or a summary is wanted, such as "What should I cook?" and "Would she like Oslo?"."""
+    """Whether advice, a guess or a summary is wanted: "What should I cook?", "Would she like Oslo?", "What traits?"."""
     return _JUDGEMENT.search(text) is not None
 
 
