@@ -78,7 +78,7 @@ from memoryos.text import checked_text
 logger = logging.getLogger(__name__)
 
 LEXICON = "static"  # the embedder whose words tell which are close in meaning
-SHORT_TURN = 24  # tokens
+SHORT_TURN = 6  # tokens
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 
 

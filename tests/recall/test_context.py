@@ -91,6 +91,13 @@ def test_the_budget_holds(open_memory, tokens):
     assert bool(context.ids) is bool(context.text)
 
 
+@pytest.mark.parametrize("tokens", [256, 512, 1024])
+def test_short_messages_fill_the_budget(open_memory, tokens):
+    memory = open_memory()
+    memory.add_many([Turn(role=Role.USER, text=f"Bought {number} apples.") for number in range(300)])
+    assert memory.context("How many apples did I buy?", tokens=tokens).tokens > 0.95 * tokens
+
+
 def test_a_larger_budget_holds_more(open_memory):
     memory = talk(open_memory())
     sizes = [len(memory.context("tea", tokens=tokens).ids) for tokens in (40, 90, 140, 2048)]
