@@ -62,6 +62,26 @@ def test_what_one_process_adds_the_next_one_finds(run):
     assert "成都" in found["hits"][0]["text"]
 
 
+def piped(folder: Path, given: bytes) -> subprocess.CompletedProcess[bytes]:
+    command = [forked.executable(), "-m", "memoryos", "add", "-", "--json"]
+    return subprocess.run(command, input=given, cwd=folder, env=forked.settings(), capture_output=True, check=False)
+
+
+def test_a_document_comes_from_standard_input(run, tmp_path):
+    text = "".join(f"Paragraph {number} is about the weather in 成都.\n\n" for number in range(10_000))
+    added = piped(tmp_path, f"{text}Lena's telescope is in the attic.\n\n{text}".encode())
+    assert document(added)["id"]
+    assert "attic" in document(run("context", "Where is the telescope?", "--json"))["text"]
+
+
+def test_standard_input_that_is_no_text_is_refused(run, tmp_path):
+    refused = piped(tmp_path, b"Lena \xff\n")
+    assert refused.returncode == 2
+    assert b"standard input" in refused.stdout
+    assert b"Convert it to UTF-8" in refused.stdout
+    assert document(run("stats", "--json"))["stm_pages"] == 0
+
+
 def test_an_add_that_is_repeated_with_its_key_adds_nothing(run):
     told = ("add", "I keep bees.", "--idempotency-key", "message-17", "--json")
     assert document(run(*told)) == document(run(*told))

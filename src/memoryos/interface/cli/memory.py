@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -9,13 +10,14 @@ import typer
 from rich.table import Table
 
 from memoryos.cube import Kind, Tier
+from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Archive, Db, Json, Mounts, Session, Tenant, User, open_memory
 from memoryos.operation.recall.hit import Recall, Strategy
 
 
 def add(
-    query: Annotated[str, typer.Argument(help="What the user said.")],
+    query: Annotated[str, typer.Argument(help="What the user said; - reads it from standard input.")],
     response: Annotated[str | None, typer.Argument(help="What the agent answered.", show_default=False)] = None,
     at: Annotated[str | None, typer.Option(help="When, e.g. 2026-05-08T13:56:00+00:00 (default: now).")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A label; may be given several times.")] = None,
@@ -29,13 +31,22 @@ def add(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Remember one exchange."""
+    """Remember one exchange, or a document: `memoryos add - < notes.md`."""
+    if query == "-":
+        query = _standard_input()
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
         page = memory.add(query, response, at=at, tags=tag or (), idempotency_key=idempotency_key)
     if json:
         render.print_json({"id": page})
     else:
         render.console().print(f"Remembered as {page}.")
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("standard input", f"is no UTF-8 at byte {error.start}", "Convert it to UTF-8") from None
 
 
 def search(
