@@ -9,13 +9,17 @@ from memoryos.language.tongue import Tongue, tongue
 
 TEXTS = {
     "Where did I put the keys?": Tongue.ENGLISH,
-    "Ann’s café was closed, naïvely enough.": Tongue.ENGLISH,
+    "We had jalapeño and crème brûlée at the café.": Tongue.ENGLISH,
+    "The fiancée’s résumé says she was at the café.": Tongue.ENGLISH,
     "我们去东边的车站。": Tongue.SIMPLIFIED,
     "我們去東邊的車站。": Tongue.TRADITIONAL,
     "今天下雨": Tongue.CHINESE,
     "今日は駅へ行きました。": None,
     "¿Dónde está la estación?": None,
     "Wo steht mein Fahrrad?": None,
+    "In welcher Stadt lebt mein Geschwister jetzt, das umgezogen ist?": None,
+    "¿Qué me regaló mi hermano en la fiesta?": None,
+    "Où ai-je rangé les clés de la maison ?": None,
     "أين المحطة؟": None,
     "": None,
     "!": None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from memoryos.language.foreign import latin_language
 from memoryos.language.stopwords import ENGLISH
 from memoryos.language.words import HAN, words
 
@@ -40,8 +41,8 @@ def tongue(text: str) -> Tongue | None:
     if HAN.search(text):
         return None if _KANA.search(text) else _script(text)
     found = list(words(text))
-    is_english = found and sum(word in ENGLISH for word in found) >= _SHARE * len(found)
-    return Tongue.ENGLISH if is_english else None
+    has_function_words = found and sum(word in ENGLISH for word in found) >= _SHARE * len(found)
+    return Tongue.ENGLISH if has_function_words and latin_language(text) == "en" else None
 
 
 def _script(text: str) -> Tongue:
