@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -312,6 +313,14 @@ def test_tables_are_as_in_the_papers(answers, model):
     assert "strict / lenient" in shown
     assert all(name in shown for name in ("multi-hop", "temporal", "adversarial", "rouge_l", "prompt"))
     assert "…" not in shown, "every column is whole on a terminal of 100 columns"
+
+
+def test_questions_without_a_time_are_asked_when_the_talk_ends(answers, locomo, tmp_path):
+    path = locomo(sample({"session_1": [("D1:1", "I adopted a parrot."), ("D1:2", "How nice!")]}))
+    answers(None, "--export", "p.jsonl", "--system", "context", file=path)
+    lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text("utf-8").splitlines()]
+    assert any("Today is 8 May 2023" in line["context"] for line in lines)
+    assert all(str(datetime.now(UTC).year) not in json.dumps(line) for line in lines)
 
 
 def test_a_recall_set_with_answers_is_asked_as_of_its_moments(answers, model, tmp_path):

@@ -58,7 +58,17 @@ def read_dataset(path: Path) -> Dataset:
     dataset = _of_locomo(path) if is_locomo(path) else _of_recall_set(path)
     if not dataset.asked:
         raise InvalidInput(str(path), "has no question whose evidence names a turn", "Add evidence: [[turn id]]")
-    return dataset
+    return _at_the_end(dataset)
+
+
+def _at_the_end(dataset: Dataset) -> Dataset:
+    """Questions without a time are asked when the last turn is said: figures do not depend on the day of the run."""
+    ends = {conversation.user: conversation.ended_at for conversation in dataset.conversations}
+
+    def timed(questions: Sequence[Asked]) -> tuple[Asked, ...]:
+        return tuple(replace(one, at=one.at or ends[one.user]) for one in questions)
+
+    return replace(dataset, asked=timed(dataset.asked), adversarial=timed(dataset.adversarial))
 
 
 def _limited(dataset: Dataset, limit: int | None) -> Dataset:

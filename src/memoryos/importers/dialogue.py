@@ -39,6 +39,11 @@ class Conversation:
         """How many turns the sessions hold together."""
         return sum(len(session.turns) for session in self.sessions)
 
+    @property
+    def ended_at(self) -> datetime | None:
+        """When the last turn was said; None when no turn has a time."""
+        return max((turn.at for session in self.sessions for turn in session.turns if turn.at), default=None)
+
 
 def timed(place: str, turns: Iterable[Turn], start: datetime) -> tuple[Turn, ...]:
     """Give the turns of a place synthetic times: the first is at `start`, each next one TURN_STEP later."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memoryos.bench.answers.gvd_questions import read_gvd_questions
 from memoryos.bench.answers.locomo_questions import read_locomo_questions
 from memoryos.bench.answers.question import AnswerSet, Files
@@ -21,4 +23,10 @@ def read_answer_set(files: Files) -> AnswerSet:
     if not dataset.asked:
         fix = "Pass LoCoMo, or a recall set whose questions have an answer; or name GVD's with --questions"
         raise InvalidInput(str(files.questions or files.data), "has no question with an answer", fix)
-    return dataset
+    return _at_the_end(dataset)
+
+
+def _at_the_end(dataset: AnswerSet) -> AnswerSet:
+    """Questions without a time are asked when the last turn is said: prompts do not depend on the day of the run."""
+    ends = {conversation.user: conversation.ended_at for conversation in dataset.conversations}
+    return replace(dataset, asked=tuple(replace(one, at=one.at or ends[one.conversation]) for one in dataset.asked))
