@@ -17,7 +17,7 @@ from .talk import SESSIONS, talk
 KIWI = {"session_1": [("D1:1", "I adopted a parrot called Kiwi yesterday.")]}
 
 
-ABLATED = [*PARTS, "context", "kin"]
+ABLATED = [*PARTS, "context", "kin", "clauses"]
 SMALL = {"MEMORYOS_SHORT_TERM_CAPACITY": "1", "MEMORYOS_MID_TERM_CAPACITY": "1"}  # the rest goes to the archive
 
 

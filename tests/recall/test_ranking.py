@@ -175,6 +175,13 @@ def test_a_large_memory_is_ranked_like_a_small_one(talk, monkeypatch):
     assert [talk.search(question, **EVERYTHING).turns for question in asked] == small
 
 
+def test_without_clauses_a_compound_question_is_scored_whole(talk):
+    whole = replace(DEFAULT_WEIGHTS, clauses=False)
+    single, both = QUESTIONS[0], "When did we talk about honey? And where is the piano?"
+    assert talk.search(single, weights=whole, **EVERYTHING).turns == talk.search(single, **EVERYTHING).turns
+    assert talk.search(both, weights=whole, **EVERYTHING).turns != talk.search(both, **EVERYTHING).turns
+
+
 def test_a_process_forked_after_a_search_of_a_large_memory_searches(talk, monkeypatch, tmp_path):
     """It has none of the threads that computed the cosines."""
     monkeypatch.setattr(fusion, "MANY", 1)

@@ -64,6 +64,7 @@ class Weights:
     length: float = -0.12  #: the logarithm of the length, compared with the mean
     context: bool = True  #: whether BM25 looks at the turns around, too
     kin: bool = True  #: whether words close in meaning count
+    clauses: bool = True  #: whether each of several questions in one counts by itself, too
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -82,6 +83,10 @@ class Asked:
     def whole_and_clauses(self) -> tuple[Asked, ...]:
         """The question as a whole, and its clauses."""
         return (self, *self.clauses)
+
+    def weighed(self, weights: Weights) -> Asked:
+        """The question as these weights take it: without its clauses, where they do not count."""
+        return self if weights.clauses else replace(self, clauses=())
 
 
 def analysed(text: str, embed: Callable[[str], Vector], at: datetime | None) -> Asked:
@@ -113,7 +118,7 @@ class Scores:
 
 def scored(resident: Resident, asked: Asked, strategy: Strategy, weights: Weights) -> Scores:
     """The scores of all rows for a question."""
-    return _STRATEGIES[strategy](resident, asked, weights)
+    return _STRATEGIES[strategy](resident, asked.weighed(weights), weights)
 
 
 def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
