@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from memoryos.errors import InvalidInput
 
+_SHOWN_CHARS = 40
+_SHOWN_BITS = 128  # of a number; one of thousands of digits cannot even be turned into text
+
 
 def checked_text(field: str, value: object, *, limit: int) -> str:
     """Return `value` if it is storable text of 1 to `limit` characters.
@@ -24,3 +27,11 @@ def checked_text(field: str, value: object, *, limit: int) -> str:
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
         raise InvalidInput(field, "contains a lone surrogate", "Decode the source with errors='replace'")
     return value
+
+
+def shown(value: object) -> str:
+    """A wrong value as an error shows it: short text and small numbers as they are, of all else the type."""
+    if isinstance(value, str):
+        return repr(value[:_SHOWN_CHARS])
+    is_small = isinstance(value, int) and value.bit_length() <= _SHOWN_BITS
+    return repr(value) if is_small or isinstance(value, float) else type(value).__name__
