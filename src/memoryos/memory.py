@@ -435,7 +435,8 @@ class MemoryOS:
         Raises NotFound for an event that is none of a repair, InvalidInput when a page has moved since.
         """
         owner = self._caught_up(scope)
-        report = self._repairer.undo(owner, [arguments.natural("sequences", one) for one in sequences])
+        wanted = [arguments.natural("sequences", one, least=-arguments.HIGHEST) for one in sequences]
+        report = self._repairer.undo(owner, wanted)
         self._housekeeping.queued(owner)
         return report
 

@@ -116,7 +116,7 @@ class Housekeeping:
     def work(self, scope: Scope, goes_on: GoesOn, taken: Sequence[Job] = ()) -> int:
         """Do the jobs that were taken, move what waits and do more jobs; returns how many were finished.
 
-        While other owners wait, it ends after the first step. Without jobs that were taken, only pages move.
+        While other owners wait, it ends after the first step: where no jobs were taken, when pages have moved.
         """
         owner = scope.owner
         turn = Turn(goes_on, lambda: self._runner.others_wait(owner))
@@ -124,7 +124,9 @@ class Housekeeping:
         with self._lock:  # pages that another process wrote and left are unknown here
             self._tidy.discard(owner)
         self._catch_up(owner, turn)
-        return finished + self._runner.run_all(owner, turn) if taken else 0
+        if not taken and self._runner.others_wait(owner):
+            return finished
+        return finished + self._runner.run_all(owner, turn)
 
     def promote_all(self, scope: Scope) -> None:
         """Extract every segment with new pages, hot or not, and wait for it."""
