@@ -18,6 +18,8 @@ from memoryos.importers.locomo import read_locomo
 from memoryos.importers.memoryos_folder import read_folder
 from memoryos.importers.recall_set import read_recall_set
 
+pytestmark = pytest.mark.file
+
 MEMORY_MB = 1_500  # of a process that reads any of these
 SESSIONS = b'{"conversations":[{"user":"a","sessions":['
 FILES: dict[str, Callable[[int], bytes]] = {  # by their length
@@ -87,7 +89,7 @@ except InvalidInput:
 
 
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_AS"), reason="no limit of memory here")
-@pytest.mark.parametrize(("kind", "megabytes"), [("empty lists", 60), ("empty objects", 5.9), ("keys", 20)])
+@pytest.mark.parametrize(("kind", "megabytes"), [("empty lists", 60), ("empty objects", 1.4), ("keys", 11.5)])
 def test_a_large_one_is_refused_within_a_bound_of_memory(tmp_path, kind, megabytes):
     path = tmp_path / "data.json"
     path.write_bytes(FILES[kind](int(megabytes * 1_000_000)))

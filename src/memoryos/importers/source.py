@@ -19,10 +19,10 @@ T = TypeVar("T")
 Listed = Annotated[list[T], FailFast()]  #: a list that is refused at its first wrong item
 
 MOST_BYTES = 256_000_000  # of one file, which is read whole
-MOST_VALUES = 2_000_000  # in one file; each takes some 200 bytes of memory, however short it is
+MOST_VALUES = 1_000_000  # in one file; each takes some 200 bytes of memory, however short it is
 MOST_FAULTS = 1_000  # of which the first is named: each takes memory, too
 
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)  # possessive: it never goes back
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)  # possessive, and open at the end: never tried twice
 _SPLIT = "Split it into several files, and import one after the other"
 _BROKEN = "The file is truncated or is no JSON: export it again or restore it from a backup"
 
