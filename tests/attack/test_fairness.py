@@ -33,6 +33,7 @@ class Flood:
     read: list[str] = field(default_factory=list)  #: whose pages the model read, in order
     asked: set[tuple[str, str]] = field(default_factory=set)
     came: int | None = None  #: how many had been read when the new one's job was queued
+    lock: threading.Lock = field(default_factory=threading.Lock)
     done: threading.Event = field(default_factory=threading.Event)
 
     def begin(self, pages: int) -> None:
@@ -49,12 +50,14 @@ class Flood:
         return Reply((json.dumps(reply(request["messages"])),), delay_seconds=CALL_SECONDS)
 
     def _begun(self, user: str) -> None:
-        self.read.append(user)
+        with self.lock:  # a worker of several threads asks at once
+            self.read.append(user)
+            number = len(self.read)
         if user == self.new.user:
             self.done.set()
         else:
-            self.memory.add(f"Page {1000 + len(self.read)} of {user}. I like tea.", scope=self._scope(user))
-        if len(self.read) == 3:
+            self.memory.add(f"Page {1000 + number} of {user}. I like tea.", scope=self._scope(user))
+        if number == 3:
             self._come()
 
     def _come(self) -> None:
