@@ -38,6 +38,7 @@ class FrozenClock:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="let the attacks take minutes, not seconds")
     parser.addoption("--store", choices=list(BACK_ENDS), help="the one store that tests of both run on")
 
 

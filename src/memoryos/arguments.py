@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TypedDict, TypeVar
@@ -13,8 +14,16 @@ from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
+from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.scope import ID_LIMIT, Scope
-from memoryos.text import checked_text
+from memoryos.text import checked_text, shown
+
+PATH_CHARS = 4_000
+NAME_BYTES = 247  # of a file or a folder; SQLite adds up to 8 to the name of the file
+
+MOST = 2**31 - 1  # pages, tokens
+HIGHEST = 2**63 - 1  # sequence of an event, as a store can hold it
+LONGEST_DAYS = 36_500.0
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _Item = TypeVar("_Item")
@@ -40,9 +49,22 @@ def store_place(value: str | Path) -> Place:
         raise InvalidInput("path", "is not a file name", "Pass e.g. 'memory.db'")
     if str(value) == ":memory:":
         raise InvalidInput("path", "in-memory stores are not supported", "Pass a file, e.g. in tempfile.mkdtemp()")
+    checked_text("path", str(value), limit=PATH_CHARS)
     if isinstance(value, str) and is_url(value):
         return database_url(value)
-    return Path(value).expanduser()
+    return _file_path(Path(value))
+
+
+def _file_path(value: Path) -> Path:
+    try:
+        path = value.expanduser()
+    except RuntimeError:
+        raise InvalidInput("path", f"the home folder of {value.parts[0]!r} is unknown", "Write it out") from None
+    if not path.name:
+        raise InvalidInput("path", f"{path} is a folder", "Name a file in it, e.g. memory.db")
+    if max(len(part.encode()) for part in path.parts) > NAME_BYTES:
+        raise InvalidInput("path", f"has a name of more than {NAME_BYTES} bytes", "Choose a shorter one")
+    return path
 
 
 def scope(value: Scope | None) -> Scope:
@@ -54,12 +76,12 @@ def scope(value: Scope | None) -> Scope:
     return value
 
 
-def cube_id(value: str) -> str:
+def cube_id(value: str, *, field: str = "id") -> str:
     """Check an id; whether there is such a memory is another question."""
     if not isinstance(value, str):
-        raise InvalidInput("id", f"expected text, got {type(value).__name__}", "Pass the id of one memory")
-    # A lone surrogate has no UTF-8 form, and no id has one: it can only be unknown.
-    return value.encode(errors="replace").decode()
+        raise InvalidInput(field, f"expected text, got {type(value).__name__}", "Pass the id of one memory")
+    # A lone surrogate has no UTF-8 form and PostgreSQL takes no NUL, and no id has one: it can only be unknown.
+    return value.replace("\x00", "?").encode(errors="replace").decode()
 
 
 def idempotency_key(value: str | None) -> str | None:
@@ -78,16 +100,77 @@ def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
         return choices(value)
     except ValueError:
         known = ", ".join(choice.value for choice in choices)
-        raise InvalidInput(field, f"{value!r} is unknown", f"Use one of: {known}") from None
+        raise InvalidInput(field, f"{shown(value)} is unknown", f"Use one of: {known}") from None
 
 
 def positive(field: str, value: int | None, default: int) -> int:
     """Check a count; None is the default."""
     if value is None:
         return default
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InvalidInput(field, f"{value!r} is not a positive number", "Pass 1 or more")
+    return natural(field, value, least=1, most=MOST)
+
+
+def natural(field: str, value: int, *, least: int = 0, most: int = HIGHEST) -> int:
+    """Check a whole number."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InvalidInput(field, f"{shown(value)} is no whole number in range", f"Pass {least} to {most:,}")
     return value
+
+
+def duration(field: str, value: float, *, most: float) -> float:
+    """Check a time; its unit is the caller's."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not 0 <= value <= most:
+        raise InvalidInput(field, f"{shown(value)} is no number in range", f"Pass 0 to {most:,.0f}")
+    return float(value)
+
+
+def instance(field: str, value: object, kind: type[_Item], fix: str) -> _Item:
+    """Check that a value is of that class."""
+    if not isinstance(value, kind):
+        raise InvalidInput(field, f"expected {kind.__name__}, got {type(value).__name__}", fix)
+    return value
+
+
+_PARTS = {
+    "embedder": ("name", "dim", "embed"),
+    "chat": ("answer", "stream"),
+    "reranker": ("scores",),
+    "settings": ("model_copy", "model_fields_set", "embedder"),
+}
+
+
+def part(field: str, value: object) -> None:
+    """Check that a part that the caller made (an embedder, a model, settings) has what is asked of it."""
+    names = _PARTS[field]
+    missing = [name for name in names if not hasattr(value, name)]
+    if missing:
+        raise InvalidInput(field, f"{type(value).__name__} has no {missing[0]!r}", f"It needs {', '.join(names)}")
+
+
+def parts(**given: object) -> None:
+    """Check the parts that were passed; None is left out."""
+    for field, value in given.items():
+        if value is not None:
+            part(field, value)
+
+
+def callback(field: str, value: object) -> None:
+    """Check a function, if one is passed."""
+    if value is not None and not callable(value):
+        raise InvalidInput(field, f"expected a function, got {type(value).__name__}", "Pass one, or leave it out")
+
+
+def weights(value: Weights | None) -> Weights:
+    """Check what each part of a score counts; None is the default."""
+    return DEFAULT_WEIGHTS if value is None else instance("weights", value, Weights, "Pass Weights(...)")
+
+
+def day(field: str, value: date | None) -> date | None:
+    """Check a day, if one is named."""
+    if isinstance(value, datetime):
+        raise InvalidInput(field, "is a moment", "Pass the day alone, e.g. moment.date()")
+    return None if value is None else instance(field, value, date, "Pass a datetime.date")
 
 
 def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_Item, ...]:
@@ -142,7 +225,7 @@ def _choices(field: str, value: Iterable[_Choice | str], choices: Sequence[_Choi
     named = tuple(value)
     for one in named:
         if one not in choices:
-            raise InvalidInput(field, f"{one!r} is unknown", f"Use some of: {known}")
+            raise InvalidInput(field, f"{shown(one)} is unknown", f"Use some of: {known}")
     return frozenset(choice for choice in choices if choice in named)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from memoryos.errors import InvalidInput
@@ -11,10 +12,36 @@ Clock = Callable[[], datetime]
 
 CLOCK_SKEW = timedelta(minutes=5)  # how far a caller's clock may run ahead of ours
 
+_EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)  # leaves room for every delay
+
 
 def system_clock() -> datetime:
     """The present moment, in UTC."""
     return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedClock:
+    """A clock that tells moments in UTC between 1900 and 9000, and raises InvalidInput for any other."""
+
+    clock: Clock
+
+    def __call__(self) -> datetime:
+        """The present moment."""
+        moment = parse_time("clock", self.clock())
+        if not _EARLIEST <= moment <= _LATEST:
+            problem = f"{moment.isoformat()} is no possible present"
+            raise InvalidInput("clock", problem, "Set the clock to a year from 1900 to 8999")
+        return moment
+
+
+def checked_clock(clock: Clock) -> Clock:
+    """The same clock, held to what the calendar has room for. Raises InvalidInput for what cannot be called."""
+    if clock is system_clock or isinstance(clock, CheckedClock):
+        return clock
+    if not callable(clock):
+        raise InvalidInput("clock", f"expected a function, got {type(clock).__name__}", "Pass e.g. system_clock")
+    return CheckedClock(clock)
 
 
 def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetime:

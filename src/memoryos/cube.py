@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from functools import wraps
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AwareDatetime, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -21,6 +22,8 @@ from memoryos.errors import InvalidInput
 from memoryos.scope import Scope
 
 SCHEMA_VERSION: Literal[1] = 1  # of the JSON form; raise it when a field changes meaning
+
+_Made = TypeVar("_Made")
 
 _VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -136,6 +139,30 @@ class Decay(StrEnum):
     HEAT = "heat"
 
 
+def _explained(kind: type[_Made]) -> type[_Made]:
+    """Let a class that callers make themselves raise InvalidInput for a wrong field."""
+    make = kind.__init__
+
+    @wraps(make)
+    def checked(self: _Made, *args: Any, **fields: Any) -> None:
+        try:
+            make(self, *args, **fields)
+        except ValidationError as error:
+            place, problem = _first_fault(error)
+            name = f"{kind.__name__.lower()}.{place}"
+            raise InvalidInput(name, problem, f"See memoryos.{kind.__name__} for its fields") from None
+
+    kind.__init__ = checked  # type: ignore[assignment,method-assign]
+    return kind
+
+
+def _first_fault(error: ValidationError) -> tuple[str, str]:
+    """Where it is and what it is, without the value."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return ".".join(str(part) for part in first["loc"]), first["msg"]
+
+
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Attachment:
     """Something sent along with a turn; the caption is what can be remembered of it."""
@@ -145,6 +172,7 @@ class Attachment:
     media_type: str | None = None
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Turn:
     """One message of a dialogue."""
@@ -452,6 +480,5 @@ def from_json(text: str | bytes) -> MemCube:
     try:
         return _ADAPTER.validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "cube"
-        raise InvalidInput(place, first["msg"], "Pass the JSON that to_json wrote") from None
+        place, problem = _first_fault(error)
+        raise InvalidInput(place or "cube", problem, "Pass the JSON that to_json wrote") from None

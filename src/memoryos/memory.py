@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from memoryos import arguments
-from memoryos.clock import Clock, parse_moment, system_clock
-from memoryos.config import ExtractorKind, Settings, load_settings
+from memoryos.clock import Clock, checked_clock, parse_moment, system_clock
+from memoryos.config import LONGEST_WAIT, ExtractorKind, Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Subject, Tier, Turn
-from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable
+from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StorageError
 from memoryos.infrastructure.candidates.contract import CandidateIndex
 from memoryos.infrastructure.candidates.place import open_candidates
 from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Reader, Spending, Vault
@@ -59,7 +59,7 @@ from memoryos.operation.rebuild import Rebuilder
 from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
 from memoryos.operation.recall.filters import Filters
-from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights, analysed
+from memoryos.operation.recall.fusion import Weights, analysed
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search
@@ -72,12 +72,13 @@ from memoryos.operation.sources import Sources
 from memoryos.operation.spending import Purse
 from memoryos.operation.stated import VALUE_CHARS, stated_fact, stated_field
 from memoryos.operation.worker import Worker
-from memoryos.scope import PRIVATE, Scope
+from memoryos.scope import ID_LIMIT, PRIVATE, Scope
 from memoryos.text import checked_text
 
 logger = logging.getLogger(__name__)
 
 LEXICON = "static"  # the embedder whose words tell which are close in meaning
+MOST_THREADS = 256  # of one worker
 SHORT_TURN = 6  # tokens
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 
@@ -98,11 +99,14 @@ class MemoryOS:
         candidates: CandidateIndex | None = None,
     ) -> None:
         """Put a memory together from its parts; `open` does it for a file, and mounts what the settings name."""
+        clock = checked_clock(clock)
+        arguments.part("embedder", embedder)
+        arguments.parts(settings=settings, chat=chat, reranker=reranker)
         self.settings = settings or load_settings()
         self._vault = vault
         self._embedder = embedder
         self._questions = Remembered(embedder)
-        self._scope = scope
+        self._scope = None if scope is None else arguments.scope(scope)
         self._chat = chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._reranker = reranker
@@ -119,6 +123,7 @@ class MemoryOS:
         self._sources = Sources(vault, embedder, residency, follower)
         self._searcher = Searcher(self._sources, self.settings)
         self._mounted = Mounted()
+        self._is_closed = False
         schema = PersonaSchema.named(self.settings.persona_schema)
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self._purse = Purse(vault, self.settings, clock, limits)
@@ -163,12 +168,12 @@ class MemoryOS:
         InvalidInput for a bad id, ModelError when an embedder behind an endpoint does not answer, MissingExtra for
         a URL without the extra `postgres`.
         """
+        clock = checked_clock(clock)
+        arguments.parts(settings=settings, embedder=embedder, chat=chat, reranker=reranker)
         settings = settings or load_settings()
         if read_only:  # nothing is extracted, and no index beside the store is fed
             settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
-        scope = None
-        if user is not None:
-            scope = Scope(user=user, agent=agent, session=session, tenant=tenant, namespace=namespace)
+        scope = None if user is None else Scope(user, agent, session, tenant, namespace)
         embedder = embedder or load_embedder(settings.embedder, settings)
         place = arguments.store_place(path)
         vault, embedder = opened_with(
@@ -186,17 +191,17 @@ class MemoryOS:
         with ExitStack() as undo:
             undo.callback(vault.close)
             candidates = open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim)
+            memory = cls(
+                vault,
+                embedder,
+                scope=scope,
+                settings=settings,
+                chat=chat,
+                reranker=reranker,
+                clock=clock,
+                candidates=candidates,
+            )
             undo.pop_all()
-        memory = cls(
-            vault,
-            embedder,
-            scope=scope,
-            settings=settings,
-            chat=chat,
-            reranker=reranker,
-            clock=clock,
-            candidates=candidates,
-        )
         memory._mount_later(settings.mounts)
         return memory
 
@@ -216,6 +221,10 @@ class MemoryOS:
         it was; to name the store's own embedder gives it up. `progress` is told cubes of all that have vectors.
         Raises InvalidInput when there is no such file, StorageError when it cannot be used.
         """
+        clock = checked_clock(clock)
+        arguments.part("embedder", embedder)
+        arguments.parts(settings=settings)
+        arguments.callback("progress", progress)
         settings = settings or load_settings()
         place = arguments.store_place(path)
         if isinstance(place, Path) and not place.exists():
@@ -302,8 +311,10 @@ class MemoryOS:
         """Store turns that were checked, all of them or none; returns the ids of their pages."""
         owner = self._scope_of(scope)
         labels, key = arguments.tags(tags), arguments.idempotency_key(idempotency_key)
+        origin = arguments.one_of("origin", origin, Origin)
+        arguments.callback("progress", progress)
         if mount is not None:
-            there = self._mounted.for_writing(owner, mount)
+            there = self._mounted.for_writing(owner, checked_text("mount", mount, limit=ID_LIMIT))
             return there.write(turns, tags=labels, origin=origin, idempotency_key=key)
         cubes = [ingest.page_cube(page, owner, now=now, origin=origin, tags=labels) for page in ingest.paginate(turns)]
         arrival = Arrival(self._vault, owner, cubes, key)
@@ -351,7 +362,7 @@ class MemoryOS:
         now = self._clock()
         said_at = now if at is None else parse_moment("at", at, now=now)
         checked = checked_text("text", text, limit=min(self.settings.max_text_chars, VALUE_CHARS))
-        about = arguments.one_of("subject", subject, Subject)
+        about, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
         vector = self._embedder.embed([checked])[0]
         self._learn(owner, stated_fact(checked, vector, subject=about, at=said_at, origin=origin))
 
@@ -365,7 +376,7 @@ class MemoryOS:
         scope: Scope | None = None,
     ) -> None:
         """State a static field of a persona, such as the user's name or, with Subject.AGENT, the agent's role."""
-        about = arguments.one_of("subject", subject, Subject)
+        about, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
         lesson = stated_field(field, value, subject=about, at=self._clock(), origin=origin)
         self._learn(self._scope_of(scope), lesson)
 
@@ -424,7 +435,8 @@ class MemoryOS:
         Raises NotFound for an event that is none of a repair, InvalidInput when a page has moved since.
         """
         owner = self._caught_up(scope)
-        report = self._repairer.undo(owner, sequences)
+        wanted = [arguments.natural("sequences", one, least=-arguments.HIGHEST) for one in sequences]
+        report = self._repairer.undo(owner, wanted)
         self._housekeeping.queued(owner)
         return report
 
@@ -439,6 +451,7 @@ class MemoryOS:
         told pages of all pages; extraction comes after the last.
         """
         owner = self._scope_of(scope)
+        arguments.callback("progress", progress)
         self._responder.wait()
         self._housekeeping.rebuild(owner, progress)
 
@@ -496,7 +509,7 @@ class MemoryOS:
                 arguments.moment("as_of", as_of),
                 cold,
             ),
-            weights or DEFAULT_WEIGHTS,
+            arguments.weights(weights),
             self._reranker,
             explain,
             None if tokens is None else arguments.positive("tokens", tokens, tokens),
@@ -642,7 +655,7 @@ class MemoryOS:
     def pages(self, *, tier: Tier | None = None, scope: Scope | None = None) -> list[MemCube]:
         """The dialogue pages of a tier (all when none is named), oldest first."""
         with self._settled(scope) as reader:
-            return reader.cubes(Kind.PAGE, tiers=[arguments.one_of("tier", tier, Tier)] if tier else [])
+            return reader.cubes(Kind.PAGE, tiers=[arguments.one_of("tier", tier, Tier)] if tier is not None else [])
 
     def segments(self, *, archive: bool = False, scope: Scope | None = None) -> list[SegmentView]:
         """The segments with their heat at this moment, hottest first."""
@@ -651,22 +664,24 @@ class MemoryOS:
 
     def events(self, *, after: int = 0, limit: int = 1000, scope: Scope | None = None) -> list[Event]:
         """The log of changes, oldest first."""
+        first, most = arguments.natural("after", after), arguments.natural("limit", limit)
         with self._settled(scope) as reader:
-            return reader.events(after=after, limit=limit)
+            return reader.events(after=first, limit=most)
 
     def jobs(self, *states: JobState, scope: Scope | None = None) -> list[Job]:
         """Background work in these states, oldest first."""
+        wanted = [arguments.one_of("states", state, JobState) for state in states]
         with self._settled(scope) as reader:
-            return reader.jobs(*states)
+            return reader.jobs(*wanted)
 
     def retry_jobs(self, *job_ids: str, scope: Scope | None = None) -> int:
         """Try dead jobs again, all of them when none is named; returns how many. Raises NotFound for any other id."""
-        owner = self._scope_of(scope)
+        owner, wanted = self._scope_of(scope), [arguments.cube_id(one, field="job_ids") for one in job_ids]
         with self._vault.write(owner) as writer:
             dead = {job.id for job in writer.jobs(JobState.DEAD)}
-            if unknown := set(job_ids) - dead:
+            if unknown := set(wanted) - dead:
                 raise NotFound(f"there is no dead job {min(unknown)!r} in this scope")
-            tried = writer.retry(job_ids or sorted(dead))
+            tried = writer.retry(wanted or sorted(dead))
         self._housekeeping.queued(owner)
         return tried
 
@@ -675,7 +690,9 @@ class MemoryOS:
 
         Returns whether there is one; a file has none unless the settings name it.
         """
-        return self._sources.move_out(self._scope_of(scope).owner)
+        owner = self._scope_of(scope).owner
+        self._check_open()
+        return self._sources.move_out(owner)
 
     def cool(self, *, after_days: float | None = None, progress: ingest.Progress | None = None) -> Cooled:
         """Move the store's archived pages that nobody visited for so long into the object store, of all tenants.
@@ -687,6 +704,8 @@ class MemoryOS:
         if days is None or not self._vault.packs.are_kept:
             field = "after_days" if self._vault.packs.are_kept else "object_store"
             raise InvalidInput(field, "is not set", "Set MEMORYOS_OBJECT_STORE and MEMORYOS_COLD_AFTER_DAYS")
+        arguments.duration("after_days", days, most=arguments.LONGEST_DAYS)
+        arguments.callback("progress", progress)
         done, owners = Cooled(), self._vault.archiving()
         for number, owner in enumerate(owners, 1):
             done += self._cooler.cool(owner, days)
@@ -697,8 +716,10 @@ class MemoryOS:
 
     def run_jobs(self, *, scope: Scope | None = None) -> None:
         """Do what waits in a scope, also what a process that ended left behind, and return when it is done."""
+        owner = self._scope_of(scope)
+        self._check_open()
         self._housekeeping.check_writable()
-        self._housekeeping.queued(self._scope_of(scope))
+        self._housekeeping.queued(owner)
         self.wait()
 
     def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:
@@ -707,7 +728,12 @@ class MemoryOS:
         Several processes may do so at once: each scope is worked on by one at a time. A new job wakes it; for those
         that come due by themselves it looks every `poll_seconds`. Without them it ends when nothing is due.
         """
-        return Worker(self._vault, self._housekeeping).run(stop, threads=threads, poll_seconds=poll_seconds)
+        arguments.instance("stop", stop, threading.Event, "Pass threading.Event()")
+        at_once = arguments.natural("threads", threads, least=1, most=MOST_THREADS)
+        if poll_seconds is not None:
+            arguments.duration("poll_seconds", poll_seconds, most=LONGEST_WAIT)
+        self._check_open()
+        return Worker(self._vault, self._housekeeping).run(stop, threads=at_once, poll_seconds=poll_seconds)
 
     def stats(self, *, scope: Scope | None = None) -> Stats:
         """How much there is in each tier, what waits, and the values the scope is run by, each with its reason."""
@@ -720,7 +746,7 @@ class MemoryOS:
     def usage(self, *, since: date | None = None, scope: Scope | None = None) -> list[Spending]:
         """What model calls for this scope took, by day (UTC), purpose and model."""
         with self._vault.read(self._scope_of(scope)) as reader:
-            return reader.spending(since=since)
+            return reader.spending(since=arguments.day("since", since))
 
     def scopes(self, *, tenant: str = "default") -> list[Scope]:
         """Every scope of a tenant that holds a memory."""
@@ -740,6 +766,7 @@ class MemoryOS:
         Raises InvalidInput for a name that is taken or a place that is none, StorageError when it cannot be used.
         With `later`, as for mounts of the settings, it is opened when it is first asked, and missing until it can be.
         """
+        arguments.instance("mount", mount, Mount, "Pass memoryos.Mount(...)")
         self._mounted.check(mount)
         adapter = Patient(mount.name, lambda: self._adapter(mount), self.settings.mount_timeout_seconds)
         if not later:
@@ -751,18 +778,20 @@ class MemoryOS:
 
     def unmount(self, name: str) -> None:
         """Look no more into a mounted memory, and release it. Raises InvalidInput when nothing has that name."""
-        self._mounted.remove(name)
+        self._mounted.remove(checked_text("name", name, limit=ID_LIMIT))
 
     # Life
 
     def wait(self) -> None:
         """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
+        self._check_open()
         self._responder.wait()
         self._housekeeping.wait()
         self._mounted.sync()
 
     def close(self) -> None:
         """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
+        self._is_closed = True
         with ExitStack() as steps:  # each step runs, whatever became of those before it
             steps.callback(self._vault.close)
             steps.callback(self._housekeeping.close)
@@ -785,7 +814,11 @@ class MemoryOS:
     # Parts of the above
 
     def _scope_of(self, scope: Scope | None) -> Scope:
-        return arguments.scope(scope or self._scope)
+        return arguments.scope(self._scope if scope is None else scope)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StorageError("the memory is closed; open it again")
 
     def _learn(self, owner: Scope, lesson: Lesson) -> None:
         home = self._home(owner, lesson.payload.subject)

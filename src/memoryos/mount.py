@@ -30,6 +30,12 @@ class Mount:
 
     def __post_init__(self) -> None:
         checked_text("mount.name", self.name, limit=ID_LIMIT)
+        if not isinstance(self.place, str | Path | None):
+            raise InvalidInput(
+                "mount.place", f"is a {type(self.place).__name__}", "Name the file or the URL of a store"
+            )
+        if not isinstance(self.scope, Scope | None):
+            raise InvalidInput("mount.scope", f"is a {type(self.scope).__name__}", "Pass Scope(user=...)")
         if self.place is None and self.scope is None:
             raise InvalidInput("mount.scope", "is missing", "Name whose memory it is: scope=Scope(user=...)")
         if self.scope is not None and self.scope.session is not None:

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from memoryos import arguments
-from memoryos.clock import Clock, system_clock
+from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import backup as backups
@@ -37,6 +37,7 @@ def backup(
 
     `progress` is told rows. Raises InvalidInput when the file is there already, or the store is not; StorageError.
     """
+    clock = _checked(settings, progress, clock)
     target = _file("file", file)
     with closing(_opened("store", store, settings, clock)) as vault:
         return backups.backup(vault, target, clock=clock, progress=progress)
@@ -54,6 +55,7 @@ def restore(
 
     When it was cut off, run it again. Raises InvalidInput, StoreCorrupt when the backup was changed, StorageError.
     """
+    clock = _checked(settings, progress, clock)
     path, place = _file("file", file), arguments.store_place(store)
     manifest = backups.checked(path)
     with backups.opened(path, manifest, clock=clock) as vault:
@@ -73,6 +75,7 @@ def copy(
     What is written meanwhile comes along, but for the last of it when that does not end. When it was cut off, run it
     again: it goes on. Nobody can open the target before it is complete. Raises InvalidInput, StorageError.
     """
+    clock = _checked(settings, progress, clock)
     origin, place = arguments.store_place(source), arguments.store_place(target)
     with closing(_opened("source", source, settings, clock)) as vault:
         return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
@@ -92,6 +95,7 @@ def verify(
     It changes nothing, unless `repair` makes right what is derived from the cubes; that takes the store's embedder
     (the settings', when left out). `progress` is told cubes. Raises InvalidInput, StorageError.
     """
+    clock = _checked(settings, progress, clock, embedder)
     place, settings = arguments.store_place(store), settings or load_settings()
     if not repair:
         with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
@@ -102,6 +106,15 @@ def verify(
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
     with closing(vault):
         return mend(vault, embedder, progress)
+
+
+def _checked(
+    settings: Settings | None, progress: Progress | None, clock: Clock, embedder: Embedder | None = None
+) -> Clock:
+    """Check what every operation takes; returns the clock."""
+    arguments.parts(settings=settings, embedder=embedder)
+    arguments.callback("progress", progress)
+    return checked_clock(clock)
 
 
 def _copied(

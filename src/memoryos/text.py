@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from memoryos.errors import InvalidInput
+
+_SHOWN_CHARS = 40
+_SHOWN_BITS = 128  # of a number; one of thousands of digits cannot even be turned into text
+
+# What a terminal obeys or a reader does not see: C0 but tab and newline, DEL, C1, separators and bidi controls.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def checked_text(field: str, value: object, *, limit: int) -> str:
@@ -24,3 +32,25 @@ def checked_text(field: str, value: object, *, limit: int) -> str:
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
         raise InvalidInput(field, "contains a lone surrogate", "Decode the source with errors='replace'")
     return value
+
+
+def visible(text: str) -> str:
+    """The text with control characters written out in hexadecimal, as Python does it in a string."""
+    return _CONTROLS.sub(lambda found: _written(ord(found.group()), short=True), text)
+
+
+def visible_json(document: str) -> str:
+    """JSON in which no string has a control character as it is, not even those that JSON allows."""
+    return _CONTROLS.sub(lambda found: _written(ord(found.group()), short=False), document)
+
+
+def _written(code: int, *, short: bool) -> str:
+    return f"\\x{code:02x}" if short and code <= 0xFF else f"\\u{code:04x}"
+
+
+def shown(value: object) -> str:
+    """A wrong value as an error shows it: short text and small numbers as they are, of all else the type."""
+    if isinstance(value, str):
+        return repr(value[:_SHOWN_CHARS])
+    is_small = isinstance(value, int) and value.bit_length() <= _SHOWN_BITS
+    return repr(value) if is_small or isinstance(value, float) else type(value).__name__

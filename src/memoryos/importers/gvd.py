@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 from memoryos.cube import Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, Conversation, Session, distinct, timed
-from memoryos.importers.source import Text, read_json, to_utc
+from memoryos.importers.source import Listed, Text, read_json, to_utc
 
 _FIX = "Pass a GVD memory bank: {user: {history: {YYYY-MM-DD: [{query, response}]}}}"
 _NOON = time(12)
@@ -30,7 +30,7 @@ class _Exchange(BaseModel):
 
 
 class _User(BaseModel):
-    history: dict[_Day, list[_Exchange]]
+    history: dict[_Day, Listed[_Exchange]]
 
 
 _SHAPE = TypeAdapter(dict[Text, _User])

@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, TypeAdapter
 from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, Conversation, Session, distinct, timed
-from memoryos.importers.source import Text, read_json, to_utc
+from memoryos.importers.source import Listed, Text, read_json, to_utc
 from memoryos.language.calendar import MONTHS
 
 _DATE_SUFFIX = "_date_time"
@@ -51,7 +51,7 @@ def _by_session(value: Any) -> Any:
 class _Talk(BaseModel):
     speaker_a: Text
     speaker_b: Text
-    sessions: dict[str, list[_Turn]]
+    sessions: dict[str, Listed[_Turn]]
     dates: dict[str, str]
 
 
@@ -64,7 +64,7 @@ def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-_SHAPE = TypeAdapter(Annotated[list[_Sample], BeforeValidator(_as_list)])
+_SHAPE = TypeAdapter(Annotated[Listed[_Sample], BeforeValidator(_as_list)])
 
 
 def read_locomo(path: Path, *, zone: tzinfo = UTC) -> list[Conversation]:

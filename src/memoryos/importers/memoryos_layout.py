@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue, TypeAdapter
 
 from memoryos.errors import InvalidInput
-from memoryos.importers.source import Text, read_json, readable
+from memoryos.importers.source import Listed, Text, read_json, readable
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ class Segment(BaseModel):
 
     summary: Said = ""
     summary_keywords: Words = ()
-    details: list[Page]
+    details: Listed[Page]
     visits: Count = Field(default=0, alias="N_visit")
     interactions: Count = Field(default=0, alias="L_interaction")
     timestamp: JsonValue = None
@@ -86,28 +86,28 @@ class UserKnowledge(BaseModel):
     """long_term_user.json."""
 
     user_profiles: dict[str, Profile] = {}
-    knowledge_base: list[Knowledge]
-    assistant_knowledge: list[Knowledge] = []
+    knowledge_base: Listed[Knowledge]
+    assistant_knowledge: Listed[Knowledge] = []
 
 
 class AssistantKnowledge(BaseModel):
     """long_term_assistant.json."""
 
-    assistant_knowledge: list[Knowledge]
+    assistant_knowledge: Listed[Knowledge]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
     """What the files of one user and one assistant hold."""
 
-    short_term: list[Page]
+    short_term: Listed[Page]
     mid_term: MidTerm
     user: UserKnowledge
     assistant: AssistantKnowledge
     written_at: datetime  #: when the newest of them was written
 
 
-_SHORT_TERM = TypeAdapter(list[Page])
+_SHORT_TERM = TypeAdapter(Listed[Page])
 _MID_TERM = TypeAdapter(MidTerm)
 _USER = TypeAdapter(UserKnowledge)
 _ASSISTANT = TypeAdapter(AssistantKnowledge)

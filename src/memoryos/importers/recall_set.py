@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, TURN_STEP, Conversation, Session, distinct
-from memoryos.importers.source import Text, in_calendar, read_json, to_utc
+from memoryos.importers.source import Listed, Text, in_calendar, read_json, to_utc
 
 FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)  # made up: of a file without times
 BETWEEN_SESSIONS = timedelta(days=1)  # made up
@@ -67,26 +67,26 @@ class _Turn(_Part):
 class _Session(_Part):
     name: Text | None = None
     at: datetime | None = None
-    turns: list[_Turn]
+    turns: Listed[_Turn]
 
 
 class _Conversation(_Part):
     user: _Id
-    sessions: list[_Session]
+    sessions: Listed[_Session]
 
 
 class _Question(_Part):
     user: _Id
     text: Annotated[Text, Field(pattern=r"\S")]
     type: Text | None = None
-    evidence: list[list[_Id]] = []
+    evidence: Listed[Listed[_Id]] = []
     at: datetime | None = None
 
 
 class _Set(_Part):
     name: Text | None = None
-    conversations: list[_Conversation]
-    questions: list[_Question]
+    conversations: Listed[_Conversation]
+    questions: Listed[_Question]
 
 
 _SHAPE = TypeAdapter(_Set)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +10,20 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, TypeAdapter, ValidationError
+from pydantic import AfterValidator, FailFast, TypeAdapter, ValidationError
 
 from memoryos.errors import InvalidInput
 
 T = TypeVar("T")
 
+Listed = Annotated[list[T], FailFast()]  #: a list that is refused at its first wrong item
+
+MOST_BYTES = 256_000_000  # of one file, which is read whole
+MOST_VALUES = 1_000_000  # in one file; each takes some 200 bytes of memory, however short it is
+MOST_FAULTS = 1_000  # of which the first is named: each takes memory, too
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)  # possessive, and open at the end: never tried twice
+_SPLIT = "Split it into several files, and import one after the other"
 _BROKEN = "The file is truncated or is no JSON: export it again or restore it from a backup"
 
 
@@ -29,14 +38,27 @@ Text = Annotated[str, AfterValidator(_without_nul)]  #: text that the store can 
 
 def read_json(path: Path, shape: TypeAdapter[T], *, fix: str) -> T:
     """Read a JSON file of the given shape. Raises InvalidInput; a broken file is never read as empty."""
-    with readable(path):
-        data = path.read_bytes()
+    with readable(path), path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1).removeprefix(BOM_UTF8)
+    _check_size(path, data)
     try:
-        return shape.validate_json(data.removeprefix(BOM_UTF8))
+        return shape.validate_json(data)
     except ValidationError as error:
+        if (faults := error.error_count()) > MOST_FAULTS:
+            raise InvalidInput(str(path), f"has another shape in {faults:,} places", fix) from None
         first = error.errors(include_url=False, include_input=False)[0]
         advice = _BROKEN if first["type"] == "json_invalid" else fix
         raise InvalidInput(_place(path, first["loc"]), first["msg"], advice) from None
+
+
+def _check_size(path: Path, data: bytes) -> None:
+    """Refuse what would take more memory than it is worth. How deep it may be nested, pydantic bounds."""
+    if len(data) > MOST_BYTES:
+        raise InvalidInput(str(path), f"has more than {MOST_BYTES // 10**6} MB", _SPLIT)
+    marks = _STRING.sub(b"", data)
+    values = 1 + sum(marks.count(mark) for mark in (b",", b"[", b"{"))
+    if values > MOST_VALUES:
+        raise InvalidInput(str(path), f"has {values:,} values, the limit is {MOST_VALUES:,}", _SPLIT)
 
 
 @contextmanager

@@ -20,8 +20,10 @@ class Eraser:
     at_once: int = 1
     takes_early: bool = False
 
-    def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn, /) -> Sequence[Job]:
-        """Delete the memories. Raises ObjectsUnreachable, as long as that lasts."""
-        for job in jobs:
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
+        """Delete the memories; returns those left. Raises ObjectsUnreachable, as long as that lasts."""
+        for number, job in enumerate(jobs):
+            if not goes_on():
+                return jobs[number:]
             Corrector(self.promoter, scope).delete(job.cube_id)
         return []

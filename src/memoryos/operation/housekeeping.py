@@ -22,10 +22,12 @@ from memoryos.operation.background import Background
 from memoryos.operation.cold import Cooler
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.ingest import Progress
-from memoryos.operation.jobs import JobRunner
+from memoryos.operation.jobs import GoesOn, JobRunner
 from memoryos.operation.moves import Left, Mover
 from memoryos.operation.rebuild import Phase, Rebuilder, stage_of
 from memoryos.operation.recall.visits import Counts, VisitLog
+from memoryos.operation.rota import Rota
+from memoryos.operation.turn import Turn
 from memoryos.scope import Scope
 
 PATIENCE_SECONDS = 60.0  # what waits longer no longer waits for the callers to be quiet
@@ -56,7 +58,9 @@ class Housekeeping:
         self._alarm = Alarm(self._schedule)
         self._lock = Lock()
         self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
-        self._scheduled: set[Scope] = set()
+        self._scheduled: set[Scope] = set()  # owners to keep; a task for each waits in the background
+        self._due: set[Scope] = set()  # owners with jobs; a task for each waits for the worker
+        self._rota, self._job_rota = Rota(), Rota()
         self._is_abandoned = False
         self._is_closing = False
         self._is_closed = False
@@ -85,13 +89,15 @@ class Housekeeping:
 
         When the store cannot be written, or is being rebuilt, the caller reads what is there.
         """
-        owner = scope.owner
+        self._catch_up(scope.owner, lambda: True)
+
+    def _catch_up(self, owner: Scope, goes_on: GoesOn) -> None:
         if owner in self._tidy or self._vault.is_only_read:
             return
         try:
             if self._is_tidy(owner) or self._is_rebuilt(owner):
                 return
-            while (left := self._step(owner)).pages:
+            while (left := self._step(owner)).pages and goes_on():
                 pass
         except StorageError as error:
             _log_delay(error)
@@ -99,17 +105,28 @@ class Housekeeping:
         if left.jobs:
             self._schedule(owner)
 
+    def in_turn(self, owners: Iterable[Scope]) -> list[Scope]:
+        """The owners in the order in which they are worked for."""
+        return self._runner.rota.ordered(owners)
+
     def claim(self) -> tuple[Scope, list[Job]] | None:
         """Take the jobs of the next owner of the store whom no other worker is at, for `work`."""
         return self._runner.claim()
 
-    def work(self, scope: Scope, goes_on: Callable[[], bool], taken: Sequence[Job] = ()) -> int:
-        """Do the jobs that were taken, move what waits and do what else is due; returns how many were finished."""
-        finished = self._runner.run(scope.owner, taken, goes_on) if taken else 0
+    def work(self, scope: Scope, goes_on: GoesOn, taken: Sequence[Job] = ()) -> int:
+        """Do the jobs that were taken, move what waits and do more jobs; returns how many were finished.
+
+        While other owners wait, it ends after the first step: where no jobs were taken, when pages have moved.
+        """
+        owner = scope.owner
+        turn = Turn(goes_on, lambda: self._runner.others_wait(owner))
+        finished = self._runner.run(owner, taken, turn) if taken else 0
         with self._lock:  # pages that another process wrote and left are unknown here
-            self._tidy.discard(scope.owner)
-        self.catch_up(scope)
-        return finished + self._runner.run_all(scope.owner, goes_on)
+            self._tidy.discard(owner)
+        self._catch_up(owner, turn)
+        if not taken and self._runner.others_wait(owner):
+            return finished
+        return finished + self._runner.run_all(owner, turn)
 
     def promote_all(self, scope: Scope) -> None:
         """Extract every segment with new pages, hot or not, and wait for it."""
@@ -173,7 +190,29 @@ class Housekeeping:
             if owner in self._scheduled:
                 return
             self._scheduled.add(owner)
-        self._background.submit(lambda: self._if_ours(self._keep, owner))
+        self._background.submit(lambda: self._next(self._keep, self._scheduled, self._rota))
+
+    def _hire(self, owner: Scope) -> None:
+        """Have the jobs of the owner done, when it is their turn."""
+        with self._lock:
+            if owner in self._due:
+                return
+            self._due.add(owner)
+        self._worker.submit(lambda: self._next(self._run_jobs, self._due, self._job_rota))
+
+    def _next(self, work: Callable[[Scope], None], waiting: set[Scope], rota: Rota) -> None:
+        """Work for the owner whose turn it is."""
+        with self._lock:
+            owner = rota.ordered(waiting)[0]
+            waiting.discard(owner)
+            rota.served(owner)
+        self._if_ours(work, owner)
+
+    def _others_wait(self, owner: Scope, waiting: set[Scope]) -> bool:
+        """Whether others wait for the same thread."""
+        with self._lock:
+            both = waiting if self._worker is not self._background else self._scheduled | self._due
+            return not both <= {owner}
 
     def _if_ours(self, work: Callable[[Scope], None], owner: Scope) -> None:
         try:
@@ -195,11 +234,10 @@ class Housekeeping:
 
     def _keep(self, owner: Scope) -> None:
         """All that waits for one owner, in steps between which callers go first."""
-        with self._lock:
-            self._scheduled.discard(owner)
         left = Left(pages=True, jobs=False)
+        turn = Turn(self._goes_on, lambda: self._others_wait(owner, self._scheduled))
         try:
-            while left.pages and self._goes_on():
+            while left.pages and turn():
                 left = self._step(owner, in_a_hurry=self._background.is_waited_for)
         except StorageError as error:
             # A count of visits is worth no error, and where nothing may be written nobody expects more.
@@ -208,7 +246,10 @@ class Housekeeping:
             _log_delay(error)
             return
         if left.jobs:
-            self._worker.submit(lambda: self._if_ours(self._run_jobs, owner))
+            self._hire(owner)
+        if left.pages and self._goes_on():
+            self._schedule(owner)  # behind the others
+            return
         if self._goes_on():
             self._residency.keep(owner)
         self._tend_cold(owner)
@@ -234,12 +275,16 @@ class Housekeeping:
             self._residency.keep(owner)
 
     def _run_due(self, owner: Scope) -> None:
-        """Do the jobs that are due, and come back when the next one is."""
+        """Do the jobs that are due, and come back when the next one is; in the end behind others that wait."""
         while (moment := self._runner.next_due(owner)) is not None and self._works_on():
             if (seconds := (moment - self._runner.clock()).total_seconds()) > 0:
                 self._alarm.set(owner, seconds)
                 return
-            if not self._runner.run_all(owner, self._works_on):
+            finished = self._runner.take_turn(owner, Turn(self._works_on, lambda: self._others_wait(owner, self._due)))
+            if self._others_wait(owner, self._due) and self._works_on():
+                self._hire(owner)
+                return
+            if not finished:
                 self._alarm.set(owner, RETRY_SECONDS)
                 return
 

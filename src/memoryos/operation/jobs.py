@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Event, Thread
 from typing import Protocol
@@ -18,6 +18,7 @@ from typing import Protocol
 from memoryos.clock import Clock
 from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, ObjectsUnreachable, StorageError
 from memoryos.infrastructure.vault.contract import Job, JobKind, Vault
+from memoryos.operation.rota import Rota
 from memoryos.scope import Scope
 
 LEASE = timedelta(minutes=1)
@@ -63,6 +64,7 @@ class JobRunner:
     vault: Vault
     handlers: Mapping[JobKind, Handler]
     clock: Clock
+    rota: Rota = field(default_factory=Rota)
 
     def run_all(self, scope: Scope, goes_on: GoesOn = lambda: True) -> int:
         """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished."""
@@ -71,9 +73,21 @@ class JobRunner:
             finished += self.run(scope, jobs, goes_on)
         return finished
 
+    def take_turn(self, scope: Scope, turn: GoesOn) -> int:
+        """Run the scope's jobs for one turn, the first step at least; returns how many were finished."""
+        jobs = self._lease(scope)
+        return self.run(scope, jobs, turn) + self.run_all(scope, turn) if jobs else 0
+
     def claim(self) -> tuple[Scope, list[Job]] | None:
         """Take the jobs of the next owner of the store whom no other worker is at; `run` them."""
-        return self.vault.claim(lasting=LEASE, limit=self._limit, early=self._early)
+        taken = self.vault.claim(lasting=LEASE, limit=self._limit, early=self._early, order=self.rota.ordered)
+        if taken:
+            self.rota.served(taken[0])
+        return taken
+
+    def others_wait(self, scope: Scope) -> bool:
+        """Whether another owner of the store, whom nobody is at, has jobs that are due."""
+        return any(owner != scope.owner for owner in self.vault.waiting())
 
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
         """Run jobs that were taken; returns how many were finished."""

@@ -72,6 +72,7 @@ class _Shift:
     stays: bool
     look_around: float = 0.0  #: when pages that nobody moves are looked for
     unsettled: list[Scope] = field(default_factory=list)  #: of those, who waits
+    was_claimed: bool = False  #: whether the last task were jobs: they and lost pages take turns
 
     def next_task(self) -> Task | None:
         """Something to do, which nobody else does; None when there is nothing."""
@@ -83,12 +84,13 @@ class _Shift:
 
     def _found(self) -> Task | None:
         if time.monotonic() >= self.look_around:
-            self.unsettled = self.vault.unsettled()
+            self.unsettled = self.housekeeping.in_turn(self.vault.unsettled())
             self.look_around = time.monotonic() + LOOK_AROUND_SECONDS
-        if self.unsettled:
-            return partial(self.housekeeping.work, self.unsettled.pop(0), self._goes_on)
-        claimed = self.housekeeping.claim()
-        return partial(self.housekeeping.work, claimed[0], self._goes_on, claimed[1]) if claimed else None
+        claimed = None if self.unsettled and self.was_claimed else self.housekeeping.claim()
+        self.was_claimed = claimed is not None
+        if claimed:
+            return partial(self.housekeeping.work, claimed[0], self._goes_on, claimed[1])
+        return partial(self.housekeeping.work, self.unsettled.pop(0), self._goes_on) if self.unsettled else None
 
     def _goes_on(self) -> bool:
         return not self.stop.is_set()

@@ -9,7 +9,7 @@ user, agent and namespace.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -556,6 +556,9 @@ class Bell(Protocol):
         ...
 
 
+Order = Callable[[Iterable[Scope]], list[Scope]]  #: the same owners, the next one first
+
+
 class Vault(Reembeddable, Protocol):
     """A store of cubes. A session raises EmbedderMismatch once the store has changed to another embedder."""
 
@@ -594,10 +597,11 @@ class Vault(Reembeddable, Protocol):
         ...
 
     def claim(
-        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = ()
+        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = (), order: Order = list
     ) -> tuple[Scope, list[Job]] | None:
         """Lease, as a writer does, the jobs of the next of these owners whom nobody is at; None when there is none.
 
+        `order` says in which order they come, of those `waiting`.
         Workers that call it at once get different owners. Where owners are locked one by one, an owner with a
         writer is passed over, so nobody waits.
         """

@@ -23,7 +23,7 @@ def enclosing(tenant: str | None, **settings: str) -> Calls:
     """What puts the fence around that tenant (None: lifts it), until the transaction ends; likewise other settings."""
     every = _UP if tenant is not None else _LIFTED
     wanted = {TENANT: tenant or "", EVERY_TENANT: every, **settings}
-    return [("set_config(%s, %s, true)", setting) for setting in wanted.items()]
+    return [("pg_catalog.set_config(%s, %s, true)", setting) for setting in wanted.items()]
 
 
 @contextmanager

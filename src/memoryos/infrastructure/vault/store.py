@@ -16,7 +16,7 @@ from memoryos.errors import EmbedderMismatch, StorageError, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold import is_pack
-from memoryos.infrastructure.vault.contract import Bell, Job, JobKind
+from memoryos.infrastructure.vault.contract import Bell, Job, JobKind, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
@@ -127,10 +127,10 @@ class SqlVault(ABC):
             return [tables.scope_of(*row) for row in connection.execute(waiting_owners(self._clock()))]
 
     def claim(
-        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = ()
+        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = (), order: Order = list
     ) -> tuple[Scope, list[Job]] | None:
         """Lease the jobs of the next owner whom nobody is at; None when there is none."""
-        for owner in self.waiting():
+        for owner in order(self.waiting()):
             with self._trying(owner) as connection:
                 if connection is None:
                     continue

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 import typer.main
-from rich.console import Console
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
 from memoryos.interface.cli import (
@@ -116,5 +115,5 @@ def _tell(error: MemoryOSError) -> int:
     if "--json" in sys.argv:
         render.print_json({"error": {"type": type(error).__name__, "message": str(error)}})
     else:
-        Console(stderr=True, highlight=False).print(f"Error: {error}", markup=False, soft_wrap=True)
+        render.error_console().print(f"Error: {error}", markup=False, soft_wrap=True)
     return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))

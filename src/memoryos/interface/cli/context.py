@@ -35,7 +35,7 @@ def context(
     if json:
         render.print_json(_as_json(found))
     elif found.text:
-        typer.echo(found.text)
+        render.say(found.text)
     else:
         render.console().print("Nothing is known, or not one line fits; `memoryos stats` lists who has memories.")
 

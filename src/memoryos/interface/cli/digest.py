@@ -32,7 +32,7 @@ def digest(
     if json:
         render.print_json(_as_json(told))
     elif told.text:
-        typer.echo(told.text)
+        render.say(told.text)
     elif told.turns:
         render.console().print(f"{told.turns} turns; not one line fits: raise --tokens.")
     else:

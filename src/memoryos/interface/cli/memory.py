@@ -113,8 +113,8 @@ def ask(
             render.print_json({"answer": answer.text, "model": answer.model, "usage": asdict(answer.usage)})
             return
         for piece in memory.respond_stream(query):
-            typer.echo(piece, nl=False)
-        typer.echo()
+            render.say(piece, ends=False)
+        render.say("")
 
 
 def show(

@@ -8,15 +8,18 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 from memoryos.cube import MemCube
 from memoryos.operation.hierarchy.tuning import Tuned
 from memoryos.operation.overview import Persona, Profile, SegmentView
 from memoryos.operation.recall.hit import Hit, TurnHit
+from memoryos.text import visible, visible_json
 
 SUMMARY_CHARS = 90  # of a segment's summary in a table
 PAGE_CHARS = 2_000  # of a page in a table
@@ -25,12 +28,35 @@ PASSAGES = 3  # of a long page, in a table: those that answer best
 
 def print_json(document: Any) -> None:
     """Print the one JSON document of a command."""
-    typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    typer.echo(visible_json(json.dumps(document, ensure_ascii=False, indent=2)))
+
+
+def say(text: str, *, ends: bool = True) -> None:
+    """Print text that was stored or written by a model, as it is but for control characters."""
+    typer.echo(visible(text), nl=ends)
+
+
+class VisibleConsole(Console):
+    """A console on which no text can steer the terminal: control characters are written out."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """The segments of what is printed."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Text for a cell or a line, whose width is that of what is seen."""
+        return super().render_str(visible(text), **options)
 
 
 def console() -> Console:
     """Where tables go."""
-    return Console(highlight=False)
+    return VisibleConsole(highlight=False)
+
+
+def error_console() -> Console:
+    """Where errors go."""
+    return VisibleConsole(stderr=True, highlight=False)
 
 
 def progress(*, quiet: bool) -> Progress:
@@ -41,7 +67,7 @@ def progress(*, quiet: bool) -> Progress:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[note]}"),
-        console=Console(stderr=True),
+        console=VisibleConsole(stderr=True),
         disable=quiet,
     )
 

@@ -24,6 +24,7 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Mark, Vector
 from memoryos.language.clauses import clauses
 from memoryos.language.foreign import latin_language
@@ -38,12 +39,16 @@ from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.lexical import Group, attainable, bm25, bm25_in_context, identified
 from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
 from memoryos.operation.recall.timely import DAY, timeliness
+from memoryos.text import shown
 
 RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
 RELEVANT = 0.35  # of words and meaning together, from which on priors count in full
 MANY = 10_000  # rows from which on their cosines are computed in another thread, while the words are looked for
 FULL = 0.7  # of the sum of the idf of a question's words: what a passage must have to count as found
+
+
+LARGEST_WEIGHT = 1e6  # a larger one leaves nothing of the other parts in 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,12 @@ class Weights:
     context: bool = True  #: whether BM25 looks at the turns around, too
     kin: bool = True  #: whether words close in meaning count
     clauses: bool = True  #: whether each of several questions in one counts by itself, too
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if not isinstance(value, int | float) or not abs(value) <= LARGEST_WEIGHT:
+                raise InvalidInput(f"weights.{one.name}", f"{shown(value)} is no weight", "Pass a number, e.g. 0.5")
 
 
 DEFAULT_WEIGHTS = Weights()

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection
 
 from memoryos.errors import StoreCorrupt, StoreTooNew
 
@@ -25,6 +25,11 @@ _FOLDER = Path(__file__).parent
 _RECORD = {  # whether there is one; SQLAlchemy's inspection takes longer than all else that an open asks
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'",
     "postgresql": "SELECT to_regclass('alembic_version')::text",
+}
+
+_TABLES = {  # the first by its name, in our schema alone
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY 1",
+    "postgresql": "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1",
 }
 
 
@@ -76,6 +81,6 @@ def revision(connection: Connection) -> str | None:
     if connection.exec_driver_sql(_RECORD[connection.dialect.name]).scalar():
         found: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
         return found
-    if names := inspect(connection).get_table_names():
-        raise StoreCorrupt(f"this database is not a MemoryOS store (it has a table {names[0]!r}); name another one")
+    if name := connection.exec_driver_sql(_TABLES[connection.dialect.name]).scalar():
+        raise StoreCorrupt(f"this database is not a MemoryOS store (it has a table {name!r}); name another one")
     return None

@@ -36,6 +36,7 @@ from memoryos.infrastructure.vault.fence import Call, Calls, enclosing, lock_num
 from memoryos.infrastructure.vault.postgres import schema
 from memoryos.infrastructure.vault.postgres.bell import PostgresBell
 from memoryos.infrastructure.vault.postgres.connections import Gate, begun, is_full, open_engine
+from memoryos.infrastructure.vault.postgres.home import search_path
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.tables import owner_row
 from memoryos.scope import Scope
@@ -56,8 +57,9 @@ _ERRORS: dict[str, type[StorageError]] = {  # by SQLSTATE or its class
 _LONGEST_PAUSE = "5min"  # between two statements of a writer; a machine that vanished must not hold its owner for ever
 
 _STORE = lock_number("store")  # writers share it; who changes the whole store holds it alone
-_LOCK, _SHARED_LOCK = "pg_advisory_xact_lock(%s)", "pg_advisory_xact_lock_shared(%s)"
-_TRIED_LOCK, _TRIED_SHARED_LOCK = "pg_try_advisory_xact_lock(%s)", "pg_try_advisory_xact_lock_shared(%s)"
+_LOCK, _SHARED_LOCK = "pg_catalog.pg_advisory_xact_lock(%s)", "pg_catalog.pg_advisory_xact_lock_shared(%s)"
+_TRIED_LOCK = "pg_catalog.pg_try_advisory_xact_lock(%s)"
+_TRIED_SHARED_LOCK = "pg_catalog.pg_try_advisory_xact_lock_shared(%s)"
 
 
 class PostgresVault(SqlVault):
@@ -80,6 +82,7 @@ class PostgresVault(SqlVault):
         event.listen(engine, "checkin", self._take_back)
         if is_only_read:
             engine = engine.execution_options(postgresql_readonly=True)
+        self._search_path: str | None = None  # asked for by the first transaction
         self._gate = Gate(name, connections, busy_timeout_seconds)
         self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
@@ -144,8 +147,14 @@ class PostgresVault(SqlVault):
 
     @contextmanager
     def _begun(self, engine: Engine, calls: Calls) -> Iterator[tuple[Connection, Row[Any]]]:
-        with self._usable(), self._gate.passed(), begun(engine, calls) as session:
+        with self._usable(), self._gate.passed(), begun(engine, [self._at_home(), *calls]) as session:
             yield session
+
+    def _at_home(self) -> Call:
+        """What lets the transaction see the tables of this store alone."""
+        if self._search_path is None:
+            self._search_path = search_path(self._engine, self.name)
+        return "pg_catalog.set_config('search_path', %s, true)", (self._search_path,)
 
     @contextmanager
     def _committing(self) -> Iterator[None]:

@@ -1,0 +1,45 @@
+"""Rota: whose turn it is, so that nobody's flood of work keeps others waiting.
+
+Tenants take turns, and in each tenant its owners. Who came first of those that were served least recently is next; who
+comes anew stands behind those that wait, and before those that were served since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from threading import Lock
+
+from memoryos.scope import Scope
+
+KEPT = 50_000  # owners whose last turn is remembered, at least
+
+
+class Rota:
+    """Who was served when. Threads may share it; processes need not, for each gives turns to all that wait."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._turns = 0
+        self._ranks: dict[Hashable, float] = {}  # of tenants and owners: their last turn, or before which they came
+
+    def ordered(self, owners: Iterable[Scope]) -> list[Scope]:
+        """Those who wait, in the order in which they are served next."""
+        with self._lock:
+            ranks = {owner: (self._rank(owner.tenant), self._rank(owner)) for owner in owners}
+        return sorted(ranks, key=ranks.__getitem__)
+
+    def served(self, owner: Scope) -> None:
+        """It was this owner's turn."""
+        with self._lock:
+            self._turns += 1
+            for name in (owner.tenant, owner):
+                self._ranks.pop(name, None)  # so that those who were served longest ago come first, to be forgotten
+                self._ranks[name] = self._turns
+            self._forget()
+
+    def _rank(self, name: Hashable) -> float:
+        return self._ranks.setdefault(name, self._turns - 0.5)
+
+    def _forget(self) -> None:
+        if len(self._ranks) > 2 * KEPT:
+            self._ranks = dict(list(self._ranks.items())[-KEPT:])

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from contract.back_ends import files_on
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, back_end: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The present folder, whose files are stores on each back end in turn."""
+    monkeypatch.chdir(tmp_path)
+    with files_on(back_end, tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether the attack may take minutes."""
+    return bool(request.config.getoption("--long"))

@@ -1,0 +1,219 @@
+"""Every public method with wrong arguments of every kind: an error of the project's tree, or none.
+
+The methods and their parameters are found by reflection, so a new one is attacked from its first day.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from memoryos import AsyncMemoryOS, Attachment, MemoryOS, Mount, Scope, Settings, Turn, load_settings, stores
+from memoryos.errors import InvalidInput, MemoryOSError, StorageError
+from memoryos.models.chat import Answer, Usage
+from memoryos.models.hashing import Hashing
+from memoryos.operation.recall.fusion import Weights
+
+from .arguments import Arguments, hostile, plain
+
+OPENS = {"open", "reembed"}  # they take a place, and no memory
+ENDS = {"close"}
+WITHOUT_A_STORE = {"cool", "unmount"}  # without an object store, and without mounts, they are refused before
+
+EXAMPLES, LONG_EXAMPLES = 12, 400  # calls of each method, on each store
+
+
+def methods_of(kind: type) -> list[str]:
+    """The names of the public methods."""
+    return [name for name, member in inspect.getmembers(kind, callable) if not name.startswith("_")]
+
+
+METHODS = [name for name in methods_of(MemoryOS) if name not in OPENS | ENDS]
+
+
+def refusal(call: Callable[[], Any]) -> MemoryOSError | None:
+    """What the call is refused with; every other error fails the test."""
+    try:
+        result = call()
+        if inspect.isgenerator(result):
+            list(result)
+    except MemoryOSError as error:
+        assert str(error)
+        # Not "the store could not do it": what is wrong lies in the arguments, and the error says where.
+        assert type(error) is not StorageError, f"unexplained: {error}"
+        assert not isinstance(error, InvalidInput) or (error.field and error.problem and error.fix)
+        return error
+    return None
+
+
+class Script:
+    """A model that always says the same."""
+
+    def answer(self, messages: Any) -> Answer:
+        return Answer("Yes.", Usage(), "script")
+
+    def stream(self, messages: Any) -> Iterator[str]:
+        yield "Yes."
+
+
+def opened(folder: Path) -> MemoryOS:
+    return MemoryOS.open(folder / "memory.db", user="ann", embedder=Hashing(), chat=Script())
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[MemoryOS]:
+    with closing(opened(tmp_path)) as memory:
+        for number in range(12):
+            memory.add(f"I live in Town{number}, and I like jazz.", "I see.", tags=["home"])
+        memory.add_fact("I have a cat.")
+        memory.set_profile("name", "Ann")
+        memory.consolidate()
+        yield memory
+
+
+def arguments_for(memory: MemoryOS) -> Arguments:
+    cubes = [*memory.pages(), *memory.profile().user.facts]
+    files = [Path("memory.db"), Path("new.db"), Path("nowhere/x.db"), Path()]
+    return Arguments([cube.id for cube in cubes[:3]] + [cube.id for cube in cubes[-2:]], files)
+
+
+def calls(long: bool) -> settings:
+    """How often each is called; what fails is not made smaller, for the state of the memory is part of it."""
+    return settings(
+        max_examples=LONG_EXAMPLES if long else EXAMPLES,
+        deadline=None,
+        database=None,
+        derandomize=not long,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_call_with_any_arguments_is_answered_or_refused_with_an_error_of_ours(memory, name, long):
+    method = getattr(memory, name)
+
+    @calls(long)
+    @given(arguments_for(memory).of(getattr(MemoryOS, name)))
+    def attack(given_arguments):
+        positional, named = given_arguments
+        refusal(lambda: method(*positional, **named))
+
+    attack()
+    refusal(memory.wait)
+    assert memory.search("Where do I live?").query == "Where do I live?"
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("name", sorted(OPENS))
+def test_opening_anything_is_refused_with_an_error_of_ours(memory, name, long):
+    numbers = itertools.count()
+
+    @calls(long)
+    @given(arguments_for(memory).of(getattr(MemoryOS, name)), st.booleans())
+    def attack(given_arguments, is_file):
+        positional, named = given_arguments
+        if is_file:
+            positional[0] = f"store{next(numbers)}.db"
+        elif isinstance(positional[0], str) and positional[0].startswith("/"):
+            return  # of the machine itself
+
+        def call():
+            made = getattr(MemoryOS, name)(*positional, **named)
+            if made is not None:
+                with closing(made):
+                    made.add("hello", scope=Scope(user="ann"))
+
+        refusal(call)
+
+    attack()
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("function", [stores.backup, stores.copy, stores.restore, stores.verify])
+def test_work_on_whole_stores_is_refused_likewise(memory, function, long):
+    numbers = itertools.count()
+
+    @calls(long)
+    @given(arguments_for(memory).of(function), st.booleans())
+    def attack(given_arguments, is_right):
+        positional, named = given_arguments
+        if is_right:
+            positional = ["memory.db", f"store{next(numbers)}.db"][: len(positional)]
+        elif any(isinstance(one, str) and one.startswith("/") for one in positional):
+            return  # of the machine itself
+        refusal(lambda: function(*positional, **named))
+
+    attack()
+
+
+@pytest.mark.once
+def test_the_constructor_checks_its_parts(memory, long):
+    @calls(long)
+    @given(
+        st.fixed_dictionaries(
+            {}, optional=dict.fromkeys(["scope", "settings", "chat", "reranker", "clock", "embedder"], hostile)
+        )
+    )
+    def attack(named):
+        embedder = named.pop("embedder", Hashing())
+        refusal(lambda: MemoryOS(memory._vault, embedder, **named).stats(scope=Scope(user="ann")))
+
+    attack()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", [Attachment, Mount, Scope, Turn, Weights, load_settings])
+def test_values_that_callers_make_are_refused_likewise(kind, long):
+    names = Settings.model_fields if kind is load_settings else inspect.signature(kind).parameters
+    right = {"role": st.just("user"), "name": st.just("other"), "user": st.just("ann"), "caption": st.just("A cat")}
+    required = {name: hostile | right[name] for name in names if name in right}
+
+    @calls(long)
+    @given(st.fixed_dictionaries(required, optional=dict.fromkeys(names.keys() - required.keys(), hostile)))
+    def attack(given_values):
+        few = dict([*given_values.items()][:3])
+        refusal(lambda: kind(**{name: given_values[name] for name in {**few, **required}}))
+
+    attack()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", [name for name in methods_of(AsyncMemoryOS) if name not in OPENS | ENDS])
+def test_awaited_calls_are_refused_likewise(memory, name, long):
+    method = getattr(AsyncMemoryOS(memory), name)
+
+    async def awaited(positional, named):
+        result = method(*positional, **named)
+        if inspect.isasyncgen(result):
+            return [piece async for piece in result]
+        return await result
+
+    @calls(long)
+    @given(arguments_for(memory).of(getattr(MemoryOS, name)))
+    def attack(given_arguments):
+        refusal(lambda: asyncio.run(awaited(*given_arguments)))
+
+    attack()
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - WITHOUT_A_STORE))
+def test_a_closed_memory_says_so(tmp_path, name):
+    memory = opened(tmp_path)
+    positional, named = plain(getattr(MemoryOS, name))
+    if name == "add":  # all of its arguments may be left out, but not together
+        positional = ["hello"]
+    memory.close()
+    with pytest.raises(StorageError, match=r"closed"):
+        result = getattr(memory, name)(*positional, **named)
+        list(result if inspect.isgenerator(result) else ())
+    memory.close()

@@ -1,0 +1,98 @@
+"""Files that are small to write and large to read are refused before they take memory or minutes."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+
+from memoryos.errors import InvalidInput
+from memoryos.importers import source
+from memoryos.importers.gvd import read_gvd
+from memoryos.importers.locomo import read_locomo
+from memoryos.importers.memoryos_folder import read_folder
+from memoryos.importers.recall_set import read_recall_set
+
+pytestmark = pytest.mark.file
+
+MEMORY_MB = 1_500  # of a process that reads any of these
+SESSIONS = b'{"conversations":[{"user":"a","sessions":['
+FILES: dict[str, Callable[[int], bytes]] = {  # by their length
+    "empty lists": lambda size: b"[" + b"[]," * (size // 3) + b"[]]",
+    "empty objects": lambda size: b"[" + b"{}," * (size // 3) + b"{}]",
+    "numbers": lambda size: b"[" + b"1," * (size // 2) + b"1]",
+    "deep lists": lambda size: b"[" * size,
+    "deep objects": lambda size: b'{"a":' * (size // 5),
+    "keys": lambda size: b"{" + b",".join(b'"%07d":1' % number for number in range(size // 12)) + b"}",
+    "a string": lambda size: b'"' + b"\\n" * (size // 2) + b'"',
+    "an open string": lambda size: b'["' + b'\\"' * (size // 2),
+    "sessions": lambda size: (
+        b'{"conversations":[{"user":"a","sessions":[' + b"{}," * (size // 3) + b'{}]}],"questions":[]}'
+    ),
+}
+READERS: dict[str, Callable[[Path], object]] = {"locomo": read_locomo, "gvd": read_gvd, "recall": read_recall_set}
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_wrong_file_of_any_form_is_refused(tmp_path, reader, kind):
+    path = tmp_path / "data.json"
+    path.write_bytes(FILES[kind](600_000))
+    with pytest.raises(InvalidInput) as refused:
+        READERS[reader](path)
+    assert str(path) in refused.value.field
+    assert len(str(refused.value)) < 1_000
+
+
+@pytest.mark.parametrize("kind", ["deep lists", "empty objects"])
+def test_a_folder_of_the_public_code_is_refused_likewise(tmp_path, kind):
+    folder = tmp_path / "users" / "ann"
+    folder.mkdir(parents=True)
+    (folder / "short_term.json").write_bytes(FILES[kind](600_000))
+    with pytest.raises(InvalidInput, match=r"short_term\.json"):
+        read_folder(tmp_path, user="ann", assistant="bot", zone=UTC)
+
+
+def test_more_values_than_the_limit_are_refused_by_their_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "MOST_VALUES", 10)
+    path = tmp_path / "data.json"
+    path.write_bytes(b'[[],[],[],[],["a, b, c, d, e, f, [{[{"]]')
+    with pytest.raises(InvalidInput, match="Split it"):
+        read_locomo(path)
+    monkeypatch.setattr(source, "MOST_VALUES", 12)
+    with pytest.raises(InvalidInput, match="LoCoMo"):  # commas in a string are words
+        read_locomo(path)
+
+
+def test_more_bytes_than_the_limit_are_not_read(monkeypatch):
+    monkeypatch.setattr(source, "MOST_BYTES", 1_000_000)
+    with pytest.raises(InvalidInput, match="more than 1 MB"):
+        read_locomo(Path("/dev/zero"))
+
+
+READ = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
+from memoryos.errors import InvalidInput
+from memoryos.importers.locomo import read_locomo
+try:
+    read_locomo(Path(sys.argv[1]))
+except InvalidInput:
+    print("refused")
+"""
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_AS"), reason="no limit of memory here")
+@pytest.mark.parametrize(("kind", "megabytes"), [("empty lists", 60), ("empty objects", 1.4), ("keys", 11.5)])
+def test_a_large_one_is_refused_within_a_bound_of_memory(tmp_path, kind, megabytes):
+    path = tmp_path / "data.json"
+    path.write_bytes(FILES[kind](int(megabytes * 1_000_000)))
+    limit = str(MEMORY_MB * 1_000_000)
+    told = subprocess.run([sys.executable, "-c", READ, path, limit], capture_output=True, text=True, check=False)
+    assert told.stdout == "refused\n", told.stderr[-500:]

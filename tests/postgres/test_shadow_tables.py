@@ -1,0 +1,110 @@
+"""A role that may create schemas cannot put its tables before ours: every transaction names our schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from sqlalchemy.engine import URL
+
+from contract import server
+from memoryos import MemoryOS
+from memoryos.errors import StorageError
+from memoryos.infrastructure.vault import tables
+from memoryos.models.hashing import Hashing
+
+
+@pytest.fixture(params=["postgres"])
+def back_end(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[URL]:
+    """The database of an empty store."""
+    yield server.store_of(tmp_path)
+    server.give_back(tmp_path)
+
+
+@pytest.fixture
+def shadow(url: URL) -> Iterator[str]:
+    """The name of a schema of another role, which the server searches before ours."""
+    mallory, space = f"mallory_{uuid4().hex[:8]}", url.username
+    with server.administrator(url.database) as connection:
+        connection.execute(f"CREATE ROLE {mallory}")
+        connection.execute(f'CREATE SCHEMA "{space}" AUTHORIZATION {mallory}')
+    yield f'"{space}"'
+    with server.administrator(url.database) as connection:
+        connection.execute(f'DROP SCHEMA "{space}" CASCADE')
+        connection.execute(f"DROP ROLE {mallory}")
+
+
+def fill(url: URL, shadow: str) -> None:
+    """Put tables with our columns into the schema, which everybody may use."""
+    with server.administrator(url.database) as connection:
+        names = [*tables.metadata.tables, "alembic_version"]
+        for name in names:
+            connection.execute(f"CREATE TABLE {shadow}.{name} (LIKE public.{name} INCLUDING ALL)")
+        wanted = "SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = %s"
+        (owner,) = connection.execute(wanted, [shadow[1:-1]]).fetchone()
+        for name in names:
+            connection.execute(f"ALTER TABLE {shadow}.{name} OWNER TO {owner}")
+        connection.execute(f"INSERT INTO {shadow}.alembic_version SELECT * FROM public.alembic_version")
+        connection.execute(f"INSERT INTO {shadow}.meta SELECT * FROM public.meta")
+        connection.execute(f"GRANT USAGE ON SCHEMA {shadow} TO PUBLIC")
+        connection.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA {shadow} TO PUBLIC")
+
+
+def pages(url: URL, space: str) -> int:
+    with server.administrator(url.database) as connection:
+        return connection.execute(f"SELECT count(*) FROM {space}.cubes").fetchone()[0]
+
+
+def opened(url: URL) -> MemoryOS:
+    return MemoryOS.open(url.render_as_string(hide_password=False), user="ann", embedder=Hashing())
+
+
+def test_the_server_would_search_the_shadow_first(url, shadow):
+    opened(url).close()
+    fill(url, shadow)
+    with closing(psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False))) as connection:
+        space = connection.execute("SELECT current_schema()").fetchone()[0]
+    assert space == shadow[1:-1]
+
+
+def test_a_memory_that_is_open_goes_on_in_its_own_tables(url, shadow):
+    with opened(url) as memory:
+        memory.add("I live in Paris.")
+        fill(url, shadow)
+        memory.add("I like jazz.")
+        memory.consolidate()
+        assert len(memory.pages()) == 2
+    assert pages(url, "public") >= 2
+    assert pages(url, shadow) == 0
+
+
+def test_a_memory_that_is_opened_later_finds_its_own_tables(url, shadow):
+    with opened(url) as memory:
+        memory.add("I live in Paris.")
+    fill(url, shadow)
+    with opened(url) as memory:
+        assert [page.text for page in memory.pages()] == ["user: I live in Paris."]
+        memory.add("I like jazz.")
+    assert pages(url, shadow) == 0
+
+
+def test_a_role_that_owns_neither_is_told_to_name_the_schema(url, shadow):
+    opened(url).close()
+    fill(url, shadow)
+    with server.administrator(url.database) as connection:
+        connection.execute("ALTER TABLE public.alembic_version OWNER TO CURRENT_USER")
+        connection.execute(f'GRANT SELECT ON public.alembic_version TO "{url.username}"')
+    with pytest.raises(StorageError, match="search_path"):
+        opened(url)
+    named = url.update_query_dict({"options": "-csearch_path=public"})
+    with opened(named) as memory:
+        assert memory.pages() == []

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryos import Scope
+from memoryos.operation import rota as rotas
+from memoryos.operation.rota import Rota
+from memoryos.operation.turn import Turn
+
+
+def owner(user: str, tenant: str = "acme") -> Scope:
+    return Scope(user=user, tenant=tenant)
+
+
+def served(rota: Rota, waiting: list[Scope], turns: int) -> list[Scope]:
+    """Who is served when all of these wait all the time."""
+    order = []
+    for _ in range(turns):
+        order.append(rota.ordered(waiting)[0])
+        rota.served(order[-1])
+    return order
+
+
+def test_who_waits_longest_comes_first_and_then_all_take_turns():
+    ann, ben, cho = (owner(name) for name in ("ann", "ben", "cho"))
+    assert served(Rota(), [cho, ann, ben], 6) == [cho, ann, ben] * 2
+
+
+def test_tenants_share_first_and_their_owners_after():
+    many = [owner(f"user{number}", "large") for number in range(40)]
+    few = [owner("ann", "small"), owner("ben", "small")]
+    order = served(Rota(), [*many, *few], 40)
+    assert Counter(one.tenant for one in order) == {"large": 20, "small": 20}
+    assert Counter(one for one in order if one.tenant == "small") == dict.fromkeys(few, 10)
+    assert len({one for one in order if one.tenant == "large"}) == 20
+
+
+def test_who_comes_anew_goes_before_who_floods_and_behind_who_waits():
+    rota, flood, patient, new = Rota(), owner("flood"), owner("patient"), owner("new")
+    rota.ordered([flood, patient])
+    rota.served(flood)
+    assert rota.ordered([flood, patient, new]) == [patient, new, flood]
+
+
+def test_ever_new_owners_do_not_keep_one_who_was_served_waiting():
+    rota, ann = Rota(), owner("ann")
+    rota.served(ann)
+    turns = 0
+    while (first := rota.ordered([ann, *(owner(f"new{turns}-{number}") for number in range(3))])[0]) != ann:
+        rota.served(first)
+        turns += 1
+        assert turns < 3, "ann waits for ever"
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), min_size=1, unique=True), st.integers(1, 60))
+def test_of_those_who_wait_all_the_time_none_gets_two_turns_more_than_another_of_their_tenant(names, turns):
+    waiting = [owner(str(user), tenant) for tenant, user in names]
+    counts = Counter(dict.fromkeys(waiting, 0))
+    counts.update(served(Rota(), waiting, turns))
+    for tenant in {one.tenant for one in waiting}:
+        shares = [count for one, count in counts.items() if one.tenant == tenant]
+        assert max(shares) - min(shares) <= 1
+
+
+def test_it_forgets_those_who_were_served_longest_ago(monkeypatch):
+    monkeypatch.setattr(rotas, "KEPT", 5)
+    rota = Rota()
+    for number in range(100):
+        rota.served(owner(f"user{number}"))
+    assert rota.ordered([owner("user98"), owner("user1"), owner("user99")])[0] == owner("user98")
+    assert len(rota._ranks) <= 10
+
+
+def test_a_turn_is_a_step_at_least_and_ends_when_others_wait(monkeypatch):
+    monkeypatch.setattr("memoryos.operation.turn.LEAST_SECONDS", 0.0)
+    others = [True]
+    turn = Turn(lambda: True, lambda: others[0])
+    assert turn()
+    assert not turn()
+    others[0] = False
+    assert turn()
+
+
+def test_a_turn_that_may_not_go_on_has_no_step():
+    assert not Turn(lambda: False, lambda: False)()
