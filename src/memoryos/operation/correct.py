@@ -49,7 +49,7 @@ class Corrector:
                 self._derive_again(writer, self._persona, self._of_all_agents, pages, gone=pages)
         with self._vault.write(home) as writer:
             pages = _pages_of(writer, cube)
-            freed = [relatives(writer, cube)] if cube.kind is Kind.FACT else []
+            freed = relatives(writer, [cube]) if cube.kind is Kind.FACT else []
             self._derive_again(writer, home, writer.get, pages, gone=pages)
             self._remove(writer, [cube_id, *pages], pages)
             if pages and not is_asked_for(writer):  # the job went with its page
@@ -157,7 +157,7 @@ class Corrector:
         lessons = [*self._confirmed(derived, evidence, pages), *self._lessons(home, in_order(evidence))]
         wanted = {name for cube in derived for name in identities(cube.payload)}
         true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
-        freed = [relatives(writer, cube) for cube in derived if cube.kind is Kind.FACT]
+        freed = relatives(writer, [cube for cube in derived if cube.kind is Kind.FACT])
         kept = self._keep(writer, derived, true)
         lost = [cube for cube in derived if cube.id not in kept]
         stated = [restated([*writer.history(cube.id), cube], self.promoter.embedder) for cube in lost]

@@ -252,15 +252,16 @@ class Knowledge:
     def _chain_of(self, ids: Iterable[str]) -> dict[str, MemCube]:
         """These facts with all that exclude them, as they will be."""
         chain: dict[str, MemCube] = {}
-        left = list(ids)
+        left = set(ids)
         while left:
             for known in self._chains:
                 if not known.keys().isdisjoint(left):
                     chain |= known
-            reached = {cube.id: cube for cube in self._changes.get(one for one in left if one not in chain)}
-            chain |= {cube_id: cube for cube_id, cube in reached.items() if is_former(cube)}
-            left = [one for one in neighbours(self._writer, chain) if one not in chain]
-            left = [cube.id for cube in self._changes.get(left) if is_former(cube)]
+            strangers = left - chain.keys()  # nothing that is stored excludes what is in a chain, but the chain
+            stored = self._writer.successions(strangers) - chain.keys() if strangers else strangers
+            reached = {cube.id: cube for cube in self._changes.get(sorted(stored | strangers)) if is_former(cube)}
+            chain |= reached
+            left = reached.keys() - left
         return chain
 
     def _take_place(self, lesson: Lesson, candidate: MemCube, chain: dict[str, MemCube], slot: Slot | None) -> None:
@@ -291,7 +292,7 @@ class Knowledge:
                 model = models.get(cube.id)
                 known = vector if model is None or (candidate and model == candidate.id) else self._vector(model)
                 self._add(cube, known, is_linked=False)
-            elif cube != before:
+            elif cube is not before and cube != before:
                 moved = cube.tier is not before.tier
                 self._changes.change(Entry(cube), Operation.MOVE if moved else Operation.REFRESH)
                 self._place(cube)
@@ -395,22 +396,16 @@ class Knowledge:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
 
 
-def neighbours(reader: Reader, ids: Iterable[str]) -> list[str]:
-    """The facts that these superseded or gave way to."""
-    known = list(ids)
-    links = [*reader.targets(known, LinkKind.SUPERSEDES), *reader.sources(known, LinkKind.SUPERSEDES)]
-    return list(dict.fromkeys(end for link in links for end in (link.source, link.target)))
-
-
-def relatives(reader: Reader, cube: MemCube) -> list[MemCube]:
-    """The facts that exclude this one and each other, this one among them."""
-    found = {cube.id: cube}
-    while left := [one for one in neighbours(reader, found) if one not in found]:
-        reached = {one.id: one for one in reader.get(left).values() if is_former(one)}
-        if not reached:
-            break
-        found |= reached
-    return list(found.values())
+def relatives(reader: Reader, cubes: Iterable[MemCube]) -> list[list[MemCube]]:
+    """The facts that exclude these and each other, these among them: those of each succession together."""
+    groups: list[list[MemCube]] = []
+    grouped: set[str] = set()
+    for cube in cubes:
+        if cube.id not in grouped:
+            found = reader.successions([cube.id])
+            groups.append(list(reader.get(sorted(found)).values()))
+            grouped |= found
+    return groups
 
 
 def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:
