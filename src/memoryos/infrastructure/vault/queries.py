@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import (
-    Alias,
     ColumnElement,
+    FromClause,
     Select,
     Table,
     and_,
@@ -96,7 +96,7 @@ def _successions() -> Select[tuple[str]]:
     ways = union_all(select(literal_column("0").label("way")), select(literal_column("1"))).subquery("ways")
     heirs, former = _links.alias("heirs"), _links.alias("former")  # each by its own index: an OR would have none
 
-    def joined(links: Alias, end: ColumnElement[str], way: int) -> ColumnElement[bool]:
+    def joined(links: FromClause, end: ColumnElement[str], way: int) -> ColumnElement[bool]:
         mine = and_(links.c.tenant == bindparam("tenant"), links.c.kind == LinkKind.SUPERSEDES.value)
         return and_(ways.c.way == literal_column(str(way)), mine, end == reached.c.id)
 

@@ -28,7 +28,7 @@ from memoryos.cube import (
     Subject,
     Tier,
 )
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vector, Writer
+from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vector
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.filling import Filling, Slot
@@ -52,18 +52,18 @@ _SUREST = 0.99  # the confidence that repeats in other words lead to, at most
 
 
 class Knowledge:
-    """The facts of one owner, within one write transaction."""
+    """The facts of one owner, as a plan leaves them."""
 
     def __init__(
         self,
-        writer: Writer,
+        reader: Reader,
         changes: Changes,
         scope: Scope,
         now: datetime,
         facts: Iterable[MemCube],
         verdicts: Verdicts | None = None,
     ) -> None:
-        self._writer = writer
+        self._reader = reader
         self._changes = changes
         self._scope = scope
         self._now = now
@@ -127,7 +127,7 @@ class Knowledge:
             updated_at=self._now,
         )
         cube = replace(proposal, tier=Tier.LPM, state=State.ACTIVATED, descriptive=descriptive)
-        targets = [link.target for link in self._writer.targets([proposal.id], LinkKind.SUPERSEDES)]
+        targets = [link.target for link in self._reader.targets([proposal.id], LinkKind.SUPERSEDES)]
         found = filled(cube.text, self._now)
         chain = self._chain_of([target for target in targets if target in self._open])
         if found and cube.subject:
@@ -148,8 +148,8 @@ class Knowledge:
             present |= self._chain(subject, slot)
         self._apply(present, succession(_in_order(present), slot, self._now), None, None)
 
-    def flush(self) -> None:
-        """Write the links of the facts that exclude each other; to be called before the changes are written."""
+    def settle(self) -> None:
+        """Give links to the facts that exclude each other; to be called last."""
         for chain in self._chains:
             self._relink(chain)
 
@@ -157,7 +157,7 @@ class Knowledge:
         """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
         if lesson.moments or len(lesson.pages) < 2:
             return lesson
-        pages = self._writer.get(lesson.pages)
+        pages = self._reader.get(lesson.pages)
         said = (pages[page].descriptive.event_at if page in pages else lesson.event_at for page in lesson.pages)
         return replace(lesson, moments=tuple(said))
 
@@ -217,7 +217,7 @@ class Knowledge:
         if not revised:
             self._changes.change(Entry(cube), Operation.REFRESH)
         else:
-            self._changes.revise(self._writer, Entry(cube, lesson.vector))
+            self._changes.revise(Entry(cube, lesson.vector))
             if lesson.vector is not None:
                 self._nearest(new.subject).put(cube.id, lesson.vector)
         self.tally += Tally(merged=1)
@@ -258,7 +258,7 @@ class Knowledge:
                 if not known.keys().isdisjoint(left):
                     chain |= known
             strangers = left - chain.keys()  # nothing that is stored excludes what is in a chain, but the chain
-            stored = self._writer.successions(strangers) - chain.keys() if strangers else strangers
+            stored = self._reader.successions(strangers) - chain.keys() if strangers else strangers
             reached = {cube.id: cube for cube in self._changes.get(sorted(stored | strangers)) if is_former(cube)}
             chain |= reached
             left = reached.keys() - left
@@ -301,7 +301,7 @@ class Knowledge:
         for cube_id in after.gone:
             if cube_id in chain:
                 self._release(chain[cube_id])
-                self._changes.remove(self._writer, cube_id)
+                self._changes.remove(cube_id)
         self._chains = [known for known in self._chains if known.keys().isdisjoint(chain)]
         self._chains.append({cube.id: cube for cube in after.cubes})
 
@@ -321,8 +321,8 @@ class Knowledge:
             (LinkKind.SUPERSEDES, _heirs(chain)),
             (LinkKind.DERIVED_FROM, _support_of(chain)),
         ):
-            stored = set(self._writer.targets(chain, kind))
-            self._writer.unlink([link for link in stored if link not in wanted])
+            stored = set(self._reader.targets(chain, kind))
+            self._changes.unlink(link for link in stored if link not in wanted)
             for link in wanted:
                 if link not in stored:
                     self._changes.link(link.source, link.kind, link.target)
@@ -360,7 +360,9 @@ class Knowledge:
         if self._known_proposals is None:
             self._known_proposals = {
                 cube.id: cube
-                for cube in self._writer.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.FROZEN, State.EXPIRED])
+                for cube in self._changes.left(
+                    self._reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.FROZEN, State.EXPIRED])
+                )
             }
         return self._known_proposals
 

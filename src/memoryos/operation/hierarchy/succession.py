@@ -173,9 +173,7 @@ def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> _Held:
         return _Held(cube, (), known.provenance, known.event_at, known.valid_from, end)
     sources = dict.fromkeys(mention.source for mention in mentions if mention.source in pages)
     rests_on = dict.fromkeys(page for page in known.provenance if page in sources) | sources
-    return _Held(
-        cube, tuple(mentions), tuple(rests_on), max(mention.said for mention in mentions), min(starts), end
-    )
+    return _Held(cube, tuple(mentions), tuple(rests_on), max(mention.said for mention in mentions), min(starts), end)
 
 
 def _linked(held: Sequence[Sequence[_Held]], now: datetime) -> tuple[list[MemCube], list[Link]]:
@@ -212,15 +210,11 @@ def _settled(
 ) -> MemCube:
     """The cube at its place; most of a long succession stays as it is, and is not made again."""
     known, version = cube.descriptive, cube.version
-    told = {
-        "mentions": held.mentions,
-        "provenance": held.provenance,
-        "event_at": held.event_at,
-        "valid_from": held.valid_from,
-        "valid_to": end,
-    }
-    if any(getattr(known, name) != value for name, value in told.items()):
-        cube = replace(cube, descriptive=replace(known, **told))
+    told = (held.mentions, held.provenance, held.event_at, held.valid_from, end)
+    if told != (known.mentions, known.provenance, known.event_at, known.valid_from, known.valid_to):
+        mentions, provenance, event_at, valid_from, valid_to = told
+        known = replace(known, mentions=mentions, provenance=provenance, event_at=event_at)
+        cube = replace(cube, descriptive=replace(known, valid_from=valid_from, valid_to=valid_to))
     if (version.supersedes, version.superseded_by, version.superseded_at) != place:
         former, heir, since = place
         version = replace(version, supersedes=former, superseded_by=heir, superseded_at=since)
