@@ -7,6 +7,7 @@ A cube that is revised while an earlier change of it waits is written twice, for
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +25,8 @@ from memoryos.infrastructure.vault.contract import (
     Vector,
     Writer,
 )
+
+REVISIONS = 32  # of one memory, written by one operation
 
 
 class Urgency(IntEnum):
@@ -48,11 +51,13 @@ class _Batch:
         return self.new.get(cube_id) or self.changed.get(cube_id, (None,))[0]
 
     def write(self, writer: Writer) -> None:
-        writer.delete(list(self.removed))
+        if self.removed:
+            writer.delete(list(self.removed))
         writer.insert(list(self.new.values()))
         for operation in Operation:
             writer.update([entry for entry, done in self.changed.values() if done is operation], operation)
-        writer.unlink(self.unlinked)
+        if self.unlinked:
+            writer.unlink(self.unlinked)
         writer.link(self.links)
 
 
@@ -62,6 +67,8 @@ class Changes:
 
     reader: Reader
     _batches: list[_Batch] = field(default_factory=lambda: [_Batch()])  # in the order they are written
+    _known: dict[str, Entry] = field(default_factory=dict)  # what is new or changed, as it will be in the end
+    _revisions: dict[str, deque[_Batch]] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)  #: the stored cubes that are removed
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
     _waiting: set[str] = field(default_factory=set)  # of these the urgent ones
@@ -86,11 +93,12 @@ class Changes:
 
     def add(self, entry: Entry) -> None:
         """Store a new cube."""
-        self._batch.new[entry.cube.id] = entry
+        self._batch.new[entry.cube.id] = self._known[entry.cube.id] = entry
 
     def change(self, entry: Entry, operation: Operation) -> None:
         """Store a cube in place of its earlier self; None for vector or passages leaves them as they are."""
         cube_id, batch = entry.cube.id, self._batch
+        self._known[cube_id] = _merged(self._known[cube_id], entry) if cube_id in self._known else entry
         if cube_id in batch.new:
             batch.new[cube_id] = _merged(batch.new[cube_id], entry)
         elif cube_id in batch.changed:
@@ -101,13 +109,22 @@ class Changes:
 
     def revise(self, entry: Entry) -> None:
         """Store a new version of a cube; the history keeps what it was, or was to be, before."""
-        if self._batch.entry(entry.cube.id):
+        cube_id = entry.cube.id
+        if self._batch.entry(cube_id):
             self._batches.append(_Batch())
         self.change(entry, Operation.REVISE)
+        revisions = self._revisions.setdefault(cube_id, deque())
+        revisions.append(self._batch)
+        if len(revisions) > REVISIONS:  # of very many in one operation the history keeps the last ones
+            earlier, _ = revisions.popleft().changed.pop(cube_id)
+            following = revisions[0].changed
+            later, operation = following[cube_id]
+            following[cube_id] = (_merged(earlier, later), operation)
 
     def remove(self, cube_id: str) -> None:
         """Remove a cube with its links, whether it is stored already or was to be."""
         batch = self._batch
+        self._known.pop(cube_id, None)
         is_stored = batch.new.pop(cube_id, None) is None
         batch.changed.pop(cube_id, None)
         batch.links = [link for link in batch.links if cube_id not in (link.source, link.target)]
@@ -174,7 +191,7 @@ class Changes:
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         """The vectors of these cubes, as they will be."""
         wanted = [cube_id for cube_id in ids if cube_id not in self.gone]
-        pending = {cube_id: entry.vector for cube_id in wanted if (entry := self._entry(cube_id))}
+        pending = {cube_id: entry.vector for cube_id in wanted if (entry := self._known.get(cube_id))}
         stored = self.reader.vectors(cube_id for cube_id in wanted if pending.get(cube_id) is None)
         return stored | {cube_id: vector for cube_id, vector in pending.items() if vector is not None}
 
@@ -194,11 +211,8 @@ class Changes:
         return self.get([*stored, *pending])
 
     def _pending(self, cube_id: str) -> MemCube | None:
-        entry = self._entry(cube_id)
+        entry = self._known.get(cube_id)
         return entry.cube if entry else None
-
-    def _entry(self, cube_id: str) -> Entry | None:
-        return next(filter(None, (batch.entry(cube_id) for batch in reversed(self._batches))), None)
 
     def move(self, cubes: Iterable[MemCube], tier: Tier) -> None:
         """Put cubes into another tier."""
@@ -210,6 +224,8 @@ class Changes:
         for batch in self._batches:
             batch.write(writer)
         self._batches = [_Batch()]
+        self._known.clear()
+        self._revisions.clear()
         for key, value in self._notes.items():
             writer.write_note(key, value)
         for (urgency, not_before), cube_ids in self._enqueued.items():

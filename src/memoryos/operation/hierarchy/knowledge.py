@@ -43,6 +43,7 @@ from memoryos.operation.hierarchy.likeness import (
     more_specific,
     says_the_same,
 )
+from memoryos.operation.hierarchy.rivals import Chain
 from memoryos.operation.hierarchy.slot import filled, term
 from memoryos.operation.hierarchy.succession import Succession, is_former, is_superseded, mentions_of, succession
 from memoryos.operation.hierarchy.tally import Tally
@@ -71,7 +72,7 @@ class Knowledge:
         self._open: dict[str, MemCube] = {}  # in LPM, in the order of their insertion
         self._ids: dict[Identity, str] = {}
         self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # those in LPM that fill a slot
-        self._chains: list[dict[str, MemCube]] = []  # facts that exclude each other, as they will be
+        self._chains: list[Chain] = []  # facts that exclude each other, as they will be
         self._near: dict[Subject, Nearest] = {}
         self._known_proposals: dict[str, MemCube] | None = None
         self.tally = Tally()
@@ -85,8 +86,8 @@ class Knowledge:
         found = filled(payload.text, lesson.event_at)
         known = self._open.get(self._ids.get(identity(payload), ""))
         verdict = Verdict.SAME
-        chain = self._chain(payload.subject, found.slot) if found else {}
-        former = next((cube for cube in chain.values() if identity(payload) in identities(cube.payload)), None)
+        chain = self._chain(payload.subject, found.slot) if found else Chain()
+        former = chain.called(identity(payload))
         if known is None and former is None:
             known, verdict = self._like(lesson, found, chain)
         if known and verdict is Verdict.UPDATES:
@@ -131,10 +132,10 @@ class Knowledge:
         found = filled(cube.text, self._now)
         chain = self._chain_of([target for target in targets if target in self._open])
         if found and cube.subject:
-            chain |= self._chain(cube.subject, found.slot)
+            chain = Chain(*chain.cubes.values(), *self._chain(cube.subject, found.slot).cubes.values())
         slot = found.slot if found else None
-        after = succession([*_in_order(chain), cube], slot, self._now)
-        self._apply({**chain, proposal.id: proposal}, after, None, None)
+        after = succession([*_in_order(chain.cubes), cube], slot, self._now)
+        self._apply(Chain(*chain.cubes.values(), proposal), after, None, None)
 
     def resettle(self, cubes: Sequence[MemCube]) -> None:
         """Put facts into their order again, of which some were removed."""
@@ -145,13 +146,13 @@ class Knowledge:
         slot = found.slot if found else None
         subject = next(iter(present.values())).subject
         if slot and subject:
-            present |= self._chain(subject, slot)
-        self._apply(present, succession(_in_order(present), slot, self._now), None, None)
+            present |= self._chain(subject, slot).cubes
+        self._apply(Chain(*present.values()), succession(_in_order(present), slot, self._now), None, None)
 
     def settle(self) -> None:
         """Give links to the facts that exclude each other; to be called last."""
         for chain in self._chains:
-            self._relink(chain)
+            self._relink(chain.cubes)
 
     def _dated(self, lesson: Lesson) -> Lesson:
         """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
@@ -163,9 +164,7 @@ class Knowledge:
 
     # The same in other words
 
-    def _like(
-        self, lesson: Lesson, found: Filling | None, chain: Mapping[str, MemCube]
-    ) -> tuple[MemCube | None, Verdict]:
+    def _like(self, lesson: Lesson, found: Filling | None, chain: Chain) -> tuple[MemCube | None, Verdict]:
         """The known fact that is closest, and what the lesson is to it."""
         payload = _fact(lesson)
         close = self._nearest(payload.subject).to(lesson.vector) if lesson.vector is not None else []
@@ -213,7 +212,7 @@ class Knowledge:
         self._hold(cube)
         for chain in self._chains:
             if cube.id in chain:
-                chain[cube.id] = cube
+                chain.put(cube)
         if not revised:
             self._changes.change(Entry(cube), Operation.REFRESH)
         else:
@@ -245,49 +244,62 @@ class Knowledge:
 
     # Facts that exclude each other
 
-    def _chain(self, subject: Subject, slot: Slot) -> dict[str, MemCube]:
+    def _chain(self, subject: Subject, slot: Slot) -> Chain:
         """The facts that fill a slot, those that gave way among them."""
         return self._chain_of(self._fillers.get((subject, slot), ()))
 
-    def _chain_of(self, ids: Iterable[str]) -> dict[str, MemCube]:
+    def _chain_of(self, ids: Iterable[str]) -> Chain:
         """These facts with all that exclude them, as they will be."""
-        chain: dict[str, MemCube] = {}
         left = set(ids)
+        chain = next((known for known in self._chains if known.cubes.keys() >= left), None) if left else None
+        if chain:
+            return chain
+        chain = Chain()
         while left:
             for known in self._chains:
-                if not known.keys().isdisjoint(left):
-                    chain |= known
-            strangers = left - chain.keys()  # nothing that is stored excludes what is in a chain, but the chain
-            stored = self._reader.successions(strangers) - chain.keys() if strangers else strangers
-            reached = {cube.id: cube for cube in self._changes.get(sorted(stored | strangers)) if is_former(cube)}
-            chain |= reached
-            left = reached.keys() - left
+                if not known.cubes.keys().isdisjoint(left):
+                    chain.put(*known.cubes.values())
+            strangers = left - chain.cubes.keys()  # what is in a chain is excluded by nothing that is stored elsewhere
+            stored = self._reader.successions(strangers) - chain.cubes.keys() if strangers else strangers
+            reached = [cube for cube in self._changes.get(sorted(stored | strangers)) if is_former(cube)]
+            chain.put(*reached)
+            left = {cube.id for cube in reached} - left
         return chain
 
-    def _take_place(self, lesson: Lesson, candidate: MemCube, chain: dict[str, MemCube], slot: Slot | None) -> None:
+    def _take_place(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> None:
         """Put a fact into its place among those that it excludes, or propose that."""
-        fresh = _fresh(candidate, lesson, chain.values())
+        fresh = _fresh(candidate, lesson, chain.of(identity(candidate.payload)))
         if not fresh:
             return
         candidate = replace(candidate, descriptive=replace(candidate.descriptive, mentions=fresh))
-        after = succession([*_in_order(chain), candidate], slot, self._now)
+        if is_later := chain.is_before(candidate, slot):
+            after = succession([*chain.last, candidate], slot, self._now, former=chain.last[0].version.supersedes)
+        else:
+            after = succession([*_in_order(chain.cubes), candidate], slot, self._now)
         victims = [
-            chain[cube.id]
+            chain.cubes[cube.id]
             for cube in after.cubes
-            if cube.id in chain and is_superseded(cube) and not is_superseded(chain[cube.id])
+            if cube.id in chain and is_superseded(cube) and not is_superseded(chain.cubes[cube.id])
         ]
         guarded = [cube for cube in victims if _is_guarded(cube, lesson)]
         if guarded:
             self._propose(lesson, candidate, guarded)
         else:
-            self._apply(chain, after, candidate, lesson.vector)
+            self._apply(chain, after, candidate, lesson.vector, is_all=not is_later)
 
     def _apply(
-        self, chain: Mapping[str, MemCube], after: Succession, candidate: MemCube | None, vector: Vector | None
+        self,
+        chain: Chain,
+        after: Succession,
+        candidate: MemCube | None,
+        vector: Vector | None,
+        *,
+        is_all: bool = True,
     ) -> None:
+        """Make the facts what they are afterwards; `is_all` of the chain, or its end."""
         models = dict(after.copied)
         for cube in after.cubes:
-            before = chain.get(cube.id)
+            before = chain.cubes.get(cube.id)
             if before is None:
                 model = models.get(cube.id)
                 known = vector if model is None or (candidate and model == candidate.id) else self._vector(model)
@@ -300,10 +312,13 @@ class Knowledge:
                 self.tally += Tally(superseded=1)
         for cube_id in after.gone:
             if cube_id in chain:
-                self._release(chain[cube_id])
+                self._release(chain.cubes[cube_id])
                 self._changes.remove(cube_id)
-        self._chains = [known for known in self._chains if known.keys().isdisjoint(chain)]
-        self._chains.append({cube.id: cube for cube in after.cubes})
+        if is_all:
+            self._chains = [known for known in self._chains if known.cubes.keys().isdisjoint(chain.cubes)]
+            chain = Chain()
+            self._chains.append(chain)
+        chain.end_with(after)
 
     def _vector(self, cube_id: str) -> Vector | None:
         return self._changes.vectors([cube_id]).get(cube_id)
@@ -467,9 +482,8 @@ def _mentions(lesson: Lesson, text: str) -> tuple[Mention, ...]:
     return tuple(Mention(said=at, source=source, at=term(text, at).at) for at, source in sorted(said))
 
 
-def _fresh(candidate: MemCube, lesson: Lesson, chain: Iterable[MemCube]) -> tuple[Mention, ...]:
+def _fresh(candidate: MemCube, lesson: Lesson, same: Sequence[MemCube]) -> tuple[Mention, ...]:
     """The candidate's mentions that are not known: a job that runs again says nothing new."""
-    same = [cube for cube in chain if identity(cube.payload) == identity(candidate.payload)]
     known = {mention.source for cube in same for mention in mentions_of(cube)}
     stated = {mention.said for cube in same for mention in mentions_of(cube)} if not lesson.pages else set()
     mentions = candidate.descriptive.mentions

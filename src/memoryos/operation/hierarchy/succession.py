@@ -46,6 +46,7 @@ class Succession:
     copied: tuple[tuple[str, str], ...]  #: ids of new cubes, and of those whose words they have
     gone: tuple[str, ...]  #: ids of cubes that became one with another
     links: tuple[Link, ...]  #: which supersedes which
+    last: tuple[str, ...]  #: ids of the cubes of the last spell
 
 
 @dataclass
@@ -85,8 +86,11 @@ def value_in(slot: Slot | None, text: str) -> Value:
     return text.casefold(), False
 
 
-def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime) -> Succession:
-    """Put facts that exclude each other into their order."""
+def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime, *, former: str | None = None) -> Succession:
+    """Put facts that exclude each other into their order.
+
+    Of a long succession to which something later comes, the last spell is enough; `former` is what that one superseded.
+    """
     told = [
         Told(mention, identity(cube.payload), value_in(slot, cube.text), index)
         for index, cube in enumerate(cubes)
@@ -98,10 +102,11 @@ def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime) -> Su
     known = _Known(cubes, now)
     held = [[known.held(key, place) for key, place in found.items()] for found in places]
     aside = [_open(one, one.cube.version.supersedes) for one in map(known.held, asides, asides.values())]
-    linked, links = _linked(held, now)
+    linked, links = _linked(held, now, former)
     kept = {cube.id for cube in (*linked, *aside)}
     gone = tuple(cube.id for cube in cubes if cube.id not in kept)
-    return Succession((*linked, *aside), tuple(known.copied), gone, tuple(links))
+    last = tuple(one.cube.id for one in held[-1]) if held else ()
+    return Succession((*linked, *aside), tuple(known.copied), gone, tuple(links), last)
 
 
 def _spells(told: Iterable[Told]) -> tuple[list[list[Told]], dict[Identity, _Place]]:
@@ -176,13 +181,13 @@ def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> _Held:
     return _Held(cube, tuple(mentions), tuple(rests_on), max(mention.said for mention in mentions), min(starts), end)
 
 
-def _linked(held: Sequence[Sequence[_Held]], now: datetime) -> tuple[list[MemCube], list[Link]]:
+def _linked(held: Sequence[Sequence[_Held]], now: datetime, first: str | None) -> tuple[list[MemCube], list[Link]]:
     """Each spell closed by the one after it; the last is open."""
     done: list[MemCube] = []
     links: list[Link] = []
     for index, spell in enumerate(held):
         heir = held[index + 1][0] if index + 1 < len(held) else None
-        former = held[index - 1][0].cube.id if index else None
+        former = held[index - 1][0].cube.id if index else first
         done += [_closed(one, former, heir, now) if heir else _open(one, former) for one in spell]
         if heir:
             links += [Link(heir.cube.id, LinkKind.SUPERSEDES, one.cube.id) for one in spell]
