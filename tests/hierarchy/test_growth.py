@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 import pytest
 
 from memoryos import MemoryOS
-from memoryos.config import load_settings
-from memoryos.cube import Fact, MemCube, Origin, SemanticType, Subject
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind
-from memoryos.memory import open_vault
-from memoryos.operation.hierarchy.lesson import Lesson
 
-from .work import calls_in, locks_of
-from .world import ANN, START, LineExtractor, World
+from .work import locks_of
+from .world import World
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
 LINEAR = 2.8  # a little more than twice as much
