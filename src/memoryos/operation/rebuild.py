@@ -67,14 +67,18 @@ def stage_of(reader: Reader) -> Stage | None:
     return Stage(**{**values, "phase": Phase(values["phase"])})
 
 
-def placed(writer: Writer, move: Callable[[int], bool], limit: int) -> bool:
-    """Let `move` take that many pages, unless a rebuild holds them back; whether more is to be done."""
-    stage = stage_of(writer)
+def placed(stage: Stage | None, move: Callable[[int], bool], limit: int) -> tuple[bool, Stage | None]:
+    """Let `move` take that many pages, unless a rebuild holds them back; whether more is to be done, and its stage."""
     if stage is None:
-        return move(limit)
-    if stage.phase is Phase.PLACE:
-        _write(writer, replace(stage, done=stage.done + limit) if move(limit) else _then(stage, Phase.LEARN))
-    return True
+        return move(limit), None
+    if stage.phase is not Phase.PLACE:
+        return True, stage
+    return True, replace(stage, done=stage.done + limit) if move(limit) else _then(stage, Phase.LEARN)
+
+
+def write_stage(writer: Writer, stage: Stage | None) -> None:
+    """Note how far a rebuild got; None when it is done."""
+    writer.write_note(_NOTE, json.dumps(asdict(stage)) if stage else None)
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class Rebuilder:
         """Start a rebuild, or leave the one that is under way as it is."""
         with self.promoter.vault.write(owner) as writer:
             if stage_of(writer) is None:
-                _write(writer, Stage(Phase.UNWIND, writer.census().of(Kind.PAGE)))
+                write_stage(writer, Stage(Phase.UNWIND, writer.census().of(Kind.PAGE)))
 
     def step(self, owner: Scope, stage: Stage) -> None:
         """Do the next step of a phase that is not PLACE; nothing, when another process was faster."""
@@ -108,7 +112,7 @@ class Rebuilder:
                 return
             if not pages:
                 writer.delete([segment.id for segment in writer.cubes(Kind.SEGMENT)])  # none, but for old damage
-                _write(writer, _then(stage, Phase.FORGET))
+                write_stage(writer, _then(stage, Phase.FORGET))
                 return
             present = writer.get(page.id for page in pages)
             unchanged = {page.id for page in pages if present.get(page.id) == page}  # the others come again
@@ -116,7 +120,7 @@ class Rebuilder:
             writer.update([entry for entry in entries if entry.cube.id in unchanged], Operation.REFRESH)
             if read:
                 writer.write_note(_list(stage.lists), json.dumps(read))
-            _write(writer, replace(stage, done=stage.done + len(unchanged), lists=stage.lists + bool(read)))
+            write_stage(writer, replace(stage, done=stage.done + len(unchanged), lists=stage.lists + bool(read)))
 
     def _forget(self, owner: Scope) -> None:
         for home in dict.fromkeys((owner, persona_scope(owner, self.promoter.settings))):
@@ -131,7 +135,7 @@ class Rebuilder:
             stage = stage_of(writer)
             if stage and stage.phase is Phase.FORGET:
                 forget_early(writer)
-                _write(writer, _then(stage, Phase.PLACE))
+                write_stage(writer, _then(stage, Phase.PLACE))
 
     def _own_pages(self, owner: Scope, home: Scope, cubes: Iterable[MemCube]) -> set[str]:
         """The owner's pages that support these memories; a shared persona rests on other agents' pages, too."""
@@ -161,23 +165,19 @@ class Rebuilder:
             if stage is None or stage.phase is not Phase.LEARN:
                 return
             if stage.listed == stage.lists:
-                writer.write_note(_NOTE, None)
+                write_stage(writer, None)
                 return
             read = json.loads(writer.note(_list(stage.listed)) or "[]")
             segments = [link.target for link in writer.targets(read, LinkKind.MEMBER_OF)]
             new = [cube.id for cube in writer.get(segments).values() if cube.behaviour.interactions]
             writer.enqueue(JobKind.EXTRACT, new)
             writer.write_note(_list(stage.listed), None)
-            _write(writer, replace(stage, listed=stage.listed + 1))
+            write_stage(writer, replace(stage, listed=stage.listed + 1))
 
 
 _LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 
 _PLACED = {State.GENERATED, State.ACTIVATED, State.ARCHIVED}  # what the moves make of a page; other states are kept
-
-
-def _write(writer: Writer, stage: Stage) -> None:
-    writer.write_note(_NOTE, json.dumps(asdict(stage)))
 
 
 def _then(stage: Stage, phase: Phase) -> Stage:
