@@ -145,7 +145,7 @@ class Corrector:
         some = list(reader.get(derived[:CUBES_AT_ONCE]).values())
         planned = self.again(self._persona).planned(changes, some, pages, read=evidence)
         is_last = len(derived) <= CUBES_AT_ONCE
-        return Step(planned.flush, changes.touched, is_last, lambda: evidence.is_as_it_was)
+        return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was)
 
     def _deletion(self, reader: Reader, home: Scope, cube_id: str) -> Step:
         """Take out what is derived, and then the pages; of a large segment, some of them."""
@@ -194,7 +194,7 @@ class Corrector:
                 derived = list(reader.get(some).values())
                 again = self.again(self._persona)
                 planned = again.planned(changes, derived, [cube_id], read=evidence, read_before=read)
-                return Step(planned.flush, changes.touched, holds=lambda: evidence.is_as_it_was)
+                return Step(planned.flush, changes.touched, holds=lambda _: evidence.is_as_it_was)
 
             take(self._vault, self._persona, plan)
 

@@ -15,15 +15,18 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from memoryos.cube import Kind, MemCube, Origin, Segment, State, Tier, Trait
 from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Operation, Reader, Writer
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
+from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of
 from memoryos.operation.hierarchy.recent import forget_early
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.passages import page_entries
 from memoryos.operation.stated import restated
+from memoryos.operation.step import Step, take
 from memoryos.scope import Scope
 
 AT_A_TIME = 64  # pages, or memories of LPM, in one transaction
@@ -128,9 +131,8 @@ class Rebuilder:
                 cubes = [cube for kind in _LEARNED for cube in reader.cubes(kind) if _is_inferred(cube)]
             for start in range(0, len(cubes), AT_A_TIME):
                 chunk = cubes[start : start + AT_A_TIME]
-                gone = self._own_pages(owner, home, chunk)
-                with self.promoter.vault.write(home) as writer:
-                    self._unlearn(writer, home, [cube.id for cube in chunk], gone)
+                gone, ids = self._own_pages(owner, home, chunk), [cube.id for cube in chunk]
+                take(self.promoter.vault, home, partial(self._unlearn, home=home, ids=ids, gone=gone))
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
             if stage and stage.phase is Phase.FORGET:
@@ -145,19 +147,21 @@ class Rebuilder:
         with self.promoter.vault.read(owner) as reader:
             return set(reader.get(pages))
 
-    def _unlearn(self, writer: Writer, home: Scope, ids: Sequence[str], gone: set[str]) -> None:
+    def _unlearn(self, reader: Reader, *, home: Scope, ids: Sequence[str], gone: set[str]) -> Step:
         """Take these pages from what supports the memories; one without support goes, but for what was stated of it."""
-        cubes = [cube for cube in writer.get(ids).values() if _is_inferred(cube)]
+        changes = Changes(reader)
+        cubes = [cube for cube in reader.get(ids).values() if _is_inferred(cube)]
         kept = [_resting(cube, rest) for cube in cubes if (rest := _rest(cube, gone))]
         lost = [cube for cube in cubes if not _rest(cube, gone)]
-        stale = [
-            link for link in writer.targets([cube.id for cube in kept], LinkKind.DERIVED_FROM) if link.target in gone
-        ]
-        lessons = [restated([*writer.history(cube.id), cube], self.promoter.embedder) for cube in lost]
-        writer.update([Entry(cube) for cube in kept], Operation.REFRESH)
-        writer.unlink(stale)
-        writer.delete([cube.id for cube in lost])
-        self.promoter.learn(writer, home, [lesson for lesson in lessons if lesson])
+        lessons = [restated([*reader.history(cube.id), cube], self.promoter.embedder) for cube in lost]
+        for cube in kept:
+            changes.change(Entry(cube), Operation.REFRESH)
+        links = reader.targets([cube.id for cube in kept], LinkKind.DERIVED_FROM)
+        changes.unlink(link for link in links if link.target in gone)
+        for cube in lost:
+            changes.remove(cube.id)
+        planned = self.promoter.planned(reader, home, [lesson for lesson in lessons if lesson], changes=changes)
+        return Step(planned.flush, changes.touched)
 
     def _learn(self, owner: Scope) -> None:
         with self.promoter.vault.write(owner) as writer:

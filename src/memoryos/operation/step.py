@@ -31,7 +31,7 @@ class Step:
     write: Callable[[Writer], object]  #: may raise, and then nothing is written
     rests_on: Collection[str]  #: pages, segments, and the cubes that it changes
     is_last: bool = True  #: whether the work is done with it
-    holds: Callable[[], bool] = lambda: True  #: whether what it rests on beside the scope is as it was
+    holds: Callable[[Writer], bool] = lambda _: True  #: whether what tells no event is as it was
 
 
 def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
@@ -40,7 +40,7 @@ def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
         with vault.read(scope) as reader:
             sequence, step = reader.sequence(), plan(reader)
         with vault.write(scope) as writer:
-            if _holds(writer, step, sequence) and step.holds():
+            if _holds(writer, step, sequence) and step.holds(writer):
                 step.write(writer)
                 return step
     with vault.write(scope) as writer:  # others are faster

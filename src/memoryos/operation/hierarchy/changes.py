@@ -44,8 +44,6 @@ class _Batch:
     new: dict[str, Entry] = field(default_factory=dict)
     changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
     removed: dict[str, None] = field(default_factory=dict)
-    links: list[Link] = field(default_factory=list)
-    unlinked: list[Link] = field(default_factory=list)
 
     def entry(self, cube_id: str) -> Entry | None:
         return self.new.get(cube_id) or self.changed.get(cube_id, (None,))[0]
@@ -54,11 +52,8 @@ class _Batch:
         if self.removed:
             writer.delete(list(self.removed))
         writer.insert(list(self.new.values()))
-        for operation in Operation:
+        for operation in Operation if self.changed else ():
             writer.update([entry for entry, done in self.changed.values() if done is operation], operation)
-        if self.unlinked:
-            writer.unlink(self.unlinked)
-        writer.link(self.links)
 
 
 @dataclass
@@ -67,6 +62,8 @@ class Changes:
 
     reader: Reader
     _batches: list[_Batch] = field(default_factory=lambda: [_Batch()])  # in the order they are written
+    _links: list[Link] = field(default_factory=list)
+    _unlinked: list[Link] = field(default_factory=list)
     _known: dict[str, Entry] = field(default_factory=dict)  # what is new or changed, as it will be in the end
     _revisions: dict[str, deque[_Batch]] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)  #: the stored cubes that are removed
@@ -127,19 +124,19 @@ class Changes:
         self._known.pop(cube_id, None)
         is_stored = batch.new.pop(cube_id, None) is None
         batch.changed.pop(cube_id, None)
-        batch.links = [link for link in batch.links if cube_id not in (link.source, link.target)]
-        batch.unlinked = [link for link in batch.unlinked if cube_id not in (link.source, link.target)]
+        self._links = [link for link in self._links if cube_id not in (link.source, link.target)]
+        self._unlinked = [link for link in self._unlinked if cube_id not in (link.source, link.target)]
         if is_stored:
             batch.removed[cube_id] = None
             self.gone.add(cube_id)
 
     def link(self, source: str, kind: LinkKind, target: str) -> None:
         """Add a link."""
-        self._batch.links.append(Link(source, kind, target))
+        self._links.append(Link(source, kind, target))
 
     def unlink(self, links: Iterable[Link]) -> None:
         """Remove links."""
-        self._batch.unlinked.extend(links)
+        self._unlinked.extend(link for link in links if not self.gone.intersection((link.source, link.target)))
 
     def enqueue(self, cube_id: str, urgency: Urgency, not_before: datetime | None = None) -> None:
         """Ask for the extraction of a segment."""
@@ -206,8 +203,7 @@ class Changes:
     def members(self, segment_id: str) -> list[MemCube]:
         """The pages of a segment, as they will be."""
         stored = [link.source for link in self.reader.sources([segment_id], LinkKind.MEMBER_OF)]
-        links = [link for batch in self._batches for link in batch.links]
-        pending = [link.source for link in links if link.kind is LinkKind.MEMBER_OF and link.target == segment_id]
+        pending = [link.source for link in self._links if link.kind is LinkKind.MEMBER_OF and link.target == segment_id]
         return self.get([*stored, *pending])
 
     def _pending(self, cube_id: str) -> MemCube | None:
@@ -223,7 +219,12 @@ class Changes:
         """Write everything."""
         for batch in self._batches:
             batch.write(writer)
+        if self._unlinked:
+            writer.unlink(self._unlinked)
+        writer.link(self._links)
         self._batches = [_Batch()]
+        self._links.clear()
+        self._unlinked.clear()
         self._known.clear()
         self._revisions.clear()
         for key, value in self._notes.items():

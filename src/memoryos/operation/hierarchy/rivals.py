@@ -58,9 +58,9 @@ class Chain:
     def is_before(self, cube: MemCube, slot: Slot | None) -> bool:
         """Whether the last spell is all that matters to where the fact belongs.
 
-        So it is when all was said before it. What a denial denies stands in the spell before.
+        So it is when all was said before it. What a denial denies stands in the spell before, or anywhere.
         """
         said = min((mention.at, mention.source) for mention in mentions_of(cube))
         if not self._last or self._latest is None or self._latest > said:
             return False
-        return not any(is_denied for _, is_denied in (value_in(slot, one.text) for one in self.last))
+        return not any(is_denied for _, is_denied in (value_in(slot, one.text) for one in (cube, *self.last)))
