@@ -92,9 +92,11 @@ class Rebuilder:
 
     def begin(self, owner: Scope) -> None:
         """Start a rebuild, or leave the one that is under way as it is."""
+        with self.promoter.vault.read(owner) as reader:  # to count takes long
+            pages = reader.census().of(Kind.PAGE)
         with self.promoter.vault.write(owner) as writer:
             if stage_of(writer) is None:
-                write_stage(writer, Stage(Phase.UNWIND, writer.census().of(Kind.PAGE)))
+                write_stage(writer, Stage(Phase.UNWIND, pages))
 
     def step(self, owner: Scope, stage: Stage) -> None:
         """Do the next step of a phase that is not PLACE; nothing, when another process was faster."""
