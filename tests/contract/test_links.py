@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from memoryos.cube import Kind
+from memoryos.cube import Fact, Kind, State, Subject, Tier
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
+PROPOSED = (State.ACTIVATED, State.FROZEN, State.ACTIVATED)
 
 
 @pytest.fixture
@@ -113,3 +116,38 @@ def test_thousands_of_links_fit_into_one_call(vault, page):
         writer.unlink(list(links))
         assert writer.sources(ids, LinkKind.DERIVED_FROM) == []
         assert writer.census().of(Kind.PAGE) == len(made)
+
+
+def test_a_succession_is_found_from_each_of_its_facts(vault, cube):
+    facts = [cube(Fact(subject=Subject.USER, text=f"fact {number}"), tier=Tier.LPM) for number in range(5)]
+    first, second, sibling, third, other = [fact.id for fact in facts]
+    with vault.write(ALICE) as writer:
+        writer.insert([Entry(fact) for fact in facts])
+        links = [(second, first), (second, sibling), (third, second)]
+        writer.link([Link(source, LinkKind.SUPERSEDES, target) for source, target in links])
+        for one in (first, second, sibling, third):
+            assert writer.successions([one]) == {first, second, sibling, third}
+        assert writer.successions([other]) == {other}
+        assert writer.successions([first, other]) == {first, second, sibling, third, other}
+        assert writer.successions([]) == set()
+
+
+def test_a_proposal_joins_no_succession(vault, cube):
+    facts = [cube(Fact(subject=Subject.USER, text=f"fact {number}"), tier=Tier.LPM) for number in range(3)]
+    known, proposed, other = [replace(fact, state=state) for fact, state in zip(facts, PROPOSED, strict=True)]
+    with vault.write(ALICE) as writer:
+        writer.insert([Entry(fact) for fact in (known, proposed, other)])
+        writer.link([Link(proposed.id, LinkKind.SUPERSEDES, fact.id) for fact in (known, other)])
+        assert writer.successions([known.id]) == {known.id}
+        assert writer.successions([proposed.id]) == {known.id, proposed.id, other.id}
+
+
+def test_a_succession_of_somebody_else_is_not_found(vault, cube):
+    bob = Scope(user="bob")
+    mine, theirs = (cube(Fact(subject=Subject.USER, text="x"), scope=scope) for scope in (ALICE, bob))
+    for fact in (mine, theirs):
+        with vault.write(fact.scope) as writer:
+            writer.insert([Entry(fact)])
+    with vault.write(ALICE) as writer:
+        writer.link([Link(mine.id, LinkKind.SUPERSEDES, theirs.id)])
+        assert writer.successions([mine.id, theirs.id]) == {mine.id}

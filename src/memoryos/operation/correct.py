@@ -3,30 +3,34 @@
 Raw pages are the truth. When one changes or goes, its segment is described anew from the pages that
 remain, the summaries of its chain are made again, and what LPM derived from it is derived again from
 the pages that still support it, or goes as well.
+
+Much of that is done in several steps (`step`), what is derived first: a crash in between leaves the page, and the
+user can ask again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Subject, Trait
+from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Trait
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.language.words import keywords
-from memoryos.operation.consolidation.confirm import confirmed
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
-from memoryos.operation.hierarchy.changes import Urgency
+from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.knowledge import relatives
-from memoryos.operation.hierarchy.lesson import Lesson, identities, identity
+from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
-from memoryos.operation.hierarchy.redescribe import in_order, redescribe_chains, redescribe_segments
-from memoryos.operation.passages import page_entries, topic_words
-from memoryos.operation.stated import restated
+from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
+from memoryos.operation.passages import direction_of, page_entries, topic_words
+from memoryos.operation.rederive import Again, derived_from
+from memoryos.operation.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
 from memoryos.scope import Scope
 
-ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
+PAGES_AT_ONCE = 16  # of a segment, deleted in one transaction
+SHORT_CHARS = 1_000  # a page of fewer says few things
 
 
 @dataclass(frozen=True)
@@ -41,20 +45,11 @@ class Corrector:
         cube, home = self.find(cube_id)
         self._load_rules()
         if self._persona != self._owner and cube.kind in (Kind.PAGE, Kind.SEGMENT):
-            # First what was derived: a crash in between leaves the page, and the user can ask again.
-            with self._vault.write(self._owner) as writer:
-                pages = _pages_of(writer, cube)
-                _renumber(writer, pages)  # who is reading them now learns nothing from them any more
-            with self._vault.write(self._persona) as writer:
-                self._derive_again(writer, self._persona, self._of_all_agents, pages, gone=pages)
-        with self._vault.write(home) as writer:
-            pages = _pages_of(writer, cube)
-            freed = [relatives(writer, cube)] if cube.kind is Kind.FACT else []
-            self._derive_again(writer, home, writer.get, pages, gone=pages)
-            self._remove(writer, [cube_id, *pages], pages)
-            if pages and not is_asked_for(writer):  # the job went with its page
-                ask_for_recent(writer, self.promoter.settings)
-            self.promoter.learn(writer, home, [], freed=freed)
+            self._forget(cube)
+        is_last = False
+        while not is_last:
+            self._shorten_chains(home, lambda reader: self._without(reader, cube_id))
+            is_last = take(self._vault, home, lambda reader: self._deletion(reader, home, cube_id)).is_last
 
     def postpone(self, cube_id: str) -> None:
         """Note that a memory is to be deleted as soon as the object store answers. Raises NotFound."""
@@ -70,22 +65,18 @@ class Corrector:
 
         `role` says which turn of a page is meant.
         """
-        _, home = self.find(cube_id)
+        cube, home = self.find(cube_id)
         self._load_rules()
-        with self._vault.write(home) as writer:
-            cube = self._present(writer, cube_id)
-            revised = _revised(cube, text, role, self.promoter.clock())
-            writer.update([self._entry(revised)], Operation.REVISE)
-            pages = [cube_id] if cube.kind is Kind.PAGE else []
-            read = [page for page in pages if was_extracted(writer, page)]
-            if self.promoter.reader:  # a model reads the new words, later: it is not asked while others wait
-                writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
-                read = []
-            self._derive_again(writer, home, writer.get, pages, read_before=read)
-            self._redescribe(writer, pages, writer.targets(pages, LinkKind.MEMBER_OF))
-        if pages and self._persona != self._owner:
-            with self._vault.write(self._persona) as persona:
-                self._derive_again(persona, self._persona, self._of_all_agents, pages, read_before=read)
+        revision = _Revision(self, home, cube_id, text, role)
+        if cube.kind is Kind.PAGE:
+            self._shorten_chains(home, lambda reader: described_chains(revision.changes(reader), [cube_id]))
+            with self._vault.read(home) as reader:
+                _, *later = some_at_a_time(derived_from(reader, [cube_id])) or [[]]
+            for some in later:
+                take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
+        take(self._vault, home, revision.planned)
+        if cube.kind is Kind.PAGE and self._persona != self._owner:
+            self._derive_in_persona(cube_id, revision.read_before)
         return self.find(cube_id)[0]
 
     def find(self, cube_id: str) -> tuple[MemCube, Scope]:
@@ -109,102 +100,103 @@ class Corrector:
         return persona_scope(self.scope, self.promoter.settings)
 
     def _load_rules(self) -> None:
-        """Load what reads pages again, the first time for 0.2 s or longer, before others wait for our lock."""
+        """Load what reads pages again, the first time for 0.2 s or longer, before a snapshot is taken."""
         self.promoter.extractor.extract([])
 
-    def _present(self, reader: Reader, cube_id: str) -> MemCube:
-        """The memory as it is now, within the transaction that will change it."""
-        found = reader.get([cube_id]).get(cube_id)
-        if found is None:
-            raise NotFound(f"there is no memory {cube_id!r} in this scope")
-        return found
+    def again(self, home: Scope) -> Again:
+        """What derives again in `home` what rests on pages of the scope."""
+        return Again(self.promoter, self.scope, home)
 
-    def _entry(self, cube: MemCube) -> Entry:
-        if cube.kind is Kind.PAGE:
-            return page_entries([cube], self.promoter.embedder)[0]
-        is_fact = cube.kind is Kind.FACT
-        return Entry(cube, self.promoter.embedder.embed([cube.meaning])[0] if is_fact else None)
+    # Chains
 
-    def _remove(self, writer: Writer, ids: Sequence[str], pages: Sequence[str]) -> None:
-        homes = writer.targets(pages, LinkKind.MEMBER_OF)
-        followers = [link.source for link in writer.sources(pages, LinkKind.CHAIN)]
-        writer.delete(ids)
-        self._redescribe(writer, followers, homes)
+    def _shorten_chains(self, home: Scope, described: Callable[[Reader], Sequence[MemCube]]) -> None:
+        """Describe the far ends of long chains, so that few pages are left for the step that is to come.
 
-    def _redescribe(self, writer: Writer, pages: Sequence[str], homes: Sequence[Link]) -> None:
-        """Describe the chains from these pages on, and the segments these links lead to."""
-        redescribe_chains(writer, pages)
-        redescribe_segments(writer, [link.target for link in homes], self.promoter.clock())
-
-    def _derive_again(
-        self,
-        writer: Writer,
-        home: Scope,
-        read: ReadCubes,
-        pages: Sequence[str],
-        *,
-        gone: Sequence[str] = (),
-        read_before: Sequence[str] = (),
-    ) -> None:
-        """Derive again what in `home` rests on these pages, from the support that still stands.
-
-        Of the pages that were `read_before` and have new words, everything is learned.
+        The last first: who asks again after a crash begins where the chain is described as before.
         """
-        links = writer.sources(pages, LinkKind.DERIVED_FROM)
-        derived = list(writer.get(link.source for link in links).values())
-        support = {page for cube in derived for page in cube.descriptive.provenance}
-        evidence = read(support.union(read_before).difference(gone))
-        lessons = [*self._confirmed(derived, evidence, pages), *self._lessons(home, in_order(evidence))]
-        wanted = {name for cube in derived for name in identities(cube.payload)}
-        true = [one for one in lessons if identity(one.payload) in wanted or set(one.pages).intersection(read_before)]
-        freed = [relatives(writer, cube) for cube in derived if cube.kind is Kind.FACT]
-        kept = self._keep(writer, derived, true)
-        lost = [cube for cube in derived if cube.id not in kept]
-        stated = [restated([*writer.history(cube.id), cube], self.promoter.embedder) for cube in lost]
-        writer.delete([cube.id for cube in lost])
-        settled = {identity(cube.payload) for cube in derived if cube.id in kept}
-        again = [lesson for lesson in true if identity(lesson.payload) not in settled]
-        self.promoter.learn(writer, home, [*(lesson for lesson in stated if lesson), *again], freed=freed)
+        with self._vault.read(home) as reader:
+            _, *later = some_at_a_time(described(reader)) or [[]]
+            before = reader.get(cube.id for some in later for cube in some)
+        for some in reversed(later):
+            with self._vault.write(home) as writer:
+                present = writer.get(cube.id for cube in some)
+                unchanged = [cube for cube in some if present.get(cube.id) == before[cube.id]]
+                writer.update([Entry(cube) for cube in unchanged], Operation.REFRESH)
 
-    def _lessons(self, home: Scope, pages: Sequence[MemCube]) -> list[Lesson]:
-        """What the pages say that belongs into `home`."""
-        lessons = self.promoter.lessons(self.promoter.extractor.extract(pages))
-        if self._persona == self._owner:
-            return lessons
-        subject = Subject.USER if home == self._persona else Subject.AGENT
-        return [lesson for lesson in lessons if lesson.payload.subject is subject]
+    def _without(self, reader: Reader, cube_id: str) -> list[MemCube]:
+        """The chains without the next pages that go with a memory."""
+        changes = Changes(reader)
+        return _unchained(changes, [page for cube in changes.get([cube_id]) for page in _going(reader, cube)])
 
-    def _confirmed(
-        self, derived: Sequence[MemCube], evidence: Mapping[str, MemCube], changed: Sequence[str]
-    ) -> Iterator[Lesson]:
-        """What a model had found and still stands."""
-        promoter = self.promoter
-        return confirmed(derived, evidence, changed, promoter.embedder, rules=promoter.extractor.name)
+    # Deletion
 
-    def _keep(self, writer: Writer, derived: Sequence[MemCube], true: Sequence[Lesson]) -> set[str]:
-        """Leave in place what is as true as before, with the support it has now; returns the ids.
+    def _forget(self, cube: MemCube) -> None:
+        """Take what pages support from a persona that is shared."""
+        with self._vault.read(self._owner) as reader:
+            pages = _pages_of(reader, cube)
+        for some in some_at_a_time(pages):
+            with self._vault.write(self._owner) as writer:
+                _renumber(writer, some)  # who is reading them now learns nothing from them any more
+        take_all(self._vault, self._persona, lambda reader: self._forgetting(reader, pages))
 
-        What has a history is not kept: an old version may quote a page that is gone.
-        """
-        by_identity = {identity(lesson.payload): lesson for lesson in reversed(true)}  # confirmed ones come first
-        kept = set()
-        for cube in derived:
-            lesson = by_identity.get(identity(cube.payload))
-            if lesson and lesson.payload == cube.payload and cube.version.number == 1:
-                self._rest_on(writer, cube, lesson)
-                kept.add(cube.id)
-        return kept
+    def _forgetting(self, reader: Reader, pages: Sequence[str]) -> Step:
+        derived, changes = derived_from(reader, pages), Changes(reader)
+        evidence = _Evidence(self._of_all_agents, pages)
+        some = list(reader.get(derived[:CUBES_AT_ONCE]).values())
+        planned = self.again(self._persona).planned(changes, some, pages, read=evidence)
+        is_last = len(derived) <= CUBES_AT_ONCE
+        return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was)
 
-    def _rest_on(self, writer: Writer, cube: MemCube, lesson: Lesson) -> None:
-        pages = lesson.pages
-        lost = set(cube.descriptive.provenance).difference(pages)
-        mentions = tuple(one for one in cube.descriptive.mentions if one.source not in lost)
-        descriptive = replace(cube.descriptive, provenance=tuple(pages), mentions=mentions)
-        if cube.kind is Kind.FACT and not mentions and descriptive.origin is Origin.INFERENCE:
-            descriptive = replace(descriptive, event_at=lesson.event_at, valid_from=lesson.first_at)
-        writer.update([Entry(replace(cube, descriptive=descriptive))], Operation.REFRESH)
-        stale = [link for link in writer.targets([cube.id], LinkKind.DERIVED_FROM) if link.target not in pages]
-        writer.unlink(stale)
+    def _deletion(self, reader: Reader, home: Scope, cube_id: str) -> Step:
+        """Take out what is derived, and then the pages; of a large segment, some of them."""
+        changes = Changes(reader)
+        cube = next(iter(changes.get([cube_id])), None)
+        if cube is None:
+            return Step(changes.flush, ())  # somebody else was faster
+        pages = _going(reader, cube)
+        derived = derived_from(reader, pages)
+        evidence = _Evidence(reader.get, pages)
+        freed = relatives(reader, [cube]) if cube.kind is Kind.FACT else []
+        is_ready = len(derived) <= CUBES_AT_ONCE
+        is_last = is_ready and len(pages) == len(_pages_of(reader, cube))
+        if is_ready:
+            self._take_out(changes, cube, pages, is_last=is_last)
+        some = list(reader.get(derived[:CUBES_AT_ONCE]).values())
+        planned = self.again(home).planned(changes, some, pages, read=evidence, freed=freed)
+
+        def write(writer: Writer) -> None:
+            planned.flush(writer)
+            if pages and is_ready and not is_asked_for(writer):  # the job went with its page
+                ask_for_recent(writer, self.promoter.settings)
+
+        return Step(write, {cube_id, *pages, *evidence.ids, *changes.touched}, is_last)
+
+    def _take_out(self, changes: Changes, cube: MemCube, pages: Sequence[str], *, is_last: bool) -> None:
+        """Remove pages from their chains and segments, and with the last of them the memory itself."""
+        homes = [link.target for link in changes.reader.targets(pages, LinkKind.MEMBER_OF)]
+        for described in _unchained(changes, pages):
+            changes.change(Entry(described), Operation.REFRESH)
+        if is_last:
+            changes.remove(cube.id)
+        if cube.kind is not Kind.SEGMENT:
+            redescribe_segments(changes, homes, self.promoter.clock())
+        elif not is_last:
+            changes.change(described_while_it_goes(changes, cube, PAGES_AT_ONCE), Operation.REFRESH)
+
+    def _derive_in_persona(self, cube_id: str, read_before: Sequence[str]) -> None:
+        """Derive again in a shared persona what rests on a page that has new words."""
+        with self._vault.read(self._persona) as reader:
+            *first, last = some_at_a_time(derived_from(reader, [cube_id])) or [[]]
+        for some, read in [*((one, ()) for one in first), (last, read_before)]:
+
+            def plan(reader: Reader, some: Sequence[str] = some, read: Sequence[str] = read) -> Step:
+                changes, evidence = Changes(reader), _Evidence(self._of_all_agents, ())
+                derived = list(reader.get(some).values())
+                again = self.again(self._persona)
+                planned = again.planned(changes, derived, [cube_id], read=evidence, read_before=read)
+                return Step(planned.flush, changes.touched, holds=lambda _: evidence.is_as_it_was)
+
+            take(self._vault, self._persona, plan)
 
     def _of_all_agents(self, ids: Iterable[str]) -> dict[str, MemCube]:
         """These pages, whichever agent of the user has them: a shared persona rests on all of them."""
@@ -215,6 +207,121 @@ class Corrector:
                 with self._vault.read(scope) as reader:
                     found |= reader.get(wanted)
         return found
+
+
+@dataclass
+class _Evidence:
+    """The pages that still support something, without those that go; it knows which were read."""
+
+    read: Callable[[Iterable[str]], Mapping[str, MemCube]]
+    gone: Collection[str]
+    _found: dict[str, MemCube] = field(default_factory=dict)
+
+    def __call__(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        self._found = dict(self.read(one for one in ids if one not in self.gone))
+        return self._found
+
+    @property
+    def ids(self) -> Collection[str]:
+        return self._found.keys()
+
+    @property
+    def is_as_it_was(self) -> bool:
+        """Whether the pages say the same now."""
+        now = self.read(self._found)
+        numbers = [{name: page.version.number for name, page in found.items()} for found in (now, self._found)]
+        return numbers[0] == numbers[1]
+
+
+@dataclass
+class _Revision:
+    """New words of a memory."""
+
+    corrector: Corrector
+    home: Scope
+    cube_id: str
+    text: str
+    role: Role
+    read_before: Sequence[str] = ()  #: the page, if all it says is to be learned now
+    _prepared: set[str] = field(default_factory=set)  # what was derived again before
+
+    def changes(self, reader: Reader) -> Changes:
+        """The memory with its new words. Raises NotFound, InvalidInput."""
+        changes = Changes(reader)
+        changes.revise(self._entry(reader))
+        return changes
+
+    def prepared(self, reader: Reader, some: Sequence[str]) -> Step:
+        """Some of what rests on the page as it will stand with the new words, while the page has the old ones."""
+        changes, ahead = Changes(reader), self.changes(reader)
+        evidence = _Evidence(lambda ids: {cube.id: cube for cube in ahead.get(ids)}, ())
+        derived = list(reader.get(some).values())
+        planned = self.corrector.again(self.home).planned(changes, derived, [self.cube_id], read=evidence)
+        self._prepared.update(some, changes.added)
+        return Step(planned.flush, {self.cube_id, *evidence.ids, *changes.touched})
+
+    def planned(self, reader: Reader) -> Step:
+        """The new words, with what follows from them."""
+        changes, promoter = Changes(reader), self.corrector.promoter
+        entry = self._entry(reader)
+        changes.revise(entry)
+        pages = [self.cube_id] if entry.cube.kind is Kind.PAGE else []
+        read = [page for page in pages if was_extracted(reader, page)]
+        is_for_later = promoter.reader is not None or (bool(read) and self._says_much(entry.cube))
+        self.read_before = [] if is_for_later else read  # what is read later is learned by a job
+        evidence = _Evidence(lambda ids: {cube.id: cube for cube in changes.get(ids)}, ())
+        derived = [cube for cube in reader.get(derived_from(reader, pages)).values() if cube.id not in self._prepared]
+        planned = self.corrector.again(self.home).planned(
+            changes, derived, pages, read=evidence, read_before=self.read_before
+        )
+        _describe(changes, entry, promoter.clock())
+
+        def write(writer: Writer) -> None:
+            planned.flush(writer)
+            if is_for_later:
+                writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
+
+        return Step(write, {self.cube_id, *evidence.ids, *changes.touched})
+
+    def _entry(self, reader: Reader) -> Entry:
+        found = reader.get([self.cube_id]).get(self.cube_id)
+        if found is None:
+            raise NotFound(f"there is no memory {self.cube_id!r} in this scope")
+        promoter = self.corrector.promoter
+        cube = _revised(found, self.text, self.role, promoter.clock())
+        if cube.kind is Kind.PAGE:
+            return page_entries([cube], promoter.embedder)[0]
+        return Entry(cube, promoter.embedder.embed([cube.meaning])[0] if cube.kind is Kind.FACT else None)
+
+    def _says_much(self, page: MemCube) -> bool:
+        """Whether it says more than is learned in one transaction."""
+        if sum(len(turn.text) for turn in page_of(page).turns) <= SHORT_CHARS:
+            return False
+        return len(self.corrector.again(self.home).lessons([page])) > CUBES_AT_ONCE
+
+
+def _describe(changes: Changes, entry: Entry, now: datetime) -> None:
+    """Describe the chain and the segment of a page that has new words."""
+    if entry.cube.kind is not Kind.PAGE:
+        return
+    page = entry.cube.id
+    for cube in described_chains(changes, [page]):
+        changes.change(Entry(cube), Operation.REFRESH)
+    homes = [link.target for link in changes.reader.targets([page], LinkKind.MEMBER_OF)]
+    redescribe_segments(changes, homes, now, {page: direction_of(entry)})
+
+
+def _unchained(changes: Changes, pages: Sequence[str]) -> list[MemCube]:
+    """The pages that these were continued by, and those after them, as they are described without these."""
+    followers = [link.source for link in changes.reader.sources(pages, LinkKind.CHAIN)]
+    for page in pages:
+        changes.remove(page)
+    return described_chains(changes, followers)
+
+
+def _going(reader: Reader, cube: MemCube) -> list[str]:
+    """The pages that go next when the cube goes: the last of them, for others continue them rather than the first."""
+    return _pages_of(reader, cube)[-PAGES_AT_ONCE:]
 
 
 def _renumber(writer: Writer, pages: Sequence[str]) -> None:

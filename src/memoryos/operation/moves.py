@@ -16,13 +16,15 @@ from memoryos.cube import Kind
 from memoryos.infrastructure.vault.contract import Operation, Reader, Vault, Writer
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.index.residency import Residency
-from memoryos.operation.rebuild import placed, stage_of
+from memoryos.operation.rebuild import Stage, placed, stage_of, write_stage
 from memoryos.operation.recall.visits import Counts
 from memoryos.scope import Scope
 
 AT_A_TIME = 64  # pages moved in one transaction
-MANY_AT_A_TIME = 256  # when somebody waits for the end: each step also costs what does not depend on its pages
+MANY_AT_A_TIME = 80  # when somebody waits for the end: each step also costs what does not depend on its pages
+FEW_AT_A_TIME = 8  # when they must be planned under the lock
 
+_TRIES = 4
 _EVENTS = 1_000  # more than these since the snapshot, and to plan again is simpler
 
 
@@ -39,6 +41,8 @@ class _Plan:
     pager: Pager
     pages: bool  # whether more wait
     sequence: int  # of the last event that it knows
+    stage: Stage | None  # of a rebuild
+    then: Stage | None  # the one after it
 
 
 @dataclass
@@ -57,16 +61,15 @@ class Mover:
         """Move some pages and count the visits; `settled` is called while the store is locked and no page waits."""
         limit = MANY_AT_A_TIME if in_a_hurry else AT_A_TIME
         with self._lock:
-            plan = self._planned(owner, visits, limit)
-            with self.vault.write(owner) as writer:
-                events = self._since(plan, writer)
-                if plan is None or events is None:
-                    plan, events = self._planned_alone(owner, writer, visits, limit), 0
-                jobs = plan.pager.flush(writer)
-                pages = plan.pages or events > 0
-                if not pages:  # noted while the store is locked: what comes in later is noted later
-                    settled()
-        return Left(pages, jobs)
+            for _ in range(_TRIES):
+                plan = self._planned(owner, visits, limit)
+                if plan is None:
+                    break
+                with self.vault.write(owner) as writer:
+                    if (events := self._since(plan, writer)) is not None:
+                        return _written(plan, writer, events, settled)
+            with self.vault.write(owner) as writer:  # others are faster
+                return _written(self._planned_alone(owner, writer, visits), writer, 0, settled)
 
     def promote_all(self, owner: Scope) -> None:
         """Ask for the extraction of every segment with new pages, hot or not."""
@@ -76,29 +79,45 @@ class Mover:
             pager.flush(writer)
 
     def _planned(self, owner: Scope, visits: Counts, limit: int) -> _Plan | None:
-        """The moves by a snapshot; None when they must be made alone."""
+        """The moves by a snapshot; None when the segments are to be formed anew, which takes a writer."""
         with self.vault.read(owner) as reader:
             pager = self._pager(owner, reader)
-            if stage_of(reader) or pager.asks_for_other_segments:
-                return None
-            pager.visit(visits)
-            return _Plan(pager, pager.move(limit), reader.sequence())
+            return None if pager.asks_for_other_segments else _plan(pager, reader, visits, limit)
 
-    def _since(self, plan: _Plan | None, writer: Writer) -> int | None:
+    def _planned_alone(self, owner: Scope, writer: Writer, visits: Counts) -> _Plan:
+        """A few moves, while nobody else writes; none, when the few pages of a young scope find other segments."""
+        pager = self._pager(owner, writer)
+        if not pager.asks_for_other_segments:
+            return _plan(pager, writer, visits, FEW_AT_A_TIME)
+        pager.form_anew(writer)
+        pager.visit(visits)
+        stage = stage_of(writer)
+        return _Plan(pager, True, 0, stage, stage)
+
+    def _since(self, plan: _Plan, writer: Writer) -> int | None:
         """How many pages came in since the plan was made; None when it no longer holds."""
-        if plan is None or stage_of(writer):
+        if stage_of(writer) != plan.stage:
             return None
         events = writer.events(after=plan.sequence, limit=_EVENTS + 1)
         harmless = all(event.kind is Kind.PAGE and event.operation is Operation.ADD for event in events)
         return len(events) if harmless and len(events) <= _EVENTS else None
 
-    def _planned_alone(self, owner: Scope, writer: Writer, visits: Counts, limit: int) -> _Plan:
-        """The moves, while nobody else writes."""
-        pager = self._pager(owner, writer)
-        if pager.asks_for_other_segments:
-            pager.form_anew(writer)
-        pager.visit(visits)
-        return _Plan(pager, placed(writer, pager.move, limit), 0)
-
     def _pager(self, owner: Scope, reader: Reader) -> Pager:
         return Pager(reader, self.residency.following(owner, reader), self.settings, self.clock())
+
+
+def _plan(pager: Pager, reader: Reader, visits: Counts, limit: int) -> _Plan:
+    stage = stage_of(reader)
+    pager.visit(visits)
+    more, then = placed(stage, pager.move, limit)
+    return _Plan(pager, more, reader.sequence(), stage, then)
+
+
+def _written(plan: _Plan, writer: Writer, events: int, settled: Callable[[], None]) -> Left:
+    jobs = plan.pager.flush(writer)
+    if plan.then != plan.stage:
+        write_stage(writer, plan.then)
+    pages = plan.pages or events > 0
+    if not pages:  # noted while the store is locked: what comes in later is noted later
+        settled()
+    return Left(pages, jobs)

@@ -93,6 +93,15 @@ def page_direction(passages: Sequence[StoredPassage]) -> Vector:
     return np.asarray(total / length if length > 0 else vectors[0], dtype=np.float32)
 
 
+def direction_of(entry: Entry) -> Vector:
+    """The direction of a page as it will be stored with these passages."""
+    said = [
+        StoredPassage(entry.cube.id, 0, part, entry.cube.tier.value, None, **passage.columns)
+        for part, passage in enumerate(entry.passages or (), 1)
+    ]
+    return page_direction(said)
+
+
 def turns_of(cube: MemCube) -> tuple[Turn, ...]:
     """The turns of a page; none for any other cube."""
     return cube.payload.turns if isinstance(cube.payload, Page) else ()

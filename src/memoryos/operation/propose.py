@@ -48,7 +48,8 @@ def accept(writer: Writer, scope: Scope, promoter: Promoter, proposal_id: str) -
     cube = _waiting(writer, proposal_id)
     long_term = LongTerm(writer, scope, promoter.settings, promoter.clock())
     long_term.accept(cube)
-    long_term.flush()
+    long_term.settle()
+    long_term.flush(writer)
     return writer.get([proposal_id])[proposal_id]
 
 

@@ -15,15 +15,18 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from memoryos.cube import Kind, MemCube, Origin, Segment, State, Tier, Trait
 from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Operation, Reader, Writer
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
+from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of
 from memoryos.operation.hierarchy.recent import forget_early
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.passages import page_entries
 from memoryos.operation.stated import restated
+from memoryos.operation.step import Step, take
 from memoryos.scope import Scope
 
 AT_A_TIME = 64  # pages, or memories of LPM, in one transaction
@@ -67,14 +70,18 @@ def stage_of(reader: Reader) -> Stage | None:
     return Stage(**{**values, "phase": Phase(values["phase"])})
 
 
-def placed(writer: Writer, move: Callable[[int], bool], limit: int) -> bool:
-    """Let `move` take that many pages, unless a rebuild holds them back; whether more is to be done."""
-    stage = stage_of(writer)
+def placed(stage: Stage | None, move: Callable[[int], bool], limit: int) -> tuple[bool, Stage | None]:
+    """Let `move` take that many pages, unless a rebuild holds them back; whether more is to be done, and its stage."""
     if stage is None:
-        return move(limit)
-    if stage.phase is Phase.PLACE:
-        _write(writer, replace(stage, done=stage.done + limit) if move(limit) else _then(stage, Phase.LEARN))
-    return True
+        return move(limit), None
+    if stage.phase is not Phase.PLACE:
+        return True, stage
+    return True, replace(stage, done=stage.done + limit) if move(limit) else _then(stage, Phase.LEARN)
+
+
+def write_stage(writer: Writer, stage: Stage | None) -> None:
+    """Note how far a rebuild got; None when it is done."""
+    writer.write_note(_NOTE, json.dumps(asdict(stage)) if stage else None)
 
 
 @dataclass(frozen=True)
@@ -85,9 +92,11 @@ class Rebuilder:
 
     def begin(self, owner: Scope) -> None:
         """Start a rebuild, or leave the one that is under way as it is."""
+        with self.promoter.vault.read(owner) as reader:  # to count takes long
+            pages = reader.census().of(Kind.PAGE)
         with self.promoter.vault.write(owner) as writer:
             if stage_of(writer) is None:
-                _write(writer, Stage(Phase.UNWIND, writer.census().of(Kind.PAGE)))
+                write_stage(writer, Stage(Phase.UNWIND, pages))
 
     def step(self, owner: Scope, stage: Stage) -> None:
         """Do the next step of a phase that is not PLACE; nothing, when another process was faster."""
@@ -108,7 +117,7 @@ class Rebuilder:
                 return
             if not pages:
                 writer.delete([segment.id for segment in writer.cubes(Kind.SEGMENT)])  # none, but for old damage
-                _write(writer, _then(stage, Phase.FORGET))
+                write_stage(writer, _then(stage, Phase.FORGET))
                 return
             present = writer.get(page.id for page in pages)
             unchanged = {page.id for page in pages if present.get(page.id) == page}  # the others come again
@@ -116,7 +125,7 @@ class Rebuilder:
             writer.update([entry for entry in entries if entry.cube.id in unchanged], Operation.REFRESH)
             if read:
                 writer.write_note(_list(stage.lists), json.dumps(read))
-            _write(writer, replace(stage, done=stage.done + len(unchanged), lists=stage.lists + bool(read)))
+            write_stage(writer, replace(stage, done=stage.done + len(unchanged), lists=stage.lists + bool(read)))
 
     def _forget(self, owner: Scope) -> None:
         for home in dict.fromkeys((owner, persona_scope(owner, self.promoter.settings))):
@@ -124,14 +133,13 @@ class Rebuilder:
                 cubes = [cube for kind in _LEARNED for cube in reader.cubes(kind) if _is_inferred(cube)]
             for start in range(0, len(cubes), AT_A_TIME):
                 chunk = cubes[start : start + AT_A_TIME]
-                gone = self._own_pages(owner, home, chunk)
-                with self.promoter.vault.write(home) as writer:
-                    self._unlearn(writer, home, [cube.id for cube in chunk], gone)
+                gone, ids = self._own_pages(owner, home, chunk), [cube.id for cube in chunk]
+                take(self.promoter.vault, home, partial(self._unlearn, home=home, ids=ids, gone=gone))
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
             if stage and stage.phase is Phase.FORGET:
                 forget_early(writer)
-                _write(writer, _then(stage, Phase.PLACE))
+                write_stage(writer, _then(stage, Phase.PLACE))
 
     def _own_pages(self, owner: Scope, home: Scope, cubes: Iterable[MemCube]) -> set[str]:
         """The owner's pages that support these memories; a shared persona rests on other agents' pages, too."""
@@ -141,19 +149,21 @@ class Rebuilder:
         with self.promoter.vault.read(owner) as reader:
             return set(reader.get(pages))
 
-    def _unlearn(self, writer: Writer, home: Scope, ids: Sequence[str], gone: set[str]) -> None:
+    def _unlearn(self, reader: Reader, *, home: Scope, ids: Sequence[str], gone: set[str]) -> Step:
         """Take these pages from what supports the memories; one without support goes, but for what was stated of it."""
-        cubes = [cube for cube in writer.get(ids).values() if _is_inferred(cube)]
+        changes = Changes(reader)
+        cubes = [cube for cube in reader.get(ids).values() if _is_inferred(cube)]
         kept = [_resting(cube, rest) for cube in cubes if (rest := _rest(cube, gone))]
         lost = [cube for cube in cubes if not _rest(cube, gone)]
-        stale = [
-            link for link in writer.targets([cube.id for cube in kept], LinkKind.DERIVED_FROM) if link.target in gone
-        ]
-        lessons = [restated([*writer.history(cube.id), cube], self.promoter.embedder) for cube in lost]
-        writer.update([Entry(cube) for cube in kept], Operation.REFRESH)
-        writer.unlink(stale)
-        writer.delete([cube.id for cube in lost])
-        self.promoter.learn(writer, home, [lesson for lesson in lessons if lesson])
+        lessons = [restated([*reader.history(cube.id), cube], self.promoter.embedder) for cube in lost]
+        for cube in kept:
+            changes.change(Entry(cube), Operation.REFRESH)
+        links = reader.targets([cube.id for cube in kept], LinkKind.DERIVED_FROM)
+        changes.unlink(link for link in links if link.target in gone)
+        for cube in lost:
+            changes.remove(cube.id)
+        planned = self.promoter.planned(reader, home, [lesson for lesson in lessons if lesson], changes=changes)
+        return Step(planned.flush, changes.touched)
 
     def _learn(self, owner: Scope) -> None:
         with self.promoter.vault.write(owner) as writer:
@@ -161,23 +171,19 @@ class Rebuilder:
             if stage is None or stage.phase is not Phase.LEARN:
                 return
             if stage.listed == stage.lists:
-                writer.write_note(_NOTE, None)
+                write_stage(writer, None)
                 return
             read = json.loads(writer.note(_list(stage.listed)) or "[]")
             segments = [link.target for link in writer.targets(read, LinkKind.MEMBER_OF)]
             new = [cube.id for cube in writer.get(segments).values() if cube.behaviour.interactions]
             writer.enqueue(JobKind.EXTRACT, new)
             writer.write_note(_list(stage.listed), None)
-            _write(writer, replace(stage, listed=stage.listed + 1))
+            write_stage(writer, replace(stage, listed=stage.listed + 1))
 
 
 _LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 
 _PLACED = {State.GENERATED, State.ACTIVATED, State.ARCHIVED}  # what the moves make of a page; other states are kept
-
-
-def _write(writer: Writer, stage: Stage) -> None:
-    writer.write_note(_NOTE, json.dumps(asdict(stage)))
 
 
 def _then(stage: Stage, phase: Phase) -> Stage:

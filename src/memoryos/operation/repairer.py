@@ -1,14 +1,14 @@
 """Repairer: finds pages that lie in the wrong segment and moves them; each move can be undone.
 
-The plan is made from a snapshot, beside other writers, and carried out in one transaction; when something was written
-in between, it is made again there. So after a crash all of it is done, or nothing.
+The plan is made from a snapshot, beside other writers, and carried out in steps of a few pages, each of which leaves
+every segment described as it is. What moved meanwhile is left where it is; after a crash the next look finds the rest.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
@@ -27,17 +27,27 @@ from memoryos.infrastructure.vault.contract import (
 )
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.mid_term import Topic, segment_of
-from memoryos.operation.hierarchy.rehome import Members, carry_out, keeps_order, members_of, rehoming_of
+from memoryos.operation.hierarchy.rehome import (
+    Members,
+    Rehomer,
+    carry_out,
+    keeps_order,
+    members_of,
+    named,
+    rehoming_of,
+)
 from memoryos.operation.hierarchy.repair import is_mixed, plan, strays
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.jobs import GoesOn
 from memoryos.operation.passages import page_vectors
+from memoryos.operation.step import Step, take
 from memoryos.scope import Scope
 
 PAGES_AT_ONCE = 20_000  # looked at in one run; a vector of each is held
 SEGMENTS_AT_ONCE = 2_000
 SAMPLE = 256  # pages by which a large segment is judged in the background
 JOBS_AT_ONCE = 8
+MOVED_AT_ONCE = 16  # pages, in one transaction
 
 _KEPT = "repair.kept"  # the note with the pages that were put back: they stay where they were wanted
 
@@ -84,18 +94,14 @@ class Repairer:
         with self.vault.write(scope) as writer:
             for job in jobs:
                 writer.finish(job)  # first: it goes with its segment
-            if found.plan.rehomings:
-                self._carry_out(writer, scope, found, self._suspects(writer, scope, names))
+        self._carry_out(scope, found)
         return ()
 
     def repair(self, scope: Scope) -> RepairReport:
         """Look at all segments of MTM, the largest first as far as there are too many."""
         with self.vault.read(scope) as reader:
             found = self._found(reader, scope, self._all(reader, scope))
-        if not found.plan.rehomings:
-            return _report(found)
-        with self.vault.write(scope) as writer:
-            return self._carry_out(writer, scope, found, self._all(writer, scope))
+        return self._carry_out(scope, found)
 
     def undo(self, scope: Scope, sequences: Sequence[int]) -> RepairReport:
         """Put pages back where they were before these events, and keep them there.
@@ -111,12 +117,33 @@ class Repairer:
             _keep(writer, [one.page for one in undone.rehomings])
             return RepairReport(moved=len(undone.rehomings), events=_moves_since(writer, before))
 
-    def _carry_out(self, writer: Writer, scope: Scope, found: _Found, names: Iterable[str]) -> RepairReport:
-        before = writer.sequence()
-        if before != found.sequence:
-            found = self._found(writer, scope, names)
-        carry_out(writer, found.plan, self.clock())
-        return _report(found, _moves_since(writer, before))
+    def _carry_out(self, scope: Scope, found: _Found) -> RepairReport:
+        """Do what the plan says, some pages at a time."""
+        done = _Done()
+        left = sorted(named(found.plan), key=lambda one: one.target)  # a segment is described as seldom as can be
+        while left:
+            count = [0]
+
+            def plan(reader: Reader, left: Sequence[Rehoming] = left, count: list[int] = count) -> Step:
+                rehomer, moves = self._next(reader, left, count)
+                return done.step(rehomer, moves)
+
+            take(self.vault, scope, plan)
+            left = left[count[0] :]
+        return _report(found, done)
+
+    def _next(
+        self, reader: Reader, left: Sequence[Rehoming], count: list[int]
+    ) -> tuple[Rehomer | None, Sequence[Rehoming]]:
+        """As many of these moves as are made together, and keep the pages not read yet behind the others."""
+        busy = _being_extracted(reader)
+        for taken in (*range(MOVED_AT_ONCE, len(left), MOVED_AT_ONCE), len(left)):
+            count[0] = taken
+            moves = _possible(reader, left[:taken], busy)
+            rehomer = Rehomer(reader, moves, self.clock()) if moves else None
+            if rehomer is None or rehomer.keeps_order:
+                return rehomer, moves
+        return None, ()
 
     def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> _Found:
         """A plan for these segments."""
@@ -179,17 +206,55 @@ def _placed(reader: Reader, members: Mapping[str, Members]) -> list[Placed]:
     return [Placed(page, homes[page].cube.id, vectors[page], page not in unread, page in kept) for page in ordered]
 
 
-def _report(found: _Found, events: tuple[int, ...] = ()) -> RepairReport:
-    made = found.plan
+def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list[Rehoming]:
+    """Those of the moves that can be made as things are now."""
+    homes = {link.source: link.target for link in reader.targets([one.page for one in moves], LinkKind.MEMBER_OF)}
+    cubes = reader.get({name for one in moves for name in (one.source, one.target)})
+    away = busy | {name for name, cube in cubes.items() if cube.tier is not Tier.MTM}
+    return [one for one in moves if homes.get(one.page) == one.source and not away & {one.source, one.target}]
+
+
+@dataclass
+class _Done:
+    """What was carried out of a plan."""
+
+    moves: list[Rehoming] = field(default_factory=list)
+    events: list[int] = field(default_factory=list)
+    closed: int = 0
+
+    def step(self, rehomer: Rehomer | None, moves: Sequence[Rehoming]) -> Step:
+        """These moves, to be made together."""
+        if rehomer is None:
+            return Step(lambda _: None, ())
+
+        def write(writer: Writer) -> None:
+            before = writer.sequence()
+            rehomer.flush(writer)
+            self.events += _moves_since(writer, before)
+            self.moves += moves
+            self.closed += rehomer.closed
+
+        segments = {name for one in moves for name in (one.source, one.target)}
+        return Step(write, rehomer.rests_on, holds=lambda writer: not _being_extracted(writer) & segments)
+
+
+def _report(found: _Found, done: _Done) -> RepairReport:
+    opened = len(set(found.plan.opened)) if len(done.moves) == len(found.plan.rehomings) else _opened(found, done)
     return RepairReport(
-        moved=sum(one.reason is Reason.MOVE for one in made.rehomings),
-        split=len(made.opened),
-        merged=len(made.closed),
+        moved=sum(one.reason is Reason.MOVE for one in done.moves),
+        split=opened,
+        merged=done.closed,
         pages=found.pages,
         segments_before=found.segments,
-        segments_after=found.segments + len(made.opened) - len(made.closed),
-        events=events,
+        segments_after=found.segments + opened - done.closed,
+        events=tuple(done.events),
     )
+
+
+def _opened(found: _Found, done: _Done) -> int:
+    """How many segments were opened, when not all moves were made."""
+    there = {one.source for one in found.plan.rehomings} | {one.target for one in found.plan.rehomings}
+    return len({one.target for one in done.moves} - there)
 
 
 def _moves_since(reader: Reader, sequence: int) -> tuple[int, ...]:

@@ -333,6 +333,13 @@ class Reader(Protocol):
         """The links of that kind that arrive at these cubes, in insertion order of the source."""
         ...
 
+    def successions(self, ids: Iterable[str]) -> set[str]:
+        """These cubes with all facts that links of SUPERSEDES join with them, over any number of steps.
+
+        Facts that are only proposed are no part of it, unless they are named.
+        """
+        ...
+
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
         """The passages of these pages (of all when none are named), in order; a page without any gives one row."""
         ...

@@ -9,7 +9,20 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, case, delete, func, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    literal_column,
+    select,
+    union_all,
+)
 
 from memoryos.cube import Kind, State, Tier
 from memoryos.infrastructure.cold.pack import COLD
@@ -20,6 +33,8 @@ from memoryos.infrastructure.vault.tables import OWNER
 NEIGHBOURHOOD = 64  # cubes, how far apart two turns of a talk are stored at most: other talks are stored meanwhile
 
 WHOLE_CUBE = 0  # the vector part that stands for all of a cube
+
+_PROPOSED = (State.FROZEN.value, State.EXPIRED.value)  # of a fact, that it is none yet
 
 _cubes, _links, _events, _vectors = tables.cubes, tables.links, tables.events, tables.vectors
 _passages, _versions = tables.passages, tables.versions
@@ -73,6 +88,33 @@ VECTORS = (
 TARGETS = _links_by(_links.c.source)
 
 SOURCES = _links_by(_links.c.target)
+
+
+def _successions() -> Select[tuple[str]]:
+    """The facts that links of SUPERSEDES join with these cubes, over any number of steps."""
+    reached = select(_cubes.c.id.label("id")).where(_owned_by_key(), _among(_cubes.c.id)).cte("reached", recursive=True)
+    ways = union_all(select(literal_column("0").label("way")), select(literal_column("1"))).subquery("ways")
+    heirs, former = _links.alias("heirs"), _links.alias("former")  # each by its own index: an OR would have none
+
+    def joined(links: FromClause, end: ColumnElement[str], way: int) -> ColumnElement[bool]:
+        mine = and_(links.c.tenant == bindparam("tenant"), links.c.kind == LinkKind.SUPERSEDES.value)
+        return and_(ways.c.way == literal_column(str(way)), mine, end == reached.c.id)
+
+    step = (
+        select(_cubes.c.id)
+        .select_from(
+            reached.join(ways, literal_column("1") == literal_column("1"))
+            .outerjoin(former, joined(former, former.c.source, 0))
+            .outerjoin(heirs, joined(heirs, heirs.c.target, 1))
+            .join(_cubes, _cubes.c.id == func.coalesce(former.c.target, heirs.c.source))
+        )
+        .where(_owned_by_key(), _cubes.c.kind == Kind.FACT.value)
+        .where(*(_cubes.c.state != state for state in _PROPOSED))
+    )
+    return select(reached.union(step).c.id)
+
+
+SUCCESSIONS = _successions()
 
 
 @cache

@@ -114,6 +114,9 @@ class SqlReader:
         found = self._asked(queries.SOURCES, targets, kind=kind.value)
         return [Link(source, kind, target) for source, target in found]
 
+    def successions(self, ids: Iterable[str]) -> set[str]:
+        return {cube_id for (cube_id,) in self._asked(queries.SUCCESSIONS, ids)}
+
     def _asked(self, query: Select[*tuple[Any, ...]], ids: Iterable[str], **values: str) -> Iterator[Any]:
         """The rows that the query finds for these ids."""
         for chunk in _chunks(ids):

@@ -18,6 +18,7 @@ from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold import is_pack
 from memoryos.infrastructure.vault.contract import Bell, Job, JobKind, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
@@ -46,6 +47,7 @@ class SqlVault(ABC):
         self.is_only_read = is_only_read
         self.packs = Packs()
         self.index_files: IndexFiles | None = None
+        self.on_lock: OnLock | None = None
         self._engine = engine
         self._embedder = embedder
         self._clock = clock
@@ -65,7 +67,7 @@ class SqlVault(ABC):
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
-        with self._writing(scope.owner) as connection:
+        with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs)
             yield writer
@@ -80,7 +82,7 @@ class SqlVault(ABC):
     @contextmanager
     def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:
         """A write transaction on the whole store, towards that embedder."""
-        with self._rewriting() as connection:
+        with timed(self._rewriting(), self.on_lock) as connection:
             yield SqlReembedding(connection, embedder, self._clock, self.packs)
 
     def snapshot(self) -> AbstractContextManager[Connection]:
@@ -90,7 +92,7 @@ class SqlVault(ABC):
     @contextmanager
     def change(self) -> Iterator[Connection]:
         """A transaction on the whole store, beside no other that writes."""
-        with self._rewriting() as connection:
+        with timed(self._rewriting(), self.on_lock) as connection:
             self._check_embedder(connection)
             yield connection
 
@@ -131,7 +133,7 @@ class SqlVault(ABC):
     ) -> tuple[Scope, list[Job]] | None:
         """Lease the jobs of the next owner whom nobody is at; None when there is none."""
         for owner in order(self.waiting()):
-            with self._trying(owner) as connection:
+            with timed(self._trying(owner), self.on_lock) as connection:
                 if connection is None:
                     continue
                 self._check_embedder(connection)

@@ -32,6 +32,7 @@ from memoryos.interface.cli.bench_abstention import abstention
 from memoryos.interface.cli.bench_answers import answers
 from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
+from memoryos.interface.cli.bench_locks import locks
 from memoryos.interface.cli.bench_processes import processes
 from memoryos.interface.cli.bench_purity import purity
 from memoryos.interface.cli.bench_recall import recall
@@ -73,6 +74,7 @@ app.add_typer(jobs.app, name="jobs")
 app.add_typer(proposals.app, name="proposals")
 app.add_typer(importing.app, name="import")
 bench.app.command()(recall)
+bench.app.command()(locks)
 bench.app.command()(abstention)
 bench.app.command()(purity)
 bench.app.command()(consolidation)

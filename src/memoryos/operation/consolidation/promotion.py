@@ -20,7 +20,7 @@ from memoryos.operation.consolidation.reader import ModelReader, Reading, Topic
 from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches, write_metas
 from memoryos.operation.consolidation.utterance import utterances
 from memoryos.operation.hierarchy.calibrator import tuned_for
-from memoryos.operation.hierarchy.changes import Urgency
+from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by, is_hot
 from memoryos.operation.hierarchy.knowledge import doubts
 from memoryos.operation.hierarchy.lesson import Lesson
@@ -29,6 +29,8 @@ from memoryos.operation.hierarchy.long_term import LongTerm
 from memoryos.operation.hierarchy.mid_term import SUMMARY_CHARS, segment_of
 from memoryos.operation.hierarchy.recent import ask_for_recent, due_recent, note_early, read_early
 from memoryos.operation.hierarchy.tally import Tally, count
+from memoryos.operation.jobs import LEASE
+from memoryos.operation.step import Step, some_at_a_time, take
 from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
@@ -120,28 +122,56 @@ class Promoter:
         return cube, new_pages(reader, cube)
 
     def _promote(self, scope: Scope, portions: Sequence[Portion]) -> None:
-        pages = [page for portion in portions for page in portion.pages]
         seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.pages])
         reading = self._read(scope, portions, seen)
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
         home = persona_scope(scope, self.settings)
         if home != scope.owner:
             about_user = [one for one in lessons if one.payload.subject is Subject.USER]
-            verdicts = self.verdicts(home, about_user)
-            with self.vault.write(home) as writer:
-                with self.vault.read(scope) as reader:  # who changes pages looks in here afterwards
-                    _check_unchanged(reader, pages)
-                self.learn(writer, home, about_user, verdicts=verdicts)
+            for some in in_parts(about_user):
+                self._take_in(home, some, lambda _: self._check_elsewhere(scope, portions))
             # What an agent learned of itself stays with this user: it may quote the user's words.
             lessons = [one for one in lessons if one.payload.subject is Subject.AGENT]
-        verdicts = self.verdicts(scope, lessons)
-        with self.vault.write(scope) as writer:
-            _check_unchanged(writer, pages)
+        *first, last = in_parts(lessons) or [[]]
+        for some in first:
+            self._take_in(scope, some, lambda writer: _check_ours(writer, portions))
+
+        def check(writer: Writer) -> None:
+            _check_unchanged(writer, portions)
             if self.reader:
                 _check_known(writer, portions, seen)
-            self.learn(writer, scope, lessons, verdicts=verdicts)
+
+        def end(writer: Writer) -> None:
             write_metas(writer, seen, reading.summaries)
             self._end(writer, portions, reading)
+
+        self._take_in(scope, last, check, end)
+
+    def _take_in(
+        self,
+        scope: Scope,
+        lessons: Sequence[Lesson],
+        check: Callable[[Writer], None],
+        end: Callable[[Writer], None] = lambda _: None,
+    ) -> None:
+        """Learn some lessons in one transaction, if they still hold then, with what belongs to it."""
+        verdicts = self.verdicts(scope, lessons)
+
+        def plan(reader: Reader) -> Step:
+            planned = self.planned(reader, scope, lessons, verdicts=verdicts)
+
+            def write(writer: Writer) -> None:
+                check(writer)
+                planned.flush(writer)
+                end(writer)
+
+            return Step(write, planned.touched)
+
+        take(self.vault, scope, plan)
+
+    def _check_elsewhere(self, scope: Scope, portions: Sequence[Portion]) -> None:
+        with self.vault.read(scope) as reader:  # who changes pages looks in here afterwards
+            _check_unchanged(reader, portions)
 
     def _stretches(self, scope: Scope, pages: Sequence[MemCube]) -> list[Stretch]:
         """What a model is asked to tell of the chains; rules have told it when the pages came in."""
@@ -181,23 +211,30 @@ class Promoter:
             writer.enqueue(JobKind.EXTRACT, [segment.id], not_before=latest)
 
     def learn(
+        self, writer: Writer, scope: Scope, lessons: Sequence[Lesson], *, verdicts: Verdicts | None = None
+    ) -> Tally:
+        """Add lessons to the personas of the writer's scope."""
+        return self.planned(writer, scope, lessons, verdicts=verdicts).flush(writer)
+
+    def planned(
         self,
-        writer: Writer,
+        reader: Reader,
         scope: Scope,
         lessons: Sequence[Lesson],
         *,
         verdicts: Verdicts | None = None,
+        changes: Changes | None = None,
         freed: Iterable[Sequence[MemCube]] = (),
-    ) -> Tally:
-        """Add lessons to the personas of the writer's scope.
+    ) -> LongTerm:
+        """The personas of the reader's scope with these lessons, to be written.
 
-        `freed` are groups of facts that exclude each other, of which some were removed.
+        `changes` come before it; `freed` are groups of facts that exclude each other, of which some were removed.
         """
-        long_term = LongTerm(writer, scope, self.settings, self.clock(), verdicts)
+        long_term = LongTerm(reader, scope, self.settings, self.clock(), verdicts, changes)
         long_term.resettle(freed)
-        tally = long_term.learn(lessons)
-        long_term.flush()
-        return tally
+        long_term.learn(lessons)
+        long_term.settle()
+        return long_term
 
     def verdicts(self, scope: Scope, lessons: Sequence[Lesson]) -> Verdicts:
         """What the judge says of the lessons that only it can tell; asked while no transaction waits."""
@@ -272,11 +309,30 @@ def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> Topic | None:
     return Topic(segment.id, segment.payload.summary, pages)
 
 
-def _check_unchanged(reader: Reader, pages: Sequence[MemCube]) -> None:
+def in_parts(lessons: Sequence[Lesson]) -> list[Sequence[Lesson]]:
+    """The lessons as they are learned, each part in one transaction; what is learned twice changes nothing.
+
+    Traits and fields come with the last facts: a trait counts what one reading says of it together.
+    """
+    facts = [one for one in lessons if isinstance(one.payload, Fact)]
+    others = [one for one in lessons if not isinstance(one.payload, Fact)]
+    *first, last = some_at_a_time(facts) or [[]]
+    return [*first, [*last, *others]] if lessons else []
+
+
+def _check_unchanged(reader: Reader, read: Sequence[Portion]) -> None:
     """Refuse lessons from pages that were corrected or deleted while they were read; the job runs again."""
+    pages = [page for portion in read for page in portion.pages]
     present = reader.versions(page.id for page in pages)
     if any(present.get(page.id) != page.version.number for page in pages):
         raise StorageError("pages changed while they were read; nothing was written")
+
+
+def _check_ours(writer: Writer, read: Sequence[Portion]) -> None:
+    """Refuse lessons when the pages changed, or when another worker has taken a job over."""
+    _check_unchanged(writer, read)
+    for portion in read:
+        writer.extend(portion.job, lasting=LEASE)
 
 
 def _check_known(reader: Reader, portions: Sequence[Portion], seen: Sequence[Stretch]) -> None:

@@ -1,12 +1,13 @@
 """Changes: what one operation does to the vault, gathered in memory and written at its end.
 
 Reading through it shows the vault as it will be. A cube that changes several times in one operation
-is written once, and logged once. What only gathers needs no more than a reader, so that other writers wait only for
-the end; but a revision of what is not written yet, and a removal, write at once.
+is written once, and logged once. To gather needs no more than a reader, so that other writers wait only for the end.
+A cube that is revised while an earlier change of it waits is written twice, for its history keeps the earlier one.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +26,8 @@ from memoryos.infrastructure.vault.contract import (
     Writer,
 )
 
+REVISIONS = 32  # of one memory, written by one operation
+
 
 class Urgency(IntEnum):
     """How urgent an extraction is: the priority of its job."""
@@ -35,13 +38,35 @@ class Urgency(IntEnum):
 
 
 @dataclass
+class _Batch:
+    """What is written together."""
+
+    new: dict[str, Entry] = field(default_factory=dict)
+    changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
+    removed: dict[str, None] = field(default_factory=dict)
+
+    def entry(self, cube_id: str) -> Entry | None:
+        return self.new.get(cube_id) or self.changed.get(cube_id, (None,))[0]
+
+    def write(self, writer: Writer) -> None:
+        if self.removed:
+            writer.delete(list(self.removed))
+        writer.insert(list(self.new.values()))
+        for operation in Operation if self.changed else ():
+            writer.update([entry for entry, done in self.changed.values() if done is operation], operation)
+
+
+@dataclass
 class Changes:
     """The pending writes of one transaction."""
 
     reader: Reader
-    _new: dict[str, Entry] = field(default_factory=dict)
-    _changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
+    _batches: list[_Batch] = field(default_factory=lambda: [_Batch()])  # in the order they are written
     _links: list[Link] = field(default_factory=list)
+    _unlinked: list[Link] = field(default_factory=list)
+    _known: dict[str, Entry] = field(default_factory=dict)  # what is new or changed, as it will be in the end
+    _revisions: dict[str, deque[_Batch]] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)  #: the stored cubes that are removed
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
     _waiting: set[str] = field(default_factory=set)  # of these the urgent ones
     _others: set[JobKind] = field(default_factory=set)  # of the other jobs that wait
@@ -49,37 +74,69 @@ class Changes:
     _notes: dict[str, str] = field(default_factory=dict)
     _enqueued: dict[tuple[Urgency, datetime | None], list[str]] = field(default_factory=dict)
 
+    @property
+    def _batch(self) -> _Batch:
+        return self._batches[-1]
+
+    @property
+    def touched(self) -> set[str]:
+        """The stored cubes that are changed or removed."""
+        return self.gone.union(*(batch.changed for batch in self._batches))
+
+    @property
+    def added(self) -> set[str]:
+        """The new cubes."""
+        return {cube_id for batch in self._batches for cube_id in batch.new}
+
     def add(self, entry: Entry) -> None:
         """Store a new cube."""
-        self._new[entry.cube.id] = entry
+        self._batch.new[entry.cube.id] = self._known[entry.cube.id] = entry
 
     def change(self, entry: Entry, operation: Operation) -> None:
         """Store a cube in place of its earlier self; None for vector or passages leaves them as they are."""
-        cube_id = entry.cube.id
-        if cube_id in self._new:
-            self._new[cube_id] = _merged(self._new[cube_id], entry)
-        elif cube_id in self._changed:
-            earlier, first = self._changed[cube_id]
-            self._changed[cube_id] = (_merged(earlier, entry), first if first is Operation.REVISE else operation)
+        cube_id, batch = entry.cube.id, self._batch
+        self._known[cube_id] = _merged(self._known[cube_id], entry) if cube_id in self._known else entry
+        if cube_id in batch.new:
+            batch.new[cube_id] = _merged(batch.new[cube_id], entry)
+        elif cube_id in batch.changed:
+            earlier, first = batch.changed[cube_id]
+            batch.changed[cube_id] = (_merged(earlier, entry), first if first is Operation.REVISE else operation)
         else:
-            self._changed[cube_id] = (entry, operation)
+            batch.changed[cube_id] = (entry, operation)
 
-    def revise(self, writer: Writer, entry: Entry) -> None:
-        """Store a new version of a cube; the history keeps what was written, so what is pending of it is."""
-        if self._pending(entry.cube.id):
-            self._write(writer)
+    def revise(self, entry: Entry) -> None:
+        """Store a new version of a cube; the history keeps what it was, or was to be, before."""
+        cube_id = entry.cube.id
+        if self._batch.entry(cube_id):
+            self._batches.append(_Batch())
         self.change(entry, Operation.REVISE)
+        revisions = self._revisions.setdefault(cube_id, deque())
+        revisions.append(self._batch)
+        if len(revisions) > REVISIONS:  # of very many in one operation the history keeps the last ones
+            earlier, _ = revisions.popleft().changed.pop(cube_id)
+            following = revisions[0].changed
+            later, operation = following[cube_id]
+            following[cube_id] = (_merged(earlier, later), operation)
 
-    def remove(self, writer: Writer, cube_id: str) -> None:
+    def remove(self, cube_id: str) -> None:
         """Remove a cube with its links, whether it is stored already or was to be."""
-        if self._new.pop(cube_id, None) is None:
-            self._changed.pop(cube_id, None)
-            writer.delete([cube_id])
+        batch = self._batch
+        self._known.pop(cube_id, None)
+        is_stored = batch.new.pop(cube_id, None) is None
+        batch.changed.pop(cube_id, None)
         self._links = [link for link in self._links if cube_id not in (link.source, link.target)]
+        self._unlinked = [link for link in self._unlinked if cube_id not in (link.source, link.target)]
+        if is_stored:
+            batch.removed[cube_id] = None
+            self.gone.add(cube_id)
 
     def link(self, source: str, kind: LinkKind, target: str) -> None:
         """Add a link."""
         self._links.append(Link(source, kind, target))
+
+    def unlink(self, links: Iterable[Link]) -> None:
+        """Remove links."""
+        self._unlinked.extend(link for link in links if not self.gone.intersection((link.source, link.target)))
 
     def enqueue(self, cube_id: str, urgency: Urgency, not_before: datetime | None = None) -> None:
         """Ask for the extraction of a segment."""
@@ -123,21 +180,25 @@ class Changes:
 
     def get(self, ids: Iterable[str]) -> list[MemCube]:
         """Cubes as they will be."""
-        wanted = list(ids)
+        wanted = [cube_id for cube_id in ids if cube_id not in self.gone]
         stored = self.reader.get(cube_id for cube_id in wanted if self._pending(cube_id) is None)
         known = (self._pending(cube_id) or stored.get(cube_id) for cube_id in wanted)
         return [cube for cube in known if cube]
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         """The vectors of these cubes, as they will be."""
-        wanted = list(ids)
-        pending = {cube_id: entry.vector for cube_id in wanted if (entry := self._entry(cube_id))}
+        wanted = [cube_id for cube_id in ids if cube_id not in self.gone]
+        pending = {cube_id: entry.vector for cube_id in wanted if (entry := self._known.get(cube_id))}
         stored = self.reader.vectors(cube_id for cube_id in wanted if pending.get(cube_id) is None)
         return stored | {cube_id: vector for cube_id, vector in pending.items() if vector is not None}
 
     def present(self, cube: MemCube) -> MemCube:
         """A stored cube as it will be."""
         return self._pending(cube.id) or cube
+
+    def left(self, cubes: Iterable[MemCube]) -> list[MemCube]:
+        """Stored cubes as they will be, without those that are removed."""
+        return [self.present(cube) for cube in cubes if cube.id not in self.gone]
 
     def members(self, segment_id: str) -> list[MemCube]:
         """The pages of a segment, as they will be."""
@@ -146,11 +207,8 @@ class Changes:
         return self.get([*stored, *pending])
 
     def _pending(self, cube_id: str) -> MemCube | None:
-        entry = self._entry(cube_id)
+        entry = self._known.get(cube_id)
         return entry.cube if entry else None
-
-    def _entry(self, cube_id: str) -> Entry | None:
-        return self._new.get(cube_id) or self._changed.get(cube_id, (None,))[0]
 
     def move(self, cubes: Iterable[MemCube], tier: Tier) -> None:
         """Put cubes into another tier."""
@@ -159,7 +217,16 @@ class Changes:
 
     def flush(self, writer: Writer) -> None:
         """Write everything."""
-        self._write(writer)
+        for batch in self._batches:
+            batch.write(writer)
+        if self._unlinked:
+            writer.unlink(self._unlinked)
+        writer.link(self._links)
+        self._batches = [_Batch()]
+        self._links.clear()
+        self._unlinked.clear()
+        self._known.clear()
+        self._revisions.clear()
         for key, value in self._notes.items():
             writer.write_note(key, value)
         for (urgency, not_before), cube_ids in self._enqueued.items():
@@ -169,15 +236,6 @@ class Changes:
     def leave_jobs(self, writer: Writer) -> bool:
         """Whether a job waits, of this operation or an earlier one."""
         return bool(self._asked_for(writer) or self._repairs or self._others)
-
-    def _write(self, writer: Writer) -> None:
-        writer.insert(list(self._new.values()))
-        for operation in Operation:
-            writer.update([entry for entry, done in self._changed.values() if done is operation], operation)
-        writer.link(self._links)
-        self._new.clear()
-        self._changed.clear()
-        self._links.clear()
 
 
 def _merged(earlier: Entry, later: Entry) -> Entry:

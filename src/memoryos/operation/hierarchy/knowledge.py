@@ -28,7 +28,7 @@ from memoryos.cube import (
     Subject,
     Tier,
 )
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vector, Writer
+from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vector
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.filling import Filling, Slot
@@ -43,6 +43,7 @@ from memoryos.operation.hierarchy.likeness import (
     more_specific,
     says_the_same,
 )
+from memoryos.operation.hierarchy.rivals import Chain
 from memoryos.operation.hierarchy.slot import filled, term
 from memoryos.operation.hierarchy.succession import Succession, is_former, is_superseded, mentions_of, succession
 from memoryos.operation.hierarchy.tally import Tally
@@ -52,18 +53,18 @@ _SUREST = 0.99  # the confidence that repeats in other words lead to, at most
 
 
 class Knowledge:
-    """The facts of one owner, within one write transaction."""
+    """The facts of one owner, as a plan leaves them."""
 
     def __init__(
         self,
-        writer: Writer,
+        reader: Reader,
         changes: Changes,
         scope: Scope,
         now: datetime,
         facts: Iterable[MemCube],
         verdicts: Verdicts | None = None,
     ) -> None:
-        self._writer = writer
+        self._reader = reader
         self._changes = changes
         self._scope = scope
         self._now = now
@@ -71,7 +72,7 @@ class Knowledge:
         self._open: dict[str, MemCube] = {}  # in LPM, in the order of their insertion
         self._ids: dict[Identity, str] = {}
         self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # those in LPM that fill a slot
-        self._chains: list[dict[str, MemCube]] = []  # facts that exclude each other, as they will be
+        self._chains: list[Chain] = []  # facts that exclude each other, as they will be
         self._near: dict[Subject, Nearest] = {}
         self._known_proposals: dict[str, MemCube] | None = None
         self.tally = Tally()
@@ -85,8 +86,8 @@ class Knowledge:
         found = filled(payload.text, lesson.event_at)
         known = self._open.get(self._ids.get(identity(payload), ""))
         verdict = Verdict.SAME
-        chain = self._chain(payload.subject, found.slot) if found else {}
-        former = next((cube for cube in chain.values() if identity(payload) in identities(cube.payload)), None)
+        chain = self._chain(payload.subject, found.slot) if found else Chain()
+        former = chain.called(identity(payload))
         if known is None and former is None:
             known, verdict = self._like(lesson, found, chain)
         if known and verdict is Verdict.UPDATES:
@@ -127,14 +128,14 @@ class Knowledge:
             updated_at=self._now,
         )
         cube = replace(proposal, tier=Tier.LPM, state=State.ACTIVATED, descriptive=descriptive)
-        targets = [link.target for link in self._writer.targets([proposal.id], LinkKind.SUPERSEDES)]
+        targets = [link.target for link in self._reader.targets([proposal.id], LinkKind.SUPERSEDES)]
         found = filled(cube.text, self._now)
         chain = self._chain_of([target for target in targets if target in self._open])
         if found and cube.subject:
-            chain |= self._chain(cube.subject, found.slot)
+            chain = Chain(*chain.cubes.values(), *self._chain(cube.subject, found.slot).cubes.values())
         slot = found.slot if found else None
-        after = succession([*_in_order(chain), cube], slot, self._now)
-        self._apply({**chain, proposal.id: proposal}, after, None, None)
+        after = succession([*_in_order(chain.cubes), cube], slot, self._now)
+        self._apply(Chain(*chain.cubes.values(), proposal), after, None, None)
 
     def resettle(self, cubes: Sequence[MemCube]) -> None:
         """Put facts into their order again, of which some were removed."""
@@ -145,27 +146,25 @@ class Knowledge:
         slot = found.slot if found else None
         subject = next(iter(present.values())).subject
         if slot and subject:
-            present |= self._chain(subject, slot)
-        self._apply(present, succession(_in_order(present), slot, self._now), None, None)
+            present |= self._chain(subject, slot).cubes
+        self._apply(Chain(*present.values()), succession(_in_order(present), slot, self._now), None, None)
 
-    def flush(self) -> None:
-        """Write the links of the facts that exclude each other; to be called before the changes are written."""
+    def settle(self) -> None:
+        """Give links to the facts that exclude each other; to be called last."""
         for chain in self._chains:
-            self._relink(chain)
+            self._relink(chain.cubes)
 
     def _dated(self, lesson: Lesson) -> Lesson:
         """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
         if lesson.moments or len(lesson.pages) < 2:
             return lesson
-        pages = self._writer.get(lesson.pages)
+        pages = self._reader.get(lesson.pages)
         said = (pages[page].descriptive.event_at if page in pages else lesson.event_at for page in lesson.pages)
         return replace(lesson, moments=tuple(said))
 
     # The same in other words
 
-    def _like(
-        self, lesson: Lesson, found: Filling | None, chain: Mapping[str, MemCube]
-    ) -> tuple[MemCube | None, Verdict]:
+    def _like(self, lesson: Lesson, found: Filling | None, chain: Chain) -> tuple[MemCube | None, Verdict]:
         """The known fact that is closest, and what the lesson is to it."""
         payload = _fact(lesson)
         close = self._nearest(payload.subject).to(lesson.vector) if lesson.vector is not None else []
@@ -213,11 +212,11 @@ class Knowledge:
         self._hold(cube)
         for chain in self._chains:
             if cube.id in chain:
-                chain[cube.id] = cube
+                chain.put(cube)
         if not revised:
             self._changes.change(Entry(cube), Operation.REFRESH)
         else:
-            self._changes.revise(self._writer, Entry(cube, lesson.vector))
+            self._changes.revise(Entry(cube, lesson.vector))
             if lesson.vector is not None:
                 self._nearest(new.subject).put(cube.id, lesson.vector)
         self.tally += Tally(merged=1)
@@ -245,53 +244,67 @@ class Knowledge:
 
     # Facts that exclude each other
 
-    def _chain(self, subject: Subject, slot: Slot) -> dict[str, MemCube]:
+    def _chain(self, subject: Subject, slot: Slot) -> Chain:
         """The facts that fill a slot, those that gave way among them."""
         return self._chain_of(self._fillers.get((subject, slot), ()))
 
-    def _chain_of(self, ids: Iterable[str]) -> dict[str, MemCube]:
+    def _chain_of(self, ids: Iterable[str]) -> Chain:
         """These facts with all that exclude them, as they will be."""
-        chain: dict[str, MemCube] = {}
-        left = list(ids)
+        left = set(ids)
+        chain = next((known for known in self._chains if known.cubes.keys() >= left), None) if left else None
+        if chain:
+            return chain
+        chain = Chain()
         while left:
             for known in self._chains:
-                if not known.keys().isdisjoint(left):
-                    chain |= known
-            reached = {cube.id: cube for cube in self._changes.get(one for one in left if one not in chain)}
-            chain |= {cube_id: cube for cube_id, cube in reached.items() if is_former(cube)}
-            left = [one for one in neighbours(self._writer, chain) if one not in chain]
-            left = [cube.id for cube in self._changes.get(left) if is_former(cube)]
+                if not known.cubes.keys().isdisjoint(left):
+                    chain.put(*known.cubes.values())
+            strangers = left - chain.cubes.keys()  # what is in a chain is excluded by nothing that is stored elsewhere
+            stored = self._reader.successions(strangers) - chain.cubes.keys() if strangers else strangers
+            reached = [cube for cube in self._changes.get(sorted(stored | strangers)) if is_former(cube)]
+            chain.put(*reached)
+            left = {cube.id for cube in reached} - left
         return chain
 
-    def _take_place(self, lesson: Lesson, candidate: MemCube, chain: dict[str, MemCube], slot: Slot | None) -> None:
+    def _take_place(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> None:
         """Put a fact into its place among those that it excludes, or propose that."""
-        fresh = _fresh(candidate, lesson, chain.values())
+        fresh = _fresh(candidate, lesson, chain.of(identity(candidate.payload)))
         if not fresh:
             return
         candidate = replace(candidate, descriptive=replace(candidate.descriptive, mentions=fresh))
-        after = succession([*_in_order(chain), candidate], slot, self._now)
+        if is_later := chain.is_before(candidate, slot):
+            after = succession([*chain.last, candidate], slot, self._now, former=chain.last[0].version.supersedes)
+        else:
+            after = succession([*_in_order(chain.cubes), candidate], slot, self._now)
         victims = [
-            chain[cube.id]
+            chain.cubes[cube.id]
             for cube in after.cubes
-            if cube.id in chain and is_superseded(cube) and not is_superseded(chain[cube.id])
+            if cube.id in chain and is_superseded(cube) and not is_superseded(chain.cubes[cube.id])
         ]
         guarded = [cube for cube in victims if _is_guarded(cube, lesson)]
         if guarded:
             self._propose(lesson, candidate, guarded)
         else:
-            self._apply(chain, after, candidate, lesson.vector)
+            self._apply(chain, after, candidate, lesson.vector, is_all=not is_later)
 
     def _apply(
-        self, chain: Mapping[str, MemCube], after: Succession, candidate: MemCube | None, vector: Vector | None
+        self,
+        chain: Chain,
+        after: Succession,
+        candidate: MemCube | None,
+        vector: Vector | None,
+        *,
+        is_all: bool = True,
     ) -> None:
+        """Make the facts what they are afterwards; `is_all` of the chain, or its end."""
         models = dict(after.copied)
         for cube in after.cubes:
-            before = chain.get(cube.id)
+            before = chain.cubes.get(cube.id)
             if before is None:
                 model = models.get(cube.id)
                 known = vector if model is None or (candidate and model == candidate.id) else self._vector(model)
                 self._add(cube, known, is_linked=False)
-            elif cube != before:
+            elif cube is not before and cube != before:
                 moved = cube.tier is not before.tier
                 self._changes.change(Entry(cube), Operation.MOVE if moved else Operation.REFRESH)
                 self._place(cube)
@@ -299,10 +312,13 @@ class Knowledge:
                 self.tally += Tally(superseded=1)
         for cube_id in after.gone:
             if cube_id in chain:
-                self._release(chain[cube_id])
-                self._changes.remove(self._writer, cube_id)
-        self._chains = [known for known in self._chains if known.keys().isdisjoint(chain)]
-        self._chains.append({cube.id: cube for cube in after.cubes})
+                self._release(chain.cubes[cube_id])
+                self._changes.remove(cube_id)
+        if is_all:
+            self._chains = [known for known in self._chains if known.cubes.keys().isdisjoint(chain.cubes)]
+            chain = Chain()
+            self._chains.append(chain)
+        chain.end_with(after)
 
     def _vector(self, cube_id: str) -> Vector | None:
         return self._changes.vectors([cube_id]).get(cube_id)
@@ -320,8 +336,8 @@ class Knowledge:
             (LinkKind.SUPERSEDES, _heirs(chain)),
             (LinkKind.DERIVED_FROM, _support_of(chain)),
         ):
-            stored = set(self._writer.targets(chain, kind))
-            self._writer.unlink([link for link in stored if link not in wanted])
+            stored = set(self._reader.targets(chain, kind))
+            self._changes.unlink(link for link in stored if link not in wanted)
             for link in wanted:
                 if link not in stored:
                     self._changes.link(link.source, link.kind, link.target)
@@ -359,7 +375,9 @@ class Knowledge:
         if self._known_proposals is None:
             self._known_proposals = {
                 cube.id: cube
-                for cube in self._writer.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.FROZEN, State.EXPIRED])
+                for cube in self._changes.left(
+                    self._reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.FROZEN, State.EXPIRED])
+                )
             }
         return self._known_proposals
 
@@ -395,22 +413,16 @@ class Knowledge:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
 
 
-def neighbours(reader: Reader, ids: Iterable[str]) -> list[str]:
-    """The facts that these superseded or gave way to."""
-    known = list(ids)
-    links = [*reader.targets(known, LinkKind.SUPERSEDES), *reader.sources(known, LinkKind.SUPERSEDES)]
-    return list(dict.fromkeys(end for link in links for end in (link.source, link.target)))
-
-
-def relatives(reader: Reader, cube: MemCube) -> list[MemCube]:
-    """The facts that exclude this one and each other, this one among them."""
-    found = {cube.id: cube}
-    while left := [one for one in neighbours(reader, found) if one not in found]:
-        reached = {one.id: one for one in reader.get(left).values() if is_former(one)}
-        if not reached:
-            break
-        found |= reached
-    return list(found.values())
+def relatives(reader: Reader, cubes: Iterable[MemCube]) -> list[list[MemCube]]:
+    """The facts that exclude these and each other, these among them: those of each succession together."""
+    groups: list[list[MemCube]] = []
+    grouped: set[str] = set()
+    for cube in cubes:
+        if cube.id not in grouped:
+            found = reader.successions([cube.id])
+            groups.append(list(reader.get(sorted(found)).values()))
+            grouped |= found
+    return groups
 
 
 def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:
@@ -470,9 +482,8 @@ def _mentions(lesson: Lesson, text: str) -> tuple[Mention, ...]:
     return tuple(Mention(said=at, source=source, at=term(text, at).at) for at, source in sorted(said))
 
 
-def _fresh(candidate: MemCube, lesson: Lesson, chain: Iterable[MemCube]) -> tuple[Mention, ...]:
+def _fresh(candidate: MemCube, lesson: Lesson, same: Sequence[MemCube]) -> tuple[Mention, ...]:
     """The candidate's mentions that are not known: a job that runs again says nothing new."""
-    same = [cube for cube in chain if identity(cube.payload) == identity(candidate.payload)]
     known = {mention.source for cube in same for mention in mentions_of(cube)}
     stated = {mention.said for cube in same for mention in mentions_of(cube)} if not lesson.pages else set()
     mentions = candidate.descriptive.mentions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from memoryos.cube import AccessMode, Fact, Origin, ProfileField, SemanticType, Trait
 from memoryos.infrastructure.vault.contract import Vector
@@ -58,7 +59,7 @@ def identity(payload: object) -> Identity:
 
 def fact_identity(fact: Fact, text: str) -> Identity:
     """The identity that the fact would have in these words."""
-    return (fact.type, fact.subject, " ".join(text.casefold().split()))
+    return (fact.type, fact.subject, _plain(text))
 
 
 def identities(payload: object) -> tuple[Identity, ...]:
@@ -66,3 +67,8 @@ def identities(payload: object) -> tuple[Identity, ...]:
     if isinstance(payload, Fact):
         return tuple(fact_identity(payload, text) for text in (payload.text, *payload.wordings))
     return (identity(payload),)
+
+
+@lru_cache(maxsize=16_384)
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

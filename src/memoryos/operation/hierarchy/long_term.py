@@ -15,7 +15,7 @@ from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
 from memoryos.cube import Behaviour, Descriptive, Fact, Kind, MemCube, Origin, ProfileField, Subject, Tier, Trait
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.estimate import is_estimate
@@ -28,34 +28,41 @@ from memoryos.scope import Scope
 
 
 class LongTerm:
-    """The personas of one owner, within one write transaction."""
+    """The personas of one owner, as a plan leaves them.
+
+    The plan is made with a reader, so that others can write meanwhile; `changes` are those it begins with.
+    """
 
     def __init__(
-        self, writer: Writer, scope: Scope, settings: Settings, now: datetime, verdicts: Verdicts | None = None
+        self,
+        reader: Reader,
+        scope: Scope,
+        settings: Settings,
+        now: datetime,
+        verdicts: Verdicts | None = None,
+        changes: Changes | None = None,
     ) -> None:
-        self._writer = writer
         self._scope = scope.owner
         self._settings = settings
         self._now = now
-        self._changes = Changes(writer)
-        facts = writer.cubes(Kind.FACT, tiers=[Tier.LPM])
-        self._knowledge = Knowledge(writer, self._changes, self._scope, now, facts, verdicts)
+        self._changes = changes or Changes(reader)
+        facts = self._changes.left(reader.cubes(Kind.FACT, tiers=[Tier.LPM]))
+        self._knowledge = Knowledge(reader, self._changes, self._scope, now, facts, verdicts)
         self._known = {
             identity(cube.payload): cube
             for kind in (Kind.TRAIT, Kind.PROFILE)
-            for cube in writer.cubes(kind, tiers=[Tier.LPM])
+            for cube in self._changes.left(reader.cubes(kind, tiers=[Tier.LPM]))
         }
         self._heard = {cube.id: frozenset(cube.descriptive.provenance) for cube in self._known.values()}
         self._corrected = {  # what a user replaced by other words, and the pages that had said it
             identity(old.payload): frozenset(cube.descriptive.provenance)
             for cube in (*facts, *self._known.values())
             if cube.version.number > 1 and cube.descriptive.origin is not Origin.INFERENCE
-            for old in writer.history(cube.id)
+            for old in reader.history(cube.id)
         }
 
-    def learn(self, lessons: Iterable[Lesson]) -> Tally:
-        """Take in what was learned; returns what became of the facts. An empty answer teaches nothing."""
-        before = self._knowledge.tally
+    def learn(self, lessons: Iterable[Lesson]) -> None:
+        """Take in what was learned. An empty answer teaches nothing."""
         for lesson in lessons:
             if lesson.is_blank or self._was_corrected(lesson):
                 continue
@@ -68,7 +75,6 @@ class LongTerm:
                 self._support(known, lesson)
         for subject in Subject:
             self._knowledge.overflow(subject, self._settings.knowledge_capacity)
-        return self._knowledge.tally - before
 
     def resettle(self, groups: Iterable[Sequence[MemCube]]) -> None:
         """Put facts that exclude each other into order again, after some of them were removed."""
@@ -81,11 +87,20 @@ class LongTerm:
         for subject in Subject:
             self._knowledge.overflow(subject, self._settings.knowledge_capacity)
 
-    def flush(self) -> None:
-        """Write it, with the counts."""
-        self._knowledge.flush()
-        self._changes.flush(self._writer)
-        count(self._writer, self._knowledge.tally)
+    @property
+    def touched(self) -> set[str]:
+        """The stored cubes that the plan changes or removes."""
+        return self._changes.touched
+
+    def settle(self) -> None:
+        """End the plan: nothing is read after it."""
+        self._knowledge.settle()
+
+    def flush(self, writer: Writer) -> Tally:
+        """Write it, with the counts; returns them."""
+        self._changes.flush(writer)
+        count(writer, self._knowledge.tally)
+        return self._knowledge.tally
 
     def _was_corrected(self, lesson: Lesson) -> bool:
         """Whether the user corrected what these pages say: read again, they do not bring it back."""
@@ -140,7 +155,7 @@ class LongTerm:
         )
         self._known[identity(payload)] = cube
         if revised:
-            self._changes.revise(self._writer, Entry(cube))
+            self._changes.revise(Entry(cube))
         else:
             self._changes.change(Entry(cube), Operation.REFRESH)
         self._link(cube, fresh)

@@ -5,29 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 
 import numpy as np
 
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Writer
+from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Vector, Writer
 from memoryos.operation.hierarchy.chain import summarised
-from memoryos.operation.hierarchy.mid_term import formed, page_of
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.mid_term import formed, page_of, segment_of
 from memoryos.operation.passages import page_vectors
 
 FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it, and STM
 
 
-def redescribe_chains(writer: Writer, pages: Sequence[str]) -> None:
-    """Make the chain summaries again, from these pages to the end of their chains."""
-    waiting = list(pages)
+def described_chains(changes: Changes, pages: Iterable[str]) -> list[MemCube]:
+    """The pages whose chain summaries are others now, from these on, each after the one that it continues.
+
+    A chain is followed until a summary stays as it is: those after it are made of it, but for what a model wrote.
+    """
+    described: dict[str, MemCube] = {}
+    begun = set(pages)
+    waiting = sorted(begun)
     while waiting:
         page_id = waiting.pop()
-        for cube in writer.get([page_id]).values():
-            previous = [link.target for link in writer.targets([page_id], LinkKind.CHAIN)]
-            before = next(iter(writer.get(previous).values()), None)
-            payload = summarised(before, page_of(cube))
-            writer.update([Entry(replace(cube, payload=payload))], Operation.REFRESH)
-        waiting += [link.source for link in writer.sources([page_id], LinkKind.CHAIN)]
+        goes_on = page_id in begun
+        for cube in changes.get([page_id]):
+            before = _before(changes, page_id, described)
+            again = replace(cube, payload=summarised(before, page_of(cube)))
+            goes_on |= again != cube or bool(page_of(cube).chain_written)
+            if again != cube:
+                described[page_id] = again
+        if goes_on:
+            waiting += [link.source for link in changes.reader.sources([page_id], LinkKind.CHAIN)]
+    return list(described.values())
+
+
+def _before(changes: Changes, page_id: str, described: Mapping[str, MemCube]) -> MemCube | None:
+    """The page that this one continues, as it will be."""
+    previous = [link.target for link in changes.reader.targets([page_id], LinkKind.CHAIN)]
+    found = changes.get(previous)
+    return described.get(found[0].id, found[0]) if found else None
 
 
 def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
@@ -49,14 +67,29 @@ def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
         writer.update([Entry(cube)], Operation.CHAIN)
 
 
-def redescribe_segments(writer: Writer, segments: Iterable[str], now: datetime) -> None:
-    """Describe segments from the pages they have now, without what a model wrote of them; an empty one goes."""
-    for segment in writer.get(segments).values():
-        ids = [link.source for link in writer.sources([segment.id], LinkKind.MEMBER_OF)]
-        if ids:
-            writer.update([_described(writer, segment, ids, now)], Operation.REFRESH)
+def redescribe_segments(
+    changes: Changes, segments: Iterable[str], now: datetime, known: Mapping[str, Vector] = MappingProxyType({})
+) -> None:
+    """Describe segments from the pages they will have, without what a model wrote of them; an empty one goes.
+
+    `known` are the vectors of pages that will have others than those stored.
+    """
+    for segment in changes.get(segments):
+        pages = changes.members(segment.id)
+        if pages:
+            changes.change(_described(changes, segment, pages, now, known), Operation.REFRESH)
         else:
-            writer.delete([segment.id])
+            changes.remove(segment.id)
+
+
+def described_while_it_goes(changes: Changes, segment: MemCube, last: int) -> Entry:
+    """A segment some of whose pages are gone, told by the `last` that will go, and by no word of the others."""
+    ids = [link.source for link in changes.reader.sources([segment.id], LinkKind.MEMBER_OF)]
+    left = [one for one in ids if one not in changes.gone]
+    entry = _described(changes, segment, changes.get(left[:last]), segment.descriptive.updated_at, {})
+    payload = replace(segment_of(entry.cube), pages=len(left))
+    behaviour = replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(left)))
+    return replace(entry, cube=replace(entry.cube, payload=payload, behaviour=behaviour))
 
 
 def in_order(cubes: Mapping[str, MemCube]) -> list[MemCube]:
@@ -64,13 +97,16 @@ def in_order(cubes: Mapping[str, MemCube]) -> list[MemCube]:
     return sorted(cubes.values(), key=lambda cube: (cube.descriptive.event_at, cube.id))
 
 
-def _described(writer: Writer, segment: MemCube, ids: Sequence[str], now: datetime) -> Entry:
-    payload = formed(in_order(writer.get(ids)))
-    vectors = list(page_vectors(writer, ids).values())
+def _described(
+    changes: Changes, segment: MemCube, pages: Sequence[MemCube], now: datetime, known: Mapping[str, Vector]
+) -> Entry:
+    payload = formed(in_order({page.id: page for page in pages}))
+    vectors = page_vectors(changes.reader, (page.id for page in pages if page.id not in known))
+    vectors |= {page.id: known[page.id] for page in pages if page.id in known}
     cube = replace(
         segment,
         payload=payload,
         descriptive=replace(segment.descriptive, updated_at=now, event_at=payload.first_at, derived_by=None),
-        behaviour=replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(ids))),
+        behaviour=replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(pages))),
     )
-    return Entry(cube, np.stack(vectors).mean(axis=0, dtype=np.float32))
+    return Entry(cube, np.stack(list(vectors.values())).mean(axis=0, dtype=np.float32))

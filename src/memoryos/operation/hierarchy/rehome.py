@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault.contract import (
     Writer,
 )
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
+from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed
 from memoryos.operation.hierarchy.redescribe import in_order
 from memoryos.operation.passages import page_vectors
@@ -69,10 +70,15 @@ def keeps_order(reader: Reader, members: Mapping[str, Members], homes: Mapping[s
 
 def carry_out(writer: Writer, plan: Plan, now: datetime) -> None:
     """Do what the plan says; a target that does not exist is opened, under its name unless the plan made that up."""
-    names = {name: str(uuid7()) for name in plan.opened}
-    moves = [replace(one, target=names.get(one.target, one.target)) for one in plan.rehomings]
+    moves = named(plan)
     if moves:
-        _Rehomer(writer, moves, now).run()
+        Rehomer(writer, moves, now).flush(writer)
+
+
+def named(plan: Plan) -> list[Rehoming]:
+    """The moves of a plan, with names for the segments that it opens."""
+    names = {name: str(uuid7()) for name in plan.opened}
+    return [replace(one, target=names.get(one.target, one.target)) for one in plan.rehomings]
 
 
 def rehoming_of(event: Event) -> Rehoming:
@@ -81,39 +87,69 @@ def rehoming_of(event: Event) -> Rehoming:
     return Rehoming(event.cube_id, detail["from"], detail["to"], Reason(detail["why"]))
 
 
-class _Rehomer:
-    """The moves of one transaction."""
+class Rehomer:
+    """Some moves: planned with a reader, and written in one transaction."""
 
-    def __init__(self, writer: Writer, moves: Sequence[Rehoming], now: datetime) -> None:
-        self._writer = writer
+    def __init__(self, reader: Reader, moves: Sequence[Rehoming], now: datetime) -> None:
+        """Open segments, describe what changes, and let go of what is empty."""
+        self._reader = reader
         self._moves = moves
         self._now = now
-        self._before = members_of(writer, [name for one in moves for name in (one.source, one.target)])
+        self._changes = Changes(reader)
+        self._homes = {one.page: one.target for one in moves}
+        self._before = members_of(reader, [name for one in moves for name in (one.source, one.target)])
         self._unread = frozenset[str]().union(*(members.unread for members in self._before.values()))
-        self._moved = writer.get(one.page for one in moves)
-
-    def run(self) -> None:
-        """Open segments, relink the pages, describe what changed, and let go of what is empty."""
-        homes = {one.page: one.target for one in self._moves}
+        self._moved = reader.get(self._homes)
         arriving: dict[str, list[MemCube]] = {}
-        for page, target in homes.items():
+        for page, target in self._homes.items():
             arriving.setdefault(target, []).append(self._moved[page])
-        opened = [name for name in arriving if name not in self._before]
-        self._writer.insert([self._opened(name, arriving[name]) for name in opened])
-        self._relink()
-        after = members_of(self._writer, self._before)
-        self._describe([members for members in after.values() if members.pages], arriving)
-        self._ask_for_extraction([*opened, *after], homes)
-        self._writer.delete([name for name, members in after.items() if not members.pages])
+        self._opened = [name for name in arriving if name not in self._before]
+        for name in self._opened:
+            self._changes.add(self._new(name, arriving[name]))
+        self._after = self._left()
+        for members in self._after:
+            if members.pages:
+                entry = self._described(members, arriving.get(members.cube.id, ()))
+                self._changes.change(entry, Operation.REFRESH)
+            else:
+                self._changes.remove(members.cube.id)
 
-    def _relink(self) -> None:
-        self._writer.unlink([Link(one.page, LinkKind.MEMBER_OF, one.source) for one in self._moves])
-        self._writer.link([Link(one.page, LinkKind.MEMBER_OF, one.target) for one in self._moves])
+    @property
+    def rests_on(self) -> set[str]:
+        """What may not change before it is written."""
+        return {*self._before, *self._homes}
+
+    @property
+    def closed(self) -> int:
+        """How many segments go."""
+        return len(self._changes.gone)
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether the pages not read yet come last in every segment."""
+        return keeps_order(self._reader, self._before, self._homes)
+
+    def flush(self, writer: Writer) -> None:
+        """Write it."""
+        asked = self._asked_for(writer)
+        writer.unlink([Link(one.page, LinkKind.MEMBER_OF, one.source) for one in self._moves])
+        self._changes.flush(writer)
+        writer.link([Link(one.page, LinkKind.MEMBER_OF, one.target) for one in self._moves])
         for one in self._moves:
             detail = json.dumps({"from": one.source, "to": one.target, "why": one.reason.value})
-            self._writer.update([Entry(self._moved[one.page])], Operation.REHOME, detail=detail)
+            writer.update([Entry(self._moved[one.page])], Operation.REHOME, detail=detail)
+        writer.enqueue(JobKind.EXTRACT, asked)
 
-    def _opened(self, name: str, pages: Sequence[MemCube]) -> Entry:
+    def _left(self) -> list[Members]:
+        """The segments that were there, with the pages that they will have, by position."""
+        pages: dict[str, list[str]] = {name: [] for name in self._before}
+        for link in self._reader.sources(self._before, LinkKind.MEMBER_OF):
+            home = self._homes.get(link.source, link.target)
+            if home in pages:
+                pages[home].append(link.source)
+        return [Members(members.cube, tuple(pages[name])) for name, members in self._before.items()]
+
+    def _new(self, name: str, pages: Sequence[MemCube]) -> Entry:
         """A segment that these pages form; it counts as visited and used as often as they were."""
         payload = formed(in_order({page.id: page for page in pages}))
         cube = MemCube(
@@ -137,13 +173,9 @@ class _Rehomer:
         )
         return Entry(cube, self._centroid([page.id for page in pages]))
 
-    def _describe(self, segments: Sequence[Members], arriving: Mapping[str, Sequence[MemCube]]) -> None:
-        entries = [self._described(members, arriving.get(members.cube.id, ())) for members in segments]
-        self._writer.update(entries, Operation.REFRESH)
-
     def _described(self, members: Members, arriving: Sequence[MemCube]) -> Entry:
         """The segment as its pages are now; what came in brings the use of it along."""
-        payload = formed(in_order(self._writer.get(members.pages)))
+        payload = formed(in_order(self._reader.get(members.pages)))
         behaviour = members.cube.behaviour
         behaviour = replace(
             behaviour,
@@ -156,16 +188,17 @@ class _Rehomer:
         return Entry(cube, self._centroid(members.pages))
 
     def _centroid(self, pages: Sequence[str]) -> Vector:
-        vectors = list(page_vectors(self._writer, pages).values())
+        vectors = list(page_vectors(self._reader, pages).values())
         return np.asarray(np.stack(vectors).mean(axis=0), np.float32)
 
     def _waiting_in(self, pages: Iterable[str]) -> int:
         return len(self._unread.intersection(pages))
 
-    def _ask_for_extraction(self, segments: Sequence[str], homes: Mapping[str, str]) -> None:
-        """Pages whose extraction was asked for are extracted where they are now."""
-        waiting = self._writer.jobs(JobState.QUEUED, JobState.LEASED)
+    def _asked_for(self, writer: Writer) -> list[str]:
+        """The segments to be extracted: where the pages go whose extraction was asked for."""
+        waiting = writer.jobs(JobState.QUEUED, JobState.LEASED)
         asked = {job.cube_id for job in waiting if job.kind is JobKind.EXTRACT}
         for_pages = [page for name in asked & self._before.keys() for page in self._before[name].unread]
-        targets = {homes[page] for page in for_pages if page in homes}
-        self._writer.enqueue(JobKind.EXTRACT, [name for name in segments if name in targets])
+        targets = {self._homes[page] for page in for_pages if page in self._homes}
+        present = [*self._opened, *(members.cube.id for members in self._after if members.pages)]
+        return [name for name in present if name in targets]

@@ -46,6 +46,7 @@ class Succession:
     copied: tuple[tuple[str, str], ...]  #: ids of new cubes, and of those whose words they have
     gone: tuple[str, ...]  #: ids of cubes that became one with another
     links: tuple[Link, ...]  #: which supersedes which
+    last: tuple[str, ...]  #: ids of the cubes of the last spell
 
 
 @dataclass
@@ -54,6 +55,18 @@ class _Place:
 
     mentions: list[Mention] = field(default_factory=list)
     cubes: list[MemCube] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A cube in its spell, with what its mentions there tell of it."""
+
+    cube: MemCube
+    mentions: tuple[Mention, ...]
+    provenance: tuple[str, ...]
+    event_at: datetime
+    valid_from: datetime | None
+    valid_to: datetime | None
 
 
 def mentions_of(cube: MemCube) -> tuple[Mention, ...]:
@@ -73,8 +86,11 @@ def value_in(slot: Slot | None, text: str) -> Value:
     return text.casefold(), False
 
 
-def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime) -> Succession:
-    """Put facts that exclude each other into their order."""
+def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime, *, former: str | None = None) -> Succession:
+    """Put facts that exclude each other into their order.
+
+    Of a long succession to which something later comes, the last spell is enough; `former` is what that one superseded.
+    """
     told = [
         Told(mention, identity(cube.payload), value_in(slot, cube.text), index)
         for index, cube in enumerate(cubes)
@@ -83,13 +99,14 @@ def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime) -> Su
     spells, asides = _spells(told)
     places = [_places(spell) for spell in spells]
     _give(cubes, [*places, asides])
-    copied: list[tuple[str, str]] = []
-    held = [[_held(key, place, cubes, copied, now) for key, place in found.items()] for found in places]
-    aside = [_open(_held(key, place, cubes, copied, now)) for key, place in asides.items()]
-    linked, links = _linked(held, now)
+    known = _Known(cubes, now)
+    held = [[known.held(key, place) for key, place in found.items()] for found in places]
+    aside = [_open(one, one.cube.version.supersedes) for one in map(known.held, asides, asides.values())]
+    linked, links = _linked(held, now, former)
     kept = {cube.id for cube in (*linked, *aside)}
     gone = tuple(cube.id for cube in cubes if cube.id not in kept)
-    return Succession((*linked, *aside), tuple(copied), gone, tuple(links))
+    last = tuple(one.cube.id for one in held[-1]) if held else ()
+    return Succession((*linked, *aside), tuple(known.copied), gone, tuple(links), last)
 
 
 def _spells(told: Iterable[Told]) -> tuple[list[list[Told]], dict[Identity, _Place]]:
@@ -114,88 +131,100 @@ def _places(spell: Iterable[Told]) -> dict[Identity, _Place]:
 
 def _give(cubes: Sequence[MemCube], places: Sequence[dict[Identity, _Place]]) -> None:
     """Give each cube to the first spell that has one of its mentions."""
+    homes: dict[tuple[Identity, Mention], int] = {}
+    for number, found in enumerate(places):
+        for key, place in found.items():
+            for mention in place.mentions:
+                homes.setdefault((key, mention), number)
     for cube in cubes:
-        key, mentions = identity(cube.payload), set(mentions_of(cube))
-        home = next(
-            (found[key] for found in places if key in found and mentions.intersection(found[key].mentions)), None
-        )
-        if home:
-            home.cubes.append(cube)
+        key = identity(cube.payload)
+        numbers = [homes[key, mention] for mention in mentions_of(cube) if (key, mention) in homes]
+        if numbers:
+            places[min(numbers)][key].cubes.append(cube)
 
 
-def _held(
-    key: Identity, place: _Place, cubes: Sequence[MemCube], copied: list[tuple[str, str]], now: datetime
-) -> MemCube:
-    """The cube for a fact in one spell: the one that is there, or a copy of the one that was split."""
-    pages = {page for cube in cubes for page in cube.descriptive.provenance}
-    if place.cubes:
-        cube = place.cubes[0]
-    else:
-        model = next(cube for cube in cubes if identity(cube.payload) == key)
+class _Known:
+    """The cubes that are there, and those that are copied from them."""
+
+    def __init__(self, cubes: Sequence[MemCube], now: datetime) -> None:
+        self._now = now
+        self._pages = {page for cube in cubes for page in cube.descriptive.provenance}
+        self._models = {identity(cube.payload): cube for cube in reversed(cubes)}
+        self.copied: list[tuple[str, str]] = []
+
+    def held(self, key: Identity, place: _Place) -> _Held:
+        """The cube for a fact in one spell: the one that is there, or a copy of the one that was split."""
+        cube = place.cubes[0] if place.cubes else self._copy(self._models[key])
+        return _told(cube, place.mentions, self._pages)
+
+    def _copy(self, model: MemCube) -> MemCube:
         cube = replace(
             model,
             id=str(uuid7()),
             tier=Tier.LPM,
             state=State.ACTIVATED,
-            descriptive=replace(model.descriptive, recorded_at=now, updated_at=now),
+            descriptive=replace(model.descriptive, recorded_at=self._now, updated_at=self._now),
         )
-        copied.append((cube.id, model.id))
-    return _told(cube, place.mentions, pages)
+        self.copied.append((cube.id, model.id))
+        return cube
 
 
-def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> MemCube:
+def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> _Held:
     """The cube with these mentions, and what follows from them."""
     terms = [term(cube.text, mention.said) for mention in mentions]
     starts = [one.start or mention.said for one, mention in zip(terms, mentions, strict=True)]
-    ends = [one.end for one in terms]
-    if not cube.descriptive.mentions and set(mentions) == set(mentions_of(cube)):
-        return replace(cube, descriptive=replace(cube.descriptive, valid_to=ends[-1]))  # no more is known than it says
-    rests_on = cube.descriptive.provenance
-    sources = [mention.source for mention in mentions if mention.source in pages]
-    descriptive = replace(
-        cube.descriptive,
-        mentions=tuple(mentions),
-        provenance=(
-            *(page for page in rests_on if page in sources),
-            *(page for page in sources if page not in rests_on),
-        ),
-        event_at=max(mention.said for mention in mentions),
-        valid_from=min(starts),
-        valid_to=ends[-1],
-    )
-    return replace(cube, descriptive=descriptive)
+    end, known = terms[-1].end, cube.descriptive
+    if not known.mentions and set(mentions) == set(mentions_of(cube)):  # no more is known than it says
+        return _Held(cube, (), known.provenance, known.event_at, known.valid_from, end)
+    sources = dict.fromkeys(mention.source for mention in mentions if mention.source in pages)
+    rests_on = dict.fromkeys(page for page in known.provenance if page in sources) | sources
+    return _Held(cube, tuple(mentions), tuple(rests_on), max(mention.said for mention in mentions), min(starts), end)
 
 
-def _linked(held: Sequence[Sequence[MemCube]], now: datetime) -> tuple[list[MemCube], list[Link]]:
+def _linked(held: Sequence[Sequence[_Held]], now: datetime, first: str | None) -> tuple[list[MemCube], list[Link]]:
     """Each spell closed by the one after it; the last is open."""
     done: list[MemCube] = []
     links: list[Link] = []
     for index, spell in enumerate(held):
         heir = held[index + 1][0] if index + 1 < len(held) else None
-        former = held[index - 1][0].id if index else None
-        for cube in spell:
-            known = replace(cube, version=replace(cube.version, supersedes=former))
-            done.append(_closed(known, heir, now) if heir else _open(known))
+        former = held[index - 1][0].cube.id if index else first
+        done += [_closed(one, former, heir, now) if heir else _open(one, former) for one in spell]
         if heir:
-            links += [Link(heir.id, LinkKind.SUPERSEDES, cube.id) for cube in spell]
+            links += [Link(heir.cube.id, LinkKind.SUPERSEDES, one.cube.id) for one in spell]
     return done, links
 
 
-def _open(cube: MemCube) -> MemCube:
-    version = replace(cube.version, superseded_by=None, superseded_at=None)
+def _open(held: _Held, former: str | None) -> MemCube:
+    cube = held.cube
     revived = cube.moved(Tier.LPM) if cube.state is State.MERGED else cube
-    return replace(revived, version=version)
+    return _settled(revived, held, held.valid_to, (former, None, None))
 
 
-def _closed(cube: MemCube, heir: MemCube, now: datetime) -> MemCube:
+def _closed(held: _Held, former: str | None, heir: _Held, now: datetime) -> MemCube:
     """It holds until its heir does; it leaves LPM, and only its time finds it."""
-    known = cube.descriptive
-    start, until = known.valid_from or known.event_at, heir.descriptive.valid_from or heir.descriptive.event_at
-    end = max(start, min(until, known.valid_to or until))
-    version = replace(cube.version, superseded_by=heir.id, superseded_at=cube.version.superseded_at or now)
-    return replace(
-        cube, tier=Tier.ARCHIVE, state=State.MERGED, version=version, descriptive=replace(known, valid_to=end)
-    )
+    start, until = held.valid_from or held.event_at, heir.valid_from or heir.event_at
+    end = max(start, min(until, held.valid_to or until))
+    cube = held.cube
+    if (cube.tier, cube.state) != (Tier.ARCHIVE, State.MERGED):
+        cube = replace(cube, tier=Tier.ARCHIVE, state=State.MERGED)
+    return _settled(cube, held, end, (former, heir.cube.id, cube.version.superseded_at or now))
+
+
+def _settled(
+    cube: MemCube, held: _Held, end: datetime | None, place: tuple[str | None, str | None, datetime | None]
+) -> MemCube:
+    """The cube at its place; most of a long succession stays as it is, and is not made again."""
+    known, version = cube.descriptive, cube.version
+    told = (held.mentions, held.provenance, held.event_at, held.valid_from, end)
+    if told != (known.mentions, known.provenance, known.event_at, known.valid_from, known.valid_to):
+        mentions, provenance, event_at, valid_from, valid_to = told
+        known = replace(known, mentions=mentions, provenance=provenance, event_at=event_at)
+        cube = replace(cube, descriptive=replace(known, valid_from=valid_from, valid_to=valid_to))
+    if (version.supersedes, version.superseded_by, version.superseded_at) != place:
+        former, heir, since = place
+        version = replace(version, supersedes=former, superseded_by=heir, superseded_at=since)
+        cube = replace(cube, version=version)
+    return cube
 
 
 def is_superseded(cube: MemCube) -> bool:

@@ -24,9 +24,6 @@ class Tally:
     def __add__(self, other: Tally) -> Tally:
         return Tally(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(Tally)))
 
-    def __sub__(self, other: Tally) -> Tally:
-        return Tally(*(getattr(self, one.name) - getattr(other, one.name) for one in fields(Tally)))
-
 
 def tally_of(reader: Reader) -> Tally:
     """The sum for a scope."""

@@ -1,0 +1,39 @@
+"""How long the transactions of a vault hold the write lock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """One write transaction, from when it had the lock until it let go of it: with the commit."""
+
+    seconds: float
+    cpu_seconds: float  #: of its thread
+
+
+OnLock = Callable[[Hold], None]
+
+
+def timed(lock: AbstractContextManager[T], on_lock: OnLock | None) -> AbstractContextManager[T]:
+    """The same lock, the time of which is told to `on_lock`, if somebody wants to know."""
+    return _timed(lock, on_lock) if on_lock else lock
+
+
+@contextmanager
+def _timed(lock: AbstractContextManager[T], on_lock: OnLock) -> Iterator[T]:
+    since: tuple[float, float] | None = None
+    try:
+        with lock as connection:
+            since = time.perf_counter(), time.thread_time()
+            yield connection
+    finally:
+        if since:
+            on_lock(Hold(time.perf_counter() - since[0], time.thread_time() - since[1]))

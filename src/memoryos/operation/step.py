@@ -1,0 +1,71 @@
+"""Steps: long work in transactions that are short.
+
+A step is planned on a snapshot, beside other writers, and written under the lock; when something that it rests on
+changed in between, it is planned again. Only after some tries is it planned under the lock, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from memoryos.cube import Kind
+from memoryos.infrastructure.vault.contract import Event, Operation, Reader, Vault, Writer
+from memoryos.scope import Scope
+
+LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a plan rests on all of them: each is compared with what is new
+
+CUBES_AT_ONCE = 32  # facts learned, or memories derived again, in one transaction
+
+_TRIES = 4
+_EVENTS = 1_000  # more than these since the snapshot, and to plan again is simpler
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is written in one transaction."""
+
+    write: Callable[[Writer], object]  #: may raise, and then nothing is written
+    rests_on: Collection[str]  #: pages, segments, and the cubes that it changes
+    is_last: bool = True  #: whether the work is done with it
+    holds: Callable[[Writer], bool] = lambda _: True  #: whether what tells no event is as it was
+
+
+def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
+    """Plan a step, and write it; returns it."""
+    for _ in range(_TRIES):
+        with vault.read(scope) as reader:
+            sequence, step = reader.sequence(), plan(reader)
+        with vault.write(scope) as writer:
+            if _holds(writer, step, sequence) and step.holds(writer):
+                step.write(writer)
+                return step
+    with vault.write(scope) as writer:  # others are faster
+        step = plan(writer)
+        step.write(writer)
+        return step
+
+
+def take_all(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> None:
+    """Take step after step until the last one."""
+    while not take(vault, scope, plan).is_last:
+        pass
+
+
+def some_at_a_time(items: Sequence[T], size: int = CUBES_AT_ONCE) -> list[Sequence[T]]:
+    """The items, so many together."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
+def _holds(writer: Writer, step: Step, sequence: int) -> bool:
+    events = writer.events(after=sequence, limit=_EVENTS + 1)
+    return len(events) <= _EVENTS and not any(_spoils(event, step) for event in events)
+
+
+def _spoils(event: Event, step: Step) -> bool:
+    """Whether the plan might be another after this."""
+    is_learned = event.kind in LEARNED and event.operation is not Operation.VISIT
+    return is_learned or event.cube_id in step.rests_on

@@ -1,0 +1,60 @@
+"""The write lock, timed: which operations are measured, and that every step of them is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from memoryos import MemoryOS, Scope, load_settings
+from memoryos.bench import locks
+from memoryos.bench.locks import Kind, measure
+from memoryos.clock import system_clock
+from memoryos.infrastructure.vault.locks import Hold
+from memoryos.infrastructure.vault.place import open_vault
+from memoryos.interface.cli.app import app
+from memoryos.models.hashing import Hashing
+
+OPERATIONS = {"add", "move", "consolidate", "update", "delete, a page", "repair", "rebuild"}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in {"SINGLE": 10, "CHANGED": 2, "STATEMENTS": 40, "NAMING": 10, "HUGE_CHARS": 3_200}.items():
+        monkeypatch.setattr(locks, name, size)
+
+
+def test_each_operation_is_measured_in_both_scopes():
+    ordinary, hostile = measure(list(Kind), 60, load_settings(embedder="hashing"))
+    for found in (ordinary, hostile):
+        assert found.held.keys() >= OPERATIONS
+        assert found.held["add"].steps == 10
+        assert all(held.longest_ms >= held.p95_ms for held in found.held.values())
+    assert "delete, special pages" in hostile.held
+    assert "delete, special pages" not in ordinary.held
+
+
+def test_the_command_tells_it_as_json(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MEMORYOS_EMBEDDER", "hashing")
+    result = CliRunner().invoke(app, ["bench", "locks", "--pages", "200", "--scope", "ordinary", "--json"])
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["bound_ms"] == 50
+    assert document["scopes"].keys() == {"ordinary"}
+    assert document["scopes"]["ordinary"]["operations"]["consolidate"]["steps"] > 0
+
+
+def test_a_vault_tells_of_each_write_and_of_no_read(tmp_path):
+    held: list[Hold] = []
+    place, embedder = tmp_path / "told.db", Hashing()
+    vault = open_vault(place, embedder=embedder.name, clock=system_clock, busy_timeout_seconds=5)
+    with MemoryOS(vault, embedder, scope=Scope(user="ann")) as memory:
+        vault.on_lock = held.append
+        memory.add("I live in Rome.")
+        memory.wait()
+        written = len(held)
+        assert written >= 2  # the page came in, and it was moved
+        memory.profile()
+        assert len(held) == written
+        assert all(hold.seconds >= hold.cpu_seconds >= 0 for hold in held)

@@ -1,0 +1,194 @@
+"""What is done under the write lock: its steps stay as long as they are when a scope grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from memoryos import MemoryOS
+from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.operation.correct import Corrector
+from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
+from memoryos.operation.hierarchy.changes import REVISIONS
+from memoryos.operation.hierarchy.rehome import carry_out
+from memoryos.operation.step import CUBES_AT_ONCE
+
+from .work import calls_in, locks_of
+from .world import ANN, LineExtractor, World
+
+SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
+LINEAR = 2.8  # a little more than twice as much
+
+
+def towns(count: int) -> str:
+    return "\n".join(f"fact: Tom lives in Town{number}." for number in range(count))
+
+
+def taught(world: World, text: str, path: str) -> tuple[MemoryOS, str]:
+    """A memory that has learned what one page says."""
+    memory = world.open(path, short_term_capacity=1)
+    page = memory.add(text)
+    memory.add("🚲 bye")
+    return memory, page
+
+
+def learned(world: World, count: int) -> list[int]:
+    taught(world, towns(count), f"learn-{count}.db")
+    with locks_of(world.vault) as taken:
+        world.extract()
+    return taken
+
+
+def deleted(world: World, count: int) -> list[int]:
+    memory, page = taught(world, towns(count), f"delete-{count}.db")
+    world.extract()
+    with locks_of(world.vault) as taken:
+        memory.delete(page)
+    return taken
+
+
+def deleted_of_segment(world: World, count: int) -> list[int]:
+    """One page of a segment that has many, in one chain."""
+    memory = world.open(f"segment-{count}.db", short_term_capacity=1)
+    pages = [MemoryOS.add(memory, f"🍵 tea {number}") for number in range(count)]
+    memory.add("🚲 bye")
+    with locks_of(world.vault) as taken:
+        memory.delete(pages[0])
+    return taken
+
+
+def deleted_segment(world: World, count: int) -> list[int]:
+    memory = world.open(f"whole-{count}.db", short_term_capacity=1)
+    for number in range(count):
+        MemoryOS.add(memory, f"🍵 tea {number}")
+    memory.add("🚲 bye")
+    (segment,) = memory.segments()
+    with locks_of(world.vault) as taken:
+        memory.delete(segment.cube.id)
+    return taken
+
+
+def updated(world: World, count: int) -> list[int]:
+    memory, page = taught(world, towns(count), f"update-{count}.db")
+    world.extract()
+    with locks_of(world.vault) as taken:
+        memory.update(page, "fact: Tom lives in Rome.")
+    return taken
+
+
+def moved(world: World, count: int) -> list[int]:
+    memory = world.open(f"move-{count}.db", short_term_capacity=1)
+    for number in range(count):
+        MemoryOS.add(memory, f"🍵 tea {number}")
+    with locks_of(world.vault) as taken:
+        memory.wait()
+    return taken
+
+
+def rebuilt(world: World, count: int) -> list[int]:
+    memory = world.open(f"rebuild-{count}.db", short_term_capacity=1)
+    for number in range(count):
+        MemoryOS.add(memory, f"🍵 tea {number}")
+    memory.wait()
+    with locks_of(world.vault) as taken:
+        memory.rebuild()
+    return taken
+
+
+def repaired(world: World, count: int) -> list[int]:
+    """Two topics in one segment, which are to be told apart."""
+    memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
+    pages = [MemoryOS.add(memory, f"{'🍵🚲'[number % 2]} {number}") for number in range(count)]
+    memory.add("📐 end")
+    tea, bikes = (world.links(LinkKind.MEMBER_OF, page)[0].target for page in pages[:2])
+    moves = tuple(Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[1::2])
+    with world.vault.write(ANN) as writer:
+        carry_out(writer, Plan(moves), world.clock())
+    with locks_of(world.vault) as taken:
+        assert memory.repair().split == 1
+    assert len(memory.segments()) == 2
+    return taken
+
+
+@pytest.mark.parametrize("work", [learned, deleted, deleted_of_segment, deleted_segment, updated, repaired])
+def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
+    work(world, 6)  # what is compiled and cached once
+    few, many = work(world, 80), work(world, 160)
+    assert max(many) < SAME * max(few)
+
+
+@pytest.mark.parametrize("work", [moved, rebuilt])
+def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
+    work(world, 2)
+    few, many = work(world, 160), work(world, 320)
+    assert max(many) < SAME * max(few)
+
+
+@pytest.mark.parametrize("work", [learned, deleted, deleted_segment, updated])
+def test_all_steps_together_grow_with_the_scope_and_no_faster(world: World, work: Callable[[World, int], list[int]]):
+    work(world, 2)
+    few, many = work(world, 80), work(world, 160)
+    assert sum(many) < LINEAR * sum(few)
+
+
+def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
+    def deletion(count: int) -> int:
+        memory, page = taught(world, towns(count), f"plan-{count}.db")
+        world.extract()
+        return calls_in(lambda: memory.delete(page))
+
+    deletion(2)
+    few, many = deletion(CUBES_AT_ONCE // 2), deletion(CUBES_AT_ONCE)
+    assert many < LINEAR * few
+
+
+def test_a_page_that_says_very_much_is_learned_whole_and_forgotten_whole(world: World):
+    memory, page = taught(world, towns(100), "whole.db")
+    world.extract()
+    (last,) = memory.profile().user.facts
+    assert last.text == "Tom lives in Town99."
+    assert len(memory.history(last.id)) == 100
+    assert memory.stats().facts.superseded == 99
+    memory.delete(page)
+    assert memory.profile().user.facts == ()
+    assert not memory.search("Town", archive=True).user_facts
+
+
+def test_of_a_field_that_one_page_changes_all_the_time_the_last_versions_are_kept(world: World):
+    memory, _ = taught(world, "\n".join(f"city=Town{number}" for number in range(100)), "field.db")
+    world.extract(LineExtractor())
+    (field,) = memory.profile().user.profile
+    assert field.payload.value == "Town99"
+    values = [cube.payload.value for cube in memory.history(field.id)]
+    assert values == ["Town0", *(f"Town{number}" for number in range(100 - REVISIONS, 100))]
+
+
+def test_an_update_that_says_very_much_is_read_by_a_job(world: World):
+    memory, page = taught(world, "fact: Tom lives in Rome.", "job.db")
+    world.extract()
+    Corrector(world.promoter(LineExtractor()), ANN).revise(page, towns(100))
+    assert memory.profile().user.facts == ()
+    assert world.runner(LineExtractor()).run_all(ANN) == 1
+    assert [fact.text for fact in memory.profile().user.facts] == ["Tom lives in Town99."]
+
+
+def test_chains_forget_a_page_to_their_ends(world: World):
+    memory = world.open(short_term_capacity=1)
+    first = MemoryOS.add(memory, "🍵 The kettle whistles.")
+    pages = [MemoryOS.add(memory, f"🍵 x{number}") for number in range(100)]
+    memory.wait()
+    assert "kettle" in memory.get(pages[-1]).payload.chain_summary
+    memory.delete(first)
+    assert not any("kettle" in memory.get(page).payload.chain_summary for page in pages)
+
+
+def test_a_large_segment_goes_with_its_pages(world: World):
+    memory = world.open(short_term_capacity=1)
+    for number in range(60):
+        MemoryOS.add(memory, f"🍵 tea {number}")
+    other = MemoryOS.add(memory, "🚲 bye")
+    (segment,) = memory.segments()
+    memory.delete(segment.cube.id)
+    assert memory.segments(archive=True) == []
+    assert [page.id for page in memory.pages()] == [other]

@@ -1,0 +1,55 @@
+"""Work under the lock, counted in calls of functions: a measure that no busy machine changes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+from typing import Any
+
+from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.scope import Scope
+
+Writing = Callable[[Scope], AbstractContextManager[Any]]
+
+
+class Counted:
+    """Calls made, by Python or by C, for as long as it counts in this thread."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __enter__(self) -> Counted:
+        sys.setprofile(self._count)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
+        self.calls += event in ("call", "c_call")
+
+
+def calls_in(work: Callable[[], object]) -> int:
+    """How many calls the work makes in this thread."""
+    with Counted() as counted:
+        work()
+    return counted.calls
+
+
+@contextmanager
+def locks_of(vault: SqlVault) -> Iterator[list[int]]:
+    """The calls made in each write transaction of the vault, from when it has the lock."""
+    taken: list[int] = []
+    writing: Writing = vault._writing
+
+    @contextmanager
+    def counting(owner: Scope) -> Iterator[Any]:
+        with writing(owner) as connection, Counted() as counted:
+            yield connection
+        taken.append(counted.calls)
+
+    vault._writing = counting  # type: ignore[method-assign]
+    yield taken
+    vault._writing = writing  # type: ignore[method-assign]
