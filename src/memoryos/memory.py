@@ -71,6 +71,7 @@ from memoryos.operation.searcher import Searcher
 from memoryos.operation.sources import Sources
 from memoryos.operation.spending import Purse
 from memoryos.operation.stated import VALUE_CHARS, stated_fact, stated_field
+from memoryos.operation.uninterrupted import Hand, uninterrupted
 from memoryos.operation.worker import Worker
 from memoryos.scope import ID_LIMIT, PRIVATE, Scope
 from memoryos.text import checked_text
@@ -83,6 +84,7 @@ SHORT_TURN = 6  # tokens
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 
 
+@uninterrupted
 class MemoryOS:
     """A memory for agents: layered, durable, searchable, with or without a chat model."""
 
@@ -102,6 +104,7 @@ class MemoryOS:
         clock = checked_clock(clock)
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker)
+        self._hand = Hand("calls")
         self.settings = settings or load_settings()
         self._vault = vault
         self._embedder = embedder
@@ -793,6 +796,7 @@ class MemoryOS:
         """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
         self._is_closed = True
         with ExitStack() as steps:  # each step runs, whatever became of those before it
+            steps.callback(self._hand.stop)
             steps.callback(self._vault.close)
             steps.callback(self._housekeeping.close)
             steps.callback(self._sources.close)
@@ -809,7 +813,8 @@ class MemoryOS:
     ) -> None:
         if kind is not None:  # an interrupted import must not take minutes to end; nothing is lost
             self._housekeeping.abandon()
-        self.close()
+        if not self._hand.is_forked:  # a child of a fork has nothing of it to close
+            self.close()
 
     # Parts of the above
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from threading import Lock, RLock, Timer
+from queue import Empty, SimpleQueue
+from threading import Lock, RLock, Thread
+from weakref import WeakMethod, finalize
 
 from memoryos.scope import Scope
 
@@ -20,7 +22,7 @@ class Alarm:
         self._times: dict[Scope, float] = {}
         self._queue: list[tuple[float, int, Scope]] = []  # with a number, for scopes have no order
         self._set = 0
-        self._timer: Timer | None = None
+        self._cancel: Callable[[], object] | None = None  # ends the thread that waits
         self._is_closed = False
 
     def set(self, scope: Scope, seconds: float) -> None:
@@ -38,19 +40,21 @@ class Alarm:
         """Ring no more; returns when what rings has ended."""
         with self._lock:
             self._is_closed = True
-            if self._timer:
-                self._timer.cancel()
+            if self._cancel:
+                self._cancel()
         with self._ringing:
             pass
 
     def _wind(self) -> None:
-        """Let one timer run to the earliest time."""
-        if self._timer:
-            self._timer.cancel()
+        """Let one thread wait for the earliest time; it does not keep an alarm that is forgotten."""
+        if self._cancel:
+            self._cancel()
         if self._queue and not self._is_closed:
-            self._timer = Timer(max(0.0, self._queue[0][0] - time.monotonic()), self._due)
-            self._timer.daemon = True
-            self._timer.start()
+            ends: SimpleQueue[None] = SimpleQueue()  # in C: whoever collects garbage may put
+            self._cancel = forgotten = finalize(self, ends.put, None)
+            forgotten.atexit = False
+            seconds = max(0.0, self._queue[0][0] - time.monotonic())
+            Thread(target=_wait, args=(ends, seconds, WeakMethod(self._due)), daemon=True).start()
 
     def _due(self) -> None:
         with self._ringing:
@@ -69,3 +73,12 @@ class Alarm:
                     due.append(scope)
             self._wind()
         return due
+
+
+def _wait(ends: SimpleQueue[None], seconds: float, due: WeakMethod[Callable[[], None]]) -> None:
+    """Call what is due after that many seconds, unless the queue says that the waiting ends."""
+    try:
+        ends.get(timeout=seconds)
+    except Empty:
+        if ring := due():
+            ring()

@@ -27,6 +27,7 @@ from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt,
 from memoryos.infrastructure.vault import compiled
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.sqlite.bell import SqliteBell
+from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.scope import Scope
@@ -65,11 +66,13 @@ class SqliteVault(SqlVault):
         busy_timeout_seconds: float,
         is_only_read: bool = False,
     ) -> None:
+        refuse_inherited(path)
         self.path = path
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._still = StillFile.at(path, is_only_read=is_only_read)
         engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
+        opened(self)
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
         self.index_files = IndexFiles(path)
 
@@ -85,6 +88,7 @@ class SqliteVault(SqlVault):
                 self._writer.close()
                 self._writer = None
         super().close()
+        closed(self)
 
     def errors_in_file(self, connection: Connection) -> list[str]:
         """What SQLite finds wrong with its pages and indexes."""
