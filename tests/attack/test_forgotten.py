@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +16,7 @@ PATIENCE = 20.0  # seconds; threads end in their own time
 
 def held() -> tuple[int, int]:
     """Threads and open files of this process."""
-    return threading.active_count(), len(os.listdir("/proc/self/fd"))
+    return threading.active_count(), len(list(Path("/proc/self/fd").iterdir()))
 
 
 def forget(path) -> None:
