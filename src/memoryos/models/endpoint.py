@@ -80,7 +80,7 @@ class Endpoint:
                 yield cast("float", limit.when())
         except TimeoutError:
             problem = f"no whole answer within llm_timeout_seconds ({self.timeout_seconds:g})"
-            raise ModelUnavailable(f"the {self.what} failed ({problem}); nothing was stored") from None
+            raise ModelUnavailable(f"the {self.what} failed ({problem}); nothing was stored", was_asked=True) from None
 
     @contextmanager
     def mapped_errors(self, *, quoting: bool = True) -> Iterator[None]:
