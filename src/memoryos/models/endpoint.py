@@ -238,9 +238,9 @@ def _reason(error: BaseException) -> str:
 
 def _unquoted(error: Exception) -> str:
     """What failed without a word of the answer: servers quote the text that they refuse."""
-    from openai import APIConnectionError, APIStatusError
+    from openai import APIStatusError
 
-    if isinstance(error, APIConnectionError):
-        return _quoted(error)  # there was no answer
-    status = f", HTTP {error.status_code}" if isinstance(error, APIStatusError) else ""
-    return type(error).__name__ + status
+    named = type(error).__name__
+    if isinstance(error, APIStatusError):
+        return f"{named}, HTTP {error.status_code}"
+    return f"{named}: {reason}" if (reason := _reason(error)) else named
