@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 
 import forked
 from contract.back_ends import files_on
+from generation.scripted_model import scripted_embedder
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.scripted_reader import reply as reading
 from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
@@ -201,8 +205,6 @@ def test_what_cannot_be_unpacked_is_an_error(memory, model, body, encoding):
 @WAYS
 @pytest.mark.once
 def test_an_honest_gzip_is_read(memory, model, ask):
-    import gzip
-
     body = completion("Noted.") if ask is whole else b"".join(WHOLE)
     model.will(sends(gzip.compress(body), b"Content-Encoding: gzip", kind=JSON if ask is whole else EVENTS))
     assert ask(memory) == "Noted."
@@ -353,13 +355,17 @@ def test_nothing_but_nul_is_no_answer(memory, model):
 @pytest.mark.parametrize("odd", ["\x00", "\ud800"])
 def test_what_cannot_be_stored_breaks_no_job(opened, model, odd):
     def reply(asked: Asked) -> None:
-        read = json.dumps(reading(asked.request["messages"])).replace("Oslo", "Oslo" + json.dumps(odd)[1:-1])
-        sends(completion(read))(asked)
+        read = reading(asked.request["messages"])
+        for fact in read.get("facts", ()):
+            fact["fact"] += odd
+        sends(completion(json.dumps(read)))(asked)
 
     model.otherwise = reply
     memory = hot(opened, llm_timeout_seconds=10)
     assert worked(memory) == []
-    assert odd not in str(memory.profile())
+    facts = [fact.text for fact in memory.profile().user.facts]
+    assert any("Oslo" in fact for fact in facts)
+    assert odd not in "".join(facts)
 
 
 # The end of a stream
@@ -424,3 +430,28 @@ def test_an_embedder_sends_no_text_to_another_origin(model):
         with pytest.raises(ModelError, match="another origin"):
             load_embedder("openai:m", settings).embed(["My boat is called Aurora."])
         assert other.requests == []
+
+
+# Processes
+
+EMBEDS = """
+import os, sys
+from memoryos import load_settings
+from memoryos.models.embedder import load_embedder
+embedder = load_embedder("openai:m", load_settings(embedder_base_url=sys.argv[1], llm_timeout_seconds=10))
+child = os.fork()
+rows = [embedder.embed([f"Text {number} of {child}"]) for number in range(20)]
+assert all(row.shape == (1, embedder.dim) for row in rows)
+if not child:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+
+
+@pytest.mark.once
+def test_a_forked_process_has_connections_of_its_own(tmp_path):
+    with scripted_embedder() as server:
+        command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", EMBEDS, server.url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("done\n", "")
