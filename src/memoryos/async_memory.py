@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import closing
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -89,10 +90,11 @@ class AsyncMemoryOS:
     async def respond_stream(
         self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None
     ) -> AsyncIterator[str]:
-        """Like `MemoryOS.respond_stream`."""
+        """Like `MemoryOS.respond_stream`; between two pieces no thread is held."""
         pieces = await asyncio.to_thread(self.memory.respond_stream, query, role=role, scope=scope)
-        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-            yield piece
+        with closing(pieces):
+            async for piece in pieces:
+                yield piece
 
     async def __aenter__(self) -> Self:
         return self

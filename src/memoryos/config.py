@@ -152,8 +152,10 @@ class Settings(BaseSettings):
     llm_model: str | None = None
     llm_api_key: SecretStr | None = None
     llm_base_url: str | None = None
-    llm_timeout_seconds: float = Field(60.0, gt=0)
-    llm_retries: int = Field(2, ge=0)
+    llm_timeout_seconds: float = Field(
+        60.0, gt=0, description="of one call, from the connection to the last byte, with its retries"
+    )
+    llm_retries: int = Field(2, ge=0, description="of a call that may succeed later, while its time lasts")
     llm_temperature: float | None = Field(None, ge=0, le=2)
     llm_max_tokens: int | None = Field(None, ge=1)
     llm_json_mode: bool = Field(

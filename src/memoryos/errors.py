@@ -63,9 +63,12 @@ class ModelNotConfigured(ModelError):
 class ModelUnavailable(ModelError):
     """The model cannot be reached or is too busy; nothing was stored."""
 
-    def __init__(self, message: str | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str | None = None, retry_after: float | None = None, *, was_asked: bool = False
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after  #: seconds, as the server asked
+        self.was_asked = was_asked  #: it may have read the prompt, which then costs
 
 
 class BadAnswer(ModelError):

@@ -31,6 +31,7 @@ from memoryos.models.reranker import Reranker
 from memoryos.models.tokenizer import count_tokens
 from memoryos.mount import Mount
 from memoryos.operation import ingest, overview
+from memoryos.operation.answer_stream import AnswerStream
 from memoryos.operation.arrival import Arrival
 from memoryos.operation.cold import Cooled, Cooler
 from memoryos.operation.consolidation.extractor import RuleExtractor
@@ -71,6 +72,7 @@ from memoryos.operation.searcher import Searcher
 from memoryos.operation.sources import Sources
 from memoryos.operation.spending import Purse
 from memoryos.operation.stated import VALUE_CHARS, stated_fact, stated_field
+from memoryos.operation.streams import Streams
 from memoryos.operation.uninterrupted import Hand, uninterrupted
 from memoryos.operation.worker import Worker
 from memoryos.scope import ID_LIMIT, PRIVATE, Scope
@@ -136,7 +138,15 @@ class MemoryOS:
             self.settings.most_pages,
             self.settings.abstain_below,
         )
-        self._responder = Responder(self._model, self._purse, self._filling, self._remember, bounds, clock)
+        self._responder = Responder(
+            self._model,
+            self._purse,
+            Streams(self.settings.llm_concurrency),
+            self._filling,
+            self._remember,
+            bounds,
+            clock,
+        )
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, residency, self.settings, clock)
@@ -624,7 +634,7 @@ class MemoryOS:
         owner = self._scope_of(scope)
         return self._responder.answer(query, role, owner)
 
-    def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> Iterator[str]:
+    def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE, scope: Scope | None = None) -> AnswerStream:
         """Like `respond`, in pieces; the turn is stored when the last piece has been taken."""
         owner = self._scope_of(scope)
         return self._responder.stream(query, role, owner)

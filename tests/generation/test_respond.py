@@ -22,7 +22,7 @@ FAILURES = {
     "server error": [Reply(status=500)] * 2,
     "rate limit": [Reply(status=429)] * 2,
     "wrong key": [Reply(status=401)],
-    "no answer in time": [Reply(("late",), delay_seconds=3)] * 2,
+    "no answer in time": [Reply(("late",), delay_seconds=3)],
     "connection reset": [Reply(("cut",), resets_after=0)] * 2,
     "empty text": [says("")],
     "only reasoning": [says("<think>hm</think>")],

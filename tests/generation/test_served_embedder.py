@@ -41,7 +41,7 @@ FAILURES = {
     "wrong key": [Reply(status=401, body=json.dumps({"error": {"message": f"Incorrect API key: {KEY}"}}))],
     "server error": [Reply(status=500)] * 2,
     "rate limit": [Reply(status=429)] * 2,
-    "no answer in time": [Reply(delay_seconds=3)] * 2,
+    "no answer in time": [Reply(delay_seconds=3)],
     "connection reset": [Reply(resets_after=0)] * 2,
     "no JSON": [Reply(body=f"<html>{SECRET}</html>")],
     "an error with status 200": [Reply(body=json.dumps({"error": {"message": SECRET}}))],
@@ -148,10 +148,10 @@ def test_threads_may_share_one(server):
 
 def test_its_connections_close_with_it(server):
     embedder = embedder_of(server)
-    client = embedder._client
-    assert not client.is_closed()
+    connection = embedder._connection
+    assert not connection.is_closed
     del embedder
-    assert client.is_closed()
+    assert connection.is_closed
 
 
 @pytest.mark.parametrize("failure", FAILURES)

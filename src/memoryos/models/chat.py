@@ -6,20 +6,22 @@ An answer is text or an error; an error is never text. Reasoning blocks are take
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
+from typing import Annotated, Any, Literal, Protocol, TypedDict, TypeVar, runtime_checkable
+
+from pydantic import BaseModel, Field, ValidationError
 
 from memoryos.config import Settings
 from memoryos.errors import ModelError, ModelNotConfigured
-from memoryos.models.endpoint import OPENAI_URL, Endpoint, checked_key
-
-if TYPE_CHECKING:
-    from openai import Stream
-    from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from memoryos.models.endpoint import DONE, OPENAI_URL, Endpoint, checked_key
+from memoryos.models.shapes import described, storable
 
 ANSWER_TOKENS = 2_048  # the longest answer, where a budget needs a bound and none is set
+MOST_TOKENS = 10_000_000  # that a server may say it counted: no model reads or writes more
 
+_PATH = "/chat/completions"
+_OPEN, _CLOSE = "<think>", "</think>"
 _REASONING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
@@ -48,6 +50,32 @@ class Answer:
     model: str
 
 
+class _Message(BaseModel):
+    content: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+
+
+class _Completion(BaseModel):
+    model: Annotated[str, Field(min_length=1, max_length=256)]
+    choices: Annotated[list[_Choice], Field(min_length=1)]
+    usage: Any = None
+
+
+class _Part(BaseModel):
+    delta: _Message = _Message()
+    finish_reason: str | None = None
+
+
+class _Chunk(BaseModel):
+    choices: list[_Part] = []
+
+
+_Shape = TypeVar("_Shape", bound=BaseModel)
+
+
 class ChatModel(Protocol):
     """Answers a prompt."""
 
@@ -60,6 +88,26 @@ class ChatModel(Protocol):
         ...
 
 
+@runtime_checkable
+class Stoppable(Protocol):
+    """Pieces that their reader may stop from another thread, also while the model is silent."""
+
+    def stop(self) -> None:
+        """Take no more of it."""
+        ...
+
+
+class _Spoken(Iterator[str]):
+    """What a model says, in pieces."""
+
+    def __init__(self, pieces: Iterator[str], stop: Callable[[], None]) -> None:
+        self._pieces = pieces
+        self.stop = stop
+
+    def __next__(self) -> str:
+        return next(self._pieces)
+
+
 class OpenAIChat:
     """A chat model behind the OpenAI API, or behind one that speaks the same."""
 
@@ -70,9 +118,9 @@ class OpenAIChat:
         """
         if not settings.llm_model:
             raise ModelNotConfigured
-        self._endpoint = _endpoint(settings)
-        self._client = self._endpoint.connect()
+        self._connection = _endpoint(settings).connect()
         self._quoting = quoting
+        self._most_chars = settings.max_text_chars
         self._options: dict[str, Any] = {"model": settings.llm_model}
         if settings.llm_temperature is not None:
             self._options["temperature"] = settings.llm_temperature
@@ -83,29 +131,36 @@ class OpenAIChat:
 
     def answer(self, messages: Sequence[Message]) -> Answer:
         """The whole answer. Raises ModelError when there is none."""
-        with self._endpoint.mapped_errors(quoting=self._quoting):
-            completion: ChatCompletion = self._client.chat.completions.create(**self._request(messages))
-            text = without_reasoning("".join(choice.message.content or "" for choice in completion.choices[:1]))
-            answer = Answer(text, _usage(completion.usage), completion.model)
-        if not answer.text:
+        completion = _read(self._connection.ask(_PATH, self._request(messages), quoting=self._quoting), _Completion)
+        text = without_reasoning(storable(completion.choices[0].message.content or ""))
+        if not text:
             raise ModelError("the chat model sent an empty answer; nothing was stored")
-        return answer
+        self._check_length(len(text))
+        return Answer(text, _usage(completion.usage), storable(completion.model))
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
-        """The answer in pieces, as they arrive. Raises ModelError, also after some pieces."""
-        with self._endpoint.mapped_errors():
-            chunks: Stream[ChatCompletionChunk] = self._client.chat.completions.create(
-                **self._request(messages), stream=True
-            )
-            pieces = (chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-            yield from _visible(pieces)
+        """The answer in pieces, as they arrive, however slowly they are taken. Raises ModelError, also after some."""
+        events = self._connection.stream(_PATH, {**self._request(messages), "stream": True})
+        return _Spoken(self._bounded(_visible(_whole_characters(_pieces(events)))), events.stop)
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._connection.close()
 
     def _request(self, messages: Sequence[Message]) -> dict[str, Any]:
         return {**self._options, "messages": list(messages)}
+
+    def _bounded(self, pieces: Iterator[str]) -> Iterator[str]:
+        chars = 0
+        for piece in pieces:
+            chars += len(piece)
+            self._check_length(chars)
+            yield piece
+
+    def _check_length(self, chars: int) -> None:
+        if chars > self._most_chars:
+            problem = f"an answer of more than max_text_chars ({self._most_chars:,})"
+            raise ModelError(f"the chat model sent {problem}; nothing was stored")
 
 
 def answer_tokens(settings: Settings) -> int | None:
@@ -119,27 +174,70 @@ def without_reasoning(text: str) -> str:
     return _REASONING.sub("", text).strip()
 
 
-def _visible(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces without reasoning; what could be the start of a tag is held back until it is known."""
-    seen, sent = "", 0
+def _pieces(events: Iterator[Any]) -> Iterator[str]:
+    """The text of a stream's events. Raises ModelError when the stream was cut before its end."""
+    is_whole = False
+    for event in events:
+        if event == DONE:
+            is_whole = True
+            continue
+        for choice in _read(event, _Chunk).choices[:1]:
+            is_whole = is_whole or choice.finish_reason is not None
+            yield choice.delta.content or ""
+    if not is_whole:
+        raise ModelError("the chat model's answer was cut before its end; nothing was stored")
+
+
+def _whole_characters(pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces made storable; the first half of a character waits for the second."""
+    held = ""
     for piece in pieces:
-        seen += piece
-        shown = _settled(seen)
-        if len(shown) > sent:
-            yield shown[sent:]
-            sent = len(shown)
-    rest = _REASONING.sub("", seen).lstrip()[sent:]
-    if rest:
+        text = held + piece
+        held = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        yield storable(text.removesuffix(held))
+    yield storable(held)
+
+
+def _visible(pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces without reasoning and leading blanks."""
+    has_begun = False
+    for piece in _outside(pieces):
+        shown = piece if has_begun else piece.lstrip()
+        if shown:
+            has_begun = True
+            yield shown
+
+
+def _outside(pieces: Iterator[str]) -> Iterator[str]:
+    """What is not reasoning; what could be the start of a tag is held back until it is known."""
+    rest, tag = "", _OPEN
+    for piece in pieces:
+        rest += piece
+        while tag in rest:
+            before, _, rest = rest.partition(tag)
+            if tag == _OPEN:
+                yield before
+            tag = _CLOSE if tag == _OPEN else _OPEN
+        settled = len(rest) - _begun(rest, tag)
+        if tag == _OPEN:
+            yield rest[:settled]
+        rest = rest[settled:]
+    if tag == _OPEN:
         yield rest
 
 
-def _settled(text: str) -> str:
-    """What of the text so far will surely be shown."""
-    visible = _REASONING.sub("", text).lstrip()
-    for length in range(min(len("<think>") - 1, len(visible)), 0, -1):
-        if "<think>".startswith(visible[-length:]):
-            return visible[:-length]
-    return visible
+def _begun(text: str, tag: str) -> int:
+    """How many characters at the end of the text may be the start of the tag."""
+    longest = min(len(tag) - 1, len(text))
+    return next((length for length in range(longest, 0, -1) if text.endswith(tag[:length])), 0)
+
+
+def _read(sent: Any, shape: type[_Shape]) -> _Shape:
+    try:
+        return shape.model_validate(sent)
+    except ValidationError as error:
+        problem = f"a reply that is not in the form of the OpenAI API ({described(error)})"
+        raise ModelError(f"the chat model sent {problem}; nothing was stored") from None
 
 
 def _endpoint(settings: Settings) -> Endpoint:
@@ -154,8 +252,13 @@ def _endpoint(settings: Settings) -> Endpoint:
     )
 
 
-def _usage(usage: Any) -> Usage:
-    if usage is None:
-        return Usage()
-    details = getattr(usage, "prompt_tokens_details", None)
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, getattr(details, "cached_tokens", 0) or 0)
+def _usage(sent: Any) -> Usage:
+    """What the server counted; 0 where that is no number of tokens."""
+    counts = sent if isinstance(sent, dict) else {}
+    details = counts.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    return Usage(_count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens")), _count(cached))
+
+
+def _count(sent: Any) -> int:
+    return sent if type(sent) is int and 0 <= sent <= MOST_TOKENS else 0

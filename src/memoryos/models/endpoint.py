@@ -1,23 +1,42 @@
-"""Endpoints: servers that speak the OpenAI API, how they are reached, and what their failures become."""
+"""Endpoints: servers that speak the OpenAI API, how they are reached, and what their failures become.
+
+A call has one deadline, from the connection to the last byte of the answer, with all its tries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+import os
+import random
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from weakref import finalize
 
 from pydantic import SecretStr
 
 from memoryos.errors import InvalidInput, MissingExtra, ModelError, ModelUnavailable
+from memoryos.models import loop
+from memoryos.models.flow import Flow
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import AsyncOpenAI, AsyncStream
+
+    from memoryos.models.body import Body
 
 OPENAI_URL = "https://api.openai.com/v1"
+DONE = "[DONE]"  # comes last in a stream that its server ended
+_FIRST_PAUSE = 0.5  # seconds before the second try; it doubles with each
+_LONGEST_PAUSE = 8.0
+_SECONDS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _BUSY = (408, 409, 425, 429)  # HTTP: later it may work
 _SERVER_ERRORS = 500
 SECRET_CHARS = 8  # a shorter key is a placeholder for a local server, such as "none"
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +49,38 @@ class Endpoint:
     timeout_seconds: float
     retries: int
 
-    def connect(self) -> OpenAI:
-        """Return a client, which sends nothing yet. Raises MissingExtra without the SDK."""
+    def connect(self) -> Connection:
+        """Return a connection, which sends nothing yet. Raises MissingExtra without the SDK."""
+        return Connection(self)
+
+    def client(self) -> AsyncOpenAI:
+        """A client of the SDK that tries once, reads no more than it should and goes nowhere else."""
         try:
-            from openai import OpenAI
+            from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
+
+            from memoryos.models.body import checked
         except ImportError:
             raise MissingExtra(f"The {self.what}", "llm") from None
+        http = DefaultAsyncHttpx2Client(timeout=self.timeout_seconds, event_hooks={"response": [checked(self.what)]})
         # Key and URL are always given: left out, the SDK would read the environment behind our settings.
-        return OpenAI(api_key=self.key, base_url=self.url, timeout=self.timeout_seconds, max_retries=self.retries)
+        return AsyncOpenAI(
+            api_key=self.key,
+            base_url=self.url,
+            timeout=self.timeout_seconds,
+            max_retries=0,
+            default_headers={"Accept-Encoding": "gzip"},
+            http_client=http,
+        )
+
+    @asynccontextmanager
+    async def deadline(self) -> AsyncIterator[float]:
+        """End the block when the time of a call is over; gives that time by the loop's clock."""
+        try:
+            async with asyncio.timeout(self.timeout_seconds) as limit:
+                yield cast("float", limit.when())
+        except TimeoutError:
+            problem = f"no whole answer within llm_timeout_seconds ({self.timeout_seconds:g})"
+            raise ModelUnavailable(f"the {self.what} failed ({problem}); nothing was stored", was_asked=True) from None
 
     @contextmanager
     def mapped_errors(self, *, quoting: bool = True) -> Iterator[None]:
@@ -46,7 +89,7 @@ class Endpoint:
 
         try:
             yield
-        except (OpenAIError, ValueError, AttributeError, TypeError, OverflowError) as error:
+        except (OpenAIError, ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
             # The SDK does not check what it gets: a body that is no JSON, or of another shape, shows only when used.
             problem = self._masked(_quoted(error) if quoting else _unquoted(error))
             message = f"the {self.what} failed ({problem}); nothing was stored"
@@ -57,6 +100,101 @@ class Endpoint:
     def _masked(self, text: str) -> str:
         # Servers quote a key that they refuse.
         return text.replace(self.key, "***") if len(self.key) >= SECRET_CHARS else text
+
+
+class Connection:
+    """Calls to one endpoint. Threads may share it; each process has connections of its own."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._process = os.getpid()
+        self._client = self._connected()
+        self._inherited: list[AsyncOpenAI] = []  # of the process before a fork, which closes them
+
+    def ask(self, path: str, body: Mapping[str, Any], *, quoting: bool = True) -> Any:
+        """The JSON that answers this. Raises ModelError, quoting the server only when `quoting`."""
+        return loop.result_of(self._asked(path, body, quoting))
+
+    def stream(self, path: str, body: Mapping[str, Any]) -> Flow[Any]:
+        """The events that answer this, as JSON, and DONE after the last when the server says so."""
+        flow: Flow[Any] = Flow()
+        call = loop.start(self._streamed(flow, path, body))
+        call.add_done_callback(lambda done: flow.end(_error_of(done)))
+        flow.tells(call.cancel)
+        return flow
+
+    def close(self) -> None:
+        """Close the connections."""
+        _close(self._client, self._process)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._client.is_closed()
+
+    def _own_client(self) -> AsyncOpenAI:
+        if self._process != os.getpid():
+            self._inherited.append(self._client)
+            self._process = os.getpid()
+            self._client = self._connected()
+        return self._client
+
+    def _connected(self) -> AsyncOpenAI:
+        client = self._endpoint.client()
+        finalize(self, _close, client, self._process)
+        return client
+
+    async def _asked(self, path: str, body: Mapping[str, Any], quoting: bool) -> Any:
+        async def post() -> Any:
+            with self._endpoint.mapped_errors(quoting=quoting):
+                return await self._own_client().post(path, body=body, cast_to=object)
+
+        async with self._endpoint.deadline() as ends:
+            return await self._tried(post, ends)
+
+    async def _streamed(self, flow: Flow[Any], path: str, body: Mapping[str, Any]) -> None:
+        from openai import AsyncStream
+
+        async def post() -> AsyncStream[object]:
+            with self._endpoint.mapped_errors():
+                return await self._own_client().post(
+                    path, body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object]
+                )
+
+        async with self._endpoint.deadline() as ends:
+            events = await self._tried(post, ends)
+            with self._endpoint.mapped_errors():
+                async with events:
+                    async for event in events:
+                        flow.put(event)
+        if cast("Body", events.response.stream).is_done:
+            flow.put(DONE)
+
+    async def _tried(self, call: Callable[[], Awaitable[_Result]], ends: float) -> _Result:
+        """The result of the call, which is tried again while a failure may pass and there is time for it."""
+        for tries in range(self._endpoint.retries):
+            try:
+                return await call()
+            except ModelUnavailable as error:
+                pause = max(error.retry_after or 0.0, _pause(tries))
+                if asyncio.get_running_loop().time() + pause >= ends:
+                    raise
+            await asyncio.sleep(pause)
+        return await call()
+
+
+def _close(client: AsyncOpenAI, process: int) -> None:
+    if process == os.getpid():
+        loop.finish(client.close())
+
+
+def _pause(tries: int) -> float:
+    """Seconds before the next try: those that failed together do not come back together."""
+    return min(_FIRST_PAUSE * 2.0**tries, _LONGEST_PAUSE) * random.uniform(0.75, 1.0)  # noqa: S311 - guards nothing
+
+
+def _error_of(call: Future[None]) -> BaseException | None:
+    return ModelError("the answer was stopped; nothing was stored") if call.cancelled() else call.exception()
 
 
 def checked_key(name: str, secret: SecretStr | None) -> str:
@@ -80,19 +218,29 @@ def _retry_after(error: Exception) -> float | None:
     """The seconds that a busy server asked for; a date in their place is left to our own patience."""
     response = getattr(error, "response", None)
     asked = response.headers.get("retry-after", "") if response is not None else ""
-    return float(asked) if asked.isascii() and asked.isdigit() else None
+    return float(asked) if _SECONDS.fullmatch(asked) else None
 
 
 def _quoted(error: Exception) -> str:
     problem = f"{type(error).__name__}: {error}"
-    return f"{problem} {error.__cause__}" if error.__cause__ else problem
+    return f"{problem} {_reason(error) or error.__cause__}" if error.__cause__ else problem
+
+
+def _reason(error: BaseException) -> str:
+    """The system's words for a failed connection; asyncio has it under several errors of its own."""
+    reason, below = "", error.__cause__
+    while below is not None:
+        if isinstance(below, OSError) and below.errno is not None and below.errno > 0:
+            reason = os.strerror(below.errno)
+        below = below.exceptions[0] if isinstance(below, BaseExceptionGroup) else below.__cause__ or below.__context__
+    return reason
 
 
 def _unquoted(error: Exception) -> str:
     """What failed without a word of the answer: servers quote the text that they refuse."""
-    from openai import APIConnectionError, APIStatusError
+    from openai import APIStatusError
 
-    if isinstance(error, APIConnectionError):
-        return _quoted(error)  # there was no answer
-    status = f", HTTP {error.status_code}" if isinstance(error, APIStatusError) else ""
-    return type(error).__name__ + status
+    named = type(error).__name__
+    if isinstance(error, APIStatusError):
+        return f"{named}, HTTP {error.status_code}"
+    return f"{named}: {reason}" if (reason := _reason(error)) else named

@@ -8,16 +8,27 @@ from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, StrictInt, ValidationError
 
 from memoryos.config import Settings
 from memoryos.errors import ModelError, ModelNotConfigured
 from memoryos.models.embedder import SERVED
 from memoryos.models.endpoint import OPENAI_URL, Endpoint, checked_key
+from memoryos.models.shapes import described
 
 _TEXTS = 32  # a request; some servers (TEI) refuse more unless told otherwise
 _CHARS = 60_000  # a request; the model's tokens for them stay far below OpenAI's limit of 300,000
 _LONGEST = 6_000  # characters of a text: models refuse more than they can read, often 8,192 tokens
 _PROBE = "How many numbers?"
+
+
+class _Vector(BaseModel):
+    index: StrictInt
+    embedding: Any  # numpy looks at it as a whole
+
+
+class _Answer(BaseModel):
+    data: list[_Vector]
 
 
 class OpenAIEmbedder:
@@ -27,9 +38,9 @@ class OpenAIEmbedder:
         """Without the setting `embedder_dim`, a small request finds the length of a vector; ModelError if it fails."""
         self._model = model
         self._endpoint = _endpoint(model, settings)
-        self._client = self._endpoint.connect()
+        self._connection = self._endpoint.connect()
         # Several memories may share an embedder, so none of them closes it.
-        finalize(self, self._client.close)
+        finalize(self, self._connection.close)
         self._options: dict[str, Any] = {"dimensions": settings.embedder_dim} if settings.embedder_dim else {}
         self.dim = settings.embedder_dim or self._sent([_PROBE], quoting=True).shape[1]
         self.name = f"{SERVED}{model}@{self.dim}"
@@ -47,15 +58,20 @@ class OpenAIEmbedder:
 
     def _sent(self, texts: list[str], *, quoting: bool = False) -> NDArray[np.float64]:
         """The unit rows that the server sends for these texts, in their order."""
+        body = {"model": self._model, "input": texts, "encoding_format": "float", **self._options}
+        answer = self._read(self._connection.ask("/embeddings", body, quoting=quoting))
+        sent = {item.index: item.embedding for item in answer.data}
+        if len(answer.data) != len(texts) or set(sent) != set(range(len(texts))):
+            raise self._refusal(f"{len(answer.data):,} vectors for {len(texts):,} texts, or numbered them wrongly")
         with self._endpoint.mapped_errors(quoting=quoting):
-            answer = self._client.embeddings.create(
-                model=self._model, input=texts, encoding_format="float", **self._options
-            )
-            sent = {item.index: item.embedding for item in answer.data}
-            if len(answer.data) != len(texts) or set(sent) != set(range(len(texts))):
-                raise self._refusal(f"{len(answer.data):,} vectors for {len(texts):,} texts, or numbered them wrongly")
             rows = np.asarray([sent[index] for index in range(len(texts))], dtype=np.float64)
         return self._unit(rows)
+
+    def _read(self, sent: Any) -> _Answer:
+        try:
+            return _Answer.model_validate(sent)
+        except ValidationError as error:
+            raise self._refusal(f"a reply that is not in the form of the OpenAI API ({described(error)})") from None
 
     def _unit(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if rows.ndim != 2:

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ValidationError
 
 from memoryos.errors import BadAnswer
 from memoryos.models.chat import Answer, Message
+from memoryos.models.shapes import all_storable, described
 
 ANSWER_CHARS = 60_000  # a longer answer is none: what is asked for fits in a few thousand
 _BEGINNINGS = 100  # braces that are tried; each may cost a walk to the end
-_ERRORS_NAMED = 3
 _LAST_TOKEN = 6  # characters: an error in it is one of its missing end
 _QUOTED_CHARS = 2_000  # of a wrong answer, when it is sent back
 
@@ -47,7 +47,7 @@ def read(text: str, shape: type[Shape]) -> Shape:
         try:
             return shape.model_validate(_framed(value, shape))
         except ValidationError as error:
-            problems.append(_described(error))
+            problems.append(described(error))
     raise BadAnswer(f"the model sent no usable JSON object ({problems[0] if problems else 'none was found'})")
 
 
@@ -69,7 +69,8 @@ def _outermost(text: str) -> Iterator[Any]:
         if begin is None:
             return
         try:
-            value, end = decoder.raw_decode(text, begin.start())
+            found, end = decoder.raw_decode(text, begin.start())
+            value = all_storable(found)
         except (ValueError, RecursionError) as error:
             if begin.group() == "{" and _is_cut_off(text, error):
                 return  # what is whole within half an object is not the answer
@@ -89,10 +90,3 @@ def _is_cut_off(text: str, error: Exception) -> bool:
 def _framed(value: Any, shape: type[BaseModel]) -> Any:
     """A bare list as the first field of the object that was asked for."""
     return {next(iter(shape.model_fields)): value} if isinstance(value, list) else value
-
-
-def _described(error: ValidationError) -> str:
-    """What is wrong, by place and rule alone: the values stay out of logs and of the jobs' causes."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    named = [f"{'.'.join(map(str, one['loc'])) or 'object'}: {one['type']}" for one in found[:_ERRORS_NAMED]]
-    return "; ".join(named)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memoryos.clock import Clock
-from memoryos.errors import ModelError
 from memoryos.models.chat import Answer, ChatModel, Message
+from memoryos.models.flow import Flow
 from memoryos.models.tokenizer import count_tokens
+from memoryos.operation.answer_stream import AnswerStream
 from memoryos.operation.background import Background
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.respond import Bounds, prompt
 from memoryos.operation.spending import Purpose, Purse
+from memoryos.operation.streams import Streams
 from memoryos.scope import Scope
 
 RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
@@ -25,6 +27,7 @@ class Responder:
 
     model: Callable[[], ChatModel]  #: asked for at the first answer; raises ModelNotConfigured
     purse: Purse
+    streams: Streams
     recall: RecallFor
     remember: Remember
     bounds: Bounds
@@ -37,32 +40,27 @@ class Responder:
         self._remember_later(query, answer.text, owner)
         return answer
 
-    def stream(self, query: str, role: str, owner: Scope) -> Iterator[str]:
+    def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """The answer in pieces; the turn is stored when the last one has been taken."""
-        pieces = self.purse.stream(self.model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
-        return self._streamed(pieces, query, owner)
+        model, messages = self.model(), self._prompt(query, role, owner)
+
+        def pour(flow: Flow[str]) -> None:
+            self.purse.pour(flow, model, messages, owner, Purpose.RESPOND)
+
+        return AnswerStream(lambda: self.streams.begin(pour), lambda answer: self._remember_later(query, answer, owner))
 
     def wait(self) -> None:
         """Return when what was answered is part of the memory. Raises the first error of storing it."""
         self._turns.wait()
 
     def close(self) -> None:
-        """Store what waits. Raises like `wait`."""
+        """End the streams and store what waits. Raises like `wait`."""
+        self.streams.close()
         self._turns.close()
 
     def _prompt(self, query: str, role: str, owner: Scope) -> list[Message]:
         recalled = self.recall(query, self.bounds.notes, owner)
         return prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
-
-    def _streamed(self, pieces: Iterator[str], query: str, owner: Scope) -> Iterator[str]:
-        said = []
-        for piece in pieces:
-            said.append(piece)
-            yield piece
-        answer = "".join(said).strip()
-        if not answer:
-            raise ModelError("the chat model sent an empty answer; nothing was stored")
-        self._remember_later(query, answer, owner)
 
     def _remember_later(self, query: str, answer: str, owner: Scope) -> None:
         self._turns.submit(lambda: self.remember(query, answer, owner))

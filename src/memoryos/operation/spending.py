@@ -15,12 +15,14 @@ from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.errors import BudgetSpent, ModelUnavailable
 from memoryos.infrastructure.vault.contract import Spending, Vault, Writer
-from memoryos.models.chat import ANSWER_TOKENS, Answer, ChatModel, Message, answer_tokens
+from memoryos.models.chat import ANSWER_TOKENS, MOST_TOKENS, Answer, ChatModel, Message, Stoppable, answer_tokens
+from memoryos.models.flow import Flow
 from memoryos.models.limits import Limits
 from memoryos.models.tokenizer import count_tokens
 from memoryos.scope import Scope
 
 _MARGIN = 1.3  # a model's own tokenizer may cut finer than ours
+_TOKENIZERS = 2  # no tokenizer makes more than so many times the tokens of another, of a text as it is usual
 _MESSAGE_TOKENS = 8  # around each message
 _MICROS = 1_000_000
 
@@ -50,22 +52,28 @@ class Purse:
             reserved = self._reserve(messages, scope, purpose)
             try:
                 answer = chat.answer(messages)
-            except ModelUnavailable:
-                self._settle(scope, reserved, replace(reserved, prompt_tokens=0, completion_tokens=0, cost=0))
+            except ModelUnavailable as error:
+                prompt = reserved.prompt_tokens if error.was_asked else 0
+                taken = replace(reserved, prompt_tokens=prompt, completion_tokens=0, cost=self._cost(prompt, 0))
+                self._settle(scope, reserved, taken)
                 raise
-        self._settle(scope, reserved, self._taken(reserved, answer))
+        self._settle(scope, reserved, self._taken(reserved, messages, answer))
         return answer
 
-    def stream(self, chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Iterator[str]:
-        """The answer in pieces; its tokens are counted here, for a stream does not tell them."""
+    def pour(
+        self, flow: Flow[str], chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose
+    ) -> None:
+        """Put the answer into the flow, in pieces; its tokens are counted here, for a stream does not tell them."""
         said: list[str] = []
         with self.limits.call():
+            if flow.is_over:  # nobody waited for so long
+                return
             reserved = self._reserve(messages, scope, purpose)
             try:
-                for piece in chat.stream(messages):
+                for piece in _heard(flow, chat.stream(messages)):
                     said.append(piece)
-                    yield piece
-            finally:  # also when the caller stops listening: what was said was paid for
+                    flow.put(piece)
+            finally:  # also when the reader stops listening: what was said was paid for
                 tokens = count_tokens("".join(said))
                 cost = self._cost(reserved.prompt_tokens, tokens)
                 self._settle(scope, reserved, replace(reserved, completion_tokens=tokens, cost=cost))
@@ -93,10 +101,13 @@ class Purse:
         with self.vault.write(scope) as writer:
             writer.spend(correction)
 
-    def _taken(self, reserved: Spending, answer: Answer) -> Spending:
-        """What the server counted; where it did not, what we count."""
-        prompt = answer.usage.prompt_tokens or reserved.prompt_tokens
-        completion = answer.usage.completion_tokens or count_tokens(answer.text)
+    def _taken(self, reserved: Spending, messages: Sequence[Message], answer: Answer) -> Spending:
+        """What the server counted, as far as that can be; else what we count."""
+        asked = sum(count_tokens(message["content"]) for message in messages)
+        said = count_tokens(answer.text)
+        usage, most = answer.usage, answer_tokens(self.settings) or MOST_TOKENS
+        prompt = _believed(usage.prompt_tokens, reserved.prompt_tokens, asked, reserved.prompt_tokens)
+        completion = _believed(usage.completion_tokens, said, said, max(most, said))
         return replace(
             reserved, prompt_tokens=prompt, completion_tokens=completion, cost=self._cost(prompt, completion)
         )
@@ -119,6 +130,21 @@ class Purse:
     def _cost(self, prompt: int, completion: int) -> int:
         """In millionths: a price of a million tokens is that many millionths for one."""
         return round(prompt * self.settings.llm_price_prompt + completion * self.settings.llm_price_completion)
+
+
+def _heard(flow: Flow[str], pieces: Iterator[str]) -> Iterator[str]:
+    """The pieces, until the flow's reader stops."""
+    if isinstance(pieces, Stoppable):
+        flow.tells(pieces.stop)
+    for piece in pieces:
+        if flow.is_over:
+            return
+        yield piece
+
+
+def _believed(counted: int, ours: int, least: int, most: int) -> int:
+    """A server's count of tokens; another tokenizer may make half or twice as many. 0 says that it did not count."""
+    return min(max(counted, least // _TOKENIZERS), most * _TOKENIZERS) if counted else ours
 
 
 def prompt_tokens(messages: Sequence[Message]) -> int:

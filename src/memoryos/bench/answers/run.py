@@ -7,7 +7,8 @@ question, and of when it was asked where the data says so; what only the scoring
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -53,7 +54,7 @@ class Run:
     progress: Progress
     ingested: dict[str, Ingested] = field(default_factory=dict)  #: by store, once it was filled
 
-    def prompts(self, systems: Sequence[System]) -> Iterator[list[Item]]:
+    def prompts(self, systems: Sequence[System]) -> Generator[list[Item], None, None]:
         """Every question through each system, one system after the other, in stores that are gone afterwards."""
         ours = [system for system in systems if system is not System.TWO_STAGE]
         if ours:
@@ -64,7 +65,8 @@ class Run:
     def answered(self, systems: Sequence[System], reader: CachedChat) -> list[Answered]:
         """The reader's answers to all of them."""
         at_once = self.settings.llm_concurrency
-        found = [answers(reader, asked, at_once, self.progress) for asked in self.prompts(systems)]
+        with closing(self.prompts(systems)) as prompts:  # a reader that fails leaves a store open in it
+            found = [answers(reader, asked, at_once, self.progress) for asked in prompts]
         return [one for answered in found for one in answered]
 
     def report(self, answered: Sequence[Answered], judge: CachedChat | None) -> dict[str, SystemReport]:
@@ -96,7 +98,7 @@ class Run:
         at_once = judge.settings.llm_concurrency
         return side_by_side(judged, answered, at_once, lambda done: self.progress(f"{name}: judging", done, total))
 
-    def _prompts(self, store: str, systems: Sequence[System], settings: Settings) -> Iterator[list[Item]]:
+    def _prompts(self, store: str, systems: Sequence[System], settings: Settings) -> Generator[list[Item], None, None]:
         """Every question through each system that searches this store.
 
         The store is only read then: were visits written, a context would depend on the questions before it, and a run

@@ -1,0 +1,96 @@
+"""Bodies of answers: read and unpacked in small parts, and refused once they are too large.
+
+Imported only where the SDK is there, whose HTTP client this is about.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator
+from typing import Any, cast
+
+import httpx2
+
+from memoryos.errors import ModelError
+
+MOST_BYTES = 16 * 2**20  # of an answer, unpacked: 32 vectors of 12,288 numbers take 9 MB
+_DONE = (b"\ndata: [DONE]", b"\ndata:[DONE]")  # the last event of a stream; JSON has no such line breaks
+_PART = 2**16  # bytes that are unpacked at once
+_GZIP = zlib.MAX_WBITS | 16
+
+Check = Callable[[httpx2.Response], Coroutine[Any, Any, None]]
+
+
+class Body(httpx2.AsyncByteStream):
+    """The bytes of an answer, unpacked. Raises ModelError when they are too many or not what they say."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, encoding: str, what: str) -> None:
+        self._stream = stream
+        self._unzip = zlib.decompressobj(_GZIP) if encoding in ("gzip", "x-gzip") else None
+        self._what = what
+        self._end = b"\n"
+        self.is_done = False  #: whether the last event of a stream came
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for packed in cast("AsyncIterable[bytes]", self._stream):
+            for part in self._unpacked(packed):
+                size += len(part)
+                if size > MOST_BYTES:
+                    raise self._refusal(f"more than {MOST_BYTES // 2**20} MB")
+                self._look_for_end(part)
+                yield part
+        if self._unzip is not None and not self._unzip.eof:
+            raise self._refusal("a packed answer without its end")
+
+    async def aclose(self) -> None:
+        """Close the connection's part of it."""
+        await self._stream.aclose()
+
+    def _look_for_end(self, part: bytes) -> None:
+        seen = self._end + part
+        self.is_done = self.is_done or any(mark in seen for mark in _DONE)
+        self._end = seen[-len(_DONE[0]) :]
+
+    def _unpacked(self, data: bytes) -> Iterator[bytes]:
+        if self._unzip is None:
+            yield data
+            return
+        try:
+            while part := self._unzip.decompress(data, _PART):
+                yield part
+                data = self._unzip.unconsumed_tail
+        except zlib.error:
+            raise self._refusal("a packed answer that cannot be unpacked") from None
+
+    def _refusal(self, sent: str) -> ModelError:
+        return ModelError(f"the {self._what} sent {sent}; nothing was stored")
+
+
+def checked(what: str) -> Check:
+    """What looks at each answer before it is read: it may not lead to another origin, and its size is bounded."""
+
+    async def check(response: httpx2.Response) -> None:
+        if response.has_redirect_location and not _stays(response):
+            problem = "sends its callers to another origin, which is not followed"
+            raise ModelError(f"the {what} {problem}; set the base URL to where it is served; nothing was stored")
+        encoding = response.headers.pop("content-encoding", "identity").strip().lower()
+        if encoding not in ("", "identity", "gzip", "x-gzip"):
+            raise ModelError(f"the {what} sent an answer that is packed in an unknown way; nothing was stored")
+        response.stream = Body(cast("httpx2.AsyncByteStream", response.stream), encoding, what)
+
+    return check
+
+
+def _stays(response: httpx2.Response) -> bool:
+    """Whether a redirect leads to the same scheme, host and port."""
+    here = response.request.url
+    try:
+        there = here.join(response.headers["location"])
+    except (httpx2.InvalidURL, ValueError):
+        return False
+    return (here.scheme, here.host, _port(here)) == (there.scheme, there.host, _port(there))
+
+
+def _port(url: httpx2.URL) -> int | None:
+    return url.port or {"http": 80, "https": 443}.get(url.scheme)

@@ -1,0 +1,35 @@
+"""What models send, checked: values of a wrong shape are told by place and rule, and text is made storable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ValidationError
+
+_ERRORS_NAMED = 3
+
+
+def described(error: ValidationError) -> str:
+    """What is wrong, by place and rule alone: the values stay out of logs and of the jobs' causes."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    named = [f"{'.'.join(map(str, one['loc'])) or 'object'}: {one['type']}" for one in found[:_ERRORS_NAMED]]
+    return "; ".join(named)
+
+
+def storable(text: str) -> str:
+    """The text without NUL; halves of characters (lone surrogates) are made whole, or U+FFFD."""
+    text = text.replace("\x00", "")
+    if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def all_storable(value: Any) -> Any:
+    """The value of some JSON with all its texts made storable."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [all_storable(one) for one in value]
+    if isinstance(value, dict):
+        return {storable(name): all_storable(one) for name, one in value.items()}
+    return value

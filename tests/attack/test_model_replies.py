@@ -1,0 +1,457 @@
+"""What a model's server may send without hanging, filling or breaking the memory, over real HTTP."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import forked
+from contract.back_ends import files_on
+from generation.scripted_model import scripted_embedder
+from memoryos import MemoryOS, load_settings
+from memoryos.bench.scripted_reader import reply as reading
+from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
+from memoryos.infrastructure.vault.contract import JobState
+from memoryos.models.embedder import load_embedder
+
+from .misbehaving_model import (
+    DONE,
+    EVENTS,
+    HEAD,
+    JSON,
+    Asked,
+    Misbehaving,
+    bomb,
+    completion,
+    drips,
+    event,
+    floods,
+    misbehaving,
+    redirects,
+    sends,
+    streams,
+)
+
+NO_HANG = 20.0  # seconds: far more than a timeout of one second takes, and far less than the server goes on
+WHOLE = (event("Noted."), event(finish="stop"), DONE)
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, back_end: str) -> Iterator[Path]:
+    """A folder whose files are stores on each back end in turn, for the memories that open them."""
+    with files_on(back_end, tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
+def model() -> Iterator[Misbehaving]:
+    with misbehaving() as server:
+        yield server
+
+
+@pytest.fixture
+def opened(tmp_path, model) -> Iterator[Callable[..., MemoryOS]]:
+    """opened(...): a memory that asks the server, with a second for each call."""
+    memories = []
+
+    def make(**changes: object) -> MemoryOS:
+        values = {"embedder": "hashing", "llm_model": "m", "llm_base_url": model.url, "llm_retries": 1}
+        settings = load_settings(**{**values, "llm_timeout_seconds": 1, **changes})
+        memory = MemoryOS.open(tmp_path / "memory.db", user="tom", settings=settings)
+        memories.append(memory)
+        return memory
+
+    yield make
+    for memory in memories:
+        memory.close()
+
+
+@pytest.fixture
+def memory(opened) -> MemoryOS:
+    return opened(llm_timeout_seconds=10)
+
+
+def whole(memory: MemoryOS) -> str:
+    return memory.respond("Hello?").text
+
+
+def streamed(memory: MemoryOS) -> str:
+    return "".join(memory.respond_stream("Hello?"))
+
+
+WAYS = pytest.mark.parametrize("ask", [whole, streamed])
+
+
+def contents(memory: MemoryOS) -> list[str]:
+    memory.wait()
+    return [page.text for page in memory.pages()]
+
+
+def refused(memory: MemoryOS, ask: Callable[[MemoryOS], str], match: str, kind: type = ModelError) -> None:
+    """Check that the answer is an error and soon there, and that nothing is stored."""
+    begin = time.monotonic()
+    with pytest.raises(kind, match=match):
+        ask(memory)
+    assert time.monotonic() - begin < NO_HANG
+    assert contents(memory) == []
+
+
+# Time
+
+SLOW = {
+    "silence": drips(b"", b""),
+    "headers byte by byte": drips(b"HTTP/1.1 200 X\r\nX-Long: ", b"a"),
+    "a body byte by byte": drips(HEAD % (200, JSON) + b"Content-Length: 100000\r\n\r\n", b" "),
+    "an error byte by byte": drips(HEAD % (500, JSON) + b"Content-Length: 100000\r\n\r\n", b" "),
+    "comments": drips(HEAD % (200, EVENTS) + b"\r\n", b": wait\n\n"),
+    "pieces without end": drips(HEAD % (200, EVENTS) + b"\r\n", event("on ")),
+}
+
+
+@WAYS
+@pytest.mark.once
+@pytest.mark.parametrize("slowly", SLOW)
+def test_a_call_ends_in_its_time_from_the_connection_to_the_last_byte(opened, model, ask, slowly):
+    model.will(SLOW[slowly], SLOW[slowly])
+    refused(opened(), ask, r"within llm_timeout_seconds \(1\)\); nothing was stored", ModelUnavailable)
+
+
+@pytest.mark.once
+def test_its_tries_and_the_pauses_between_them_are_a_part_of_the_time(opened, model):
+    model.otherwise = sends(b"{}", b"Retry-After: 30", status=429)
+    memory = opened(llm_retries=5)
+    refused(memory, whole, "429", ModelUnavailable)
+    assert len(model.requests) == 1  # the second try would be too late: the caller hears now what was wrong
+
+
+@pytest.mark.once
+def test_an_embedder_ends_in_its_time(model):
+    model.will(SLOW["a body byte by byte"])
+    settings = load_settings(embedder_base_url=model.url, llm_timeout_seconds=1, embedder_dim=8, llm_retries=0)
+    embedder = load_embedder("openai:m", settings)
+    begin = time.monotonic()
+    with pytest.raises(ModelUnavailable, match="llm_timeout_seconds"):
+        embedder.embed(["text"])
+    assert time.monotonic() - begin < NO_HANG
+
+
+def hot(opened: Callable[..., MemoryOS], **changes: object) -> MemoryOS:
+    """A memory with pages that a model is to read."""
+    memory = opened(short_term_capacity=1, extractor="model", **changes)
+    memory.add("My name is Tom Baker and I live in Oslo.", "I see.")
+    memory.add("Thanks.", "Welcome.")
+    return memory
+
+
+def worked(memory: MemoryOS) -> list[str]:
+    """Let the model read what waits; the causes of what failed."""
+    memory.consolidate()
+    memory.run_jobs()
+    return [job.error for state in JobState for job in memory.jobs(state) if job.error]
+
+
+def test_a_slow_model_puts_the_job_back_and_its_lease_is_free(opened, model):
+    model.otherwise = SLOW["a body byte by byte"]
+    memory = hot(opened)
+    begin = time.monotonic()
+    causes = worked(memory)
+    assert time.monotonic() - begin < NO_HANG
+    assert causes
+    assert all("llm_timeout_seconds" in cause for cause in causes)
+    assert memory.jobs(JobState.LEASED) == []
+
+
+# Size
+
+LARGE = {
+    "a gzip bomb": lambda: sends(bomb(64), b"Content-Encoding: gzip"),
+    "a gzip bomb in an error": lambda: sends(bomb(64), b"Content-Encoding: gzip", status=400),
+    "a body without end": lambda: floods(b" " * 2**16),
+    "an event without end": lambda: floods(b"data: " + b" " * 2**16, EVENTS),
+    "events without end": lambda: floods(event("on ") * 100, EVENTS),
+}
+
+
+@WAYS
+@pytest.mark.once
+@pytest.mark.parametrize("large", LARGE)
+def test_an_answer_is_read_up_to_16_megabytes_unpacked(opened, model, ask, large):
+    model.will(LARGE[large]())
+    refused(opened(llm_timeout_seconds=15), ask, "more than 16 MB; nothing was stored")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (bomb(8, layers=2), b"gzip, gzip"),
+        (b"what is this", b"br"),
+        (b"no gzip at all", b"gzip"),
+        (bomb(1)[:-9], b"gzip"),
+    ],
+)
+def test_what_cannot_be_unpacked_is_an_error(memory, model, body, encoding):
+    model.will(sends(body, b"Content-Encoding: " + encoding))
+    refused(memory, whole, "packed.*nothing was stored")
+
+
+@WAYS
+@pytest.mark.once
+def test_an_honest_gzip_is_read(memory, model, ask):
+    body = completion("Noted.") if ask is whole else b"".join(WHOLE)
+    model.will(sends(gzip.compress(body), b"Content-Encoding: gzip", kind=JSON if ask is whole else EVENTS))
+    assert ask(memory) == "Noted."
+
+
+@WAYS
+@pytest.mark.once
+def test_an_answer_that_is_too_long_to_be_stored_is_an_error(opened, model, ask):
+    model.will(sends(completion("x" * 101)) if ask is whole else streams(event("x" * 101), DONE))
+    refused(opened(max_text_chars=100), ask, r"max_text_chars \(100\); nothing was stored")
+
+
+# Counts
+
+USAGES = {
+    "negative": {"prompt_tokens": -1_000_000, "completion_tokens": -1_000_000, "total_tokens": -2_000_000},
+    "tiny": {"prompt_tokens": 1, "completion_tokens": 1},
+    "zero": {"prompt_tokens": 0, "completion_tokens": 0},
+    "huge": {"prompt_tokens": 10**30, "completion_tokens": 10**30},
+    "large": {"prompt_tokens": 9_999_999, "completion_tokens": 9_999_999},
+    "words": {"prompt_tokens": "many", "completion_tokens": "few"},
+    "truth": {"prompt_tokens": True, "completion_tokens": False},
+    "a fraction": {"prompt_tokens": 0.5, "completion_tokens": 1e308},
+    "lists": {"prompt_tokens": [1], "completion_tokens": {}, "prompt_tokens_details": [5]},
+    "none": None,
+    "missing": ...,
+    "no object": [1, 2],
+    "cached words": {"prompt_tokens": 300, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": "x"}},
+}
+BUDGET = 6_000
+
+
+@pytest.mark.parametrize("usage", USAGES)
+def test_a_count_that_cannot_be_refunds_no_budget(opened, model, usage):
+    model.otherwise = sends(completion("Oslo is in Norway.", usage=USAGES[usage]))
+    memory = opened(llm_tokens_per_day=BUDGET, llm_max_tokens=50, llm_timeout_seconds=10)
+    calls = 0
+    with pytest.raises(BudgetSpent):
+        for calls in range(200):  # noqa: B007 - how many there were is wanted
+            memory.respond("Where is Oslo?")
+    assert 3 < calls < 60  # a prompt has a hundred tokens or more
+    spent = sum(one.prompt_tokens + one.completion_tokens for one in memory.usage())
+    assert 0 < spent <= BUDGET * 1.1
+
+
+@pytest.mark.parametrize("usage", USAGES)
+def test_a_count_that_cannot_be_fails_no_job(opened, model, usage):
+    def reply(asked: Asked) -> None:
+        sends(completion(json.dumps(reading(asked.request["messages"])), usage=USAGES[usage]))(asked)
+
+    model.otherwise = reply
+    memory = hot(opened, llm_timeout_seconds=10)
+    assert worked(memory) == []
+    assert "Oslo" in str(memory.profile().user)
+    assert all(one.prompt_tokens > 0 and one.completion_tokens > 0 for one in memory.usage())
+
+
+# Shape
+
+SHAPES = {
+    "no model": completion("Hi.", model=...),
+    "a model that is null": completion("Hi.", model=None),
+    "a model that is a number": completion("Hi.", model=5),
+    "no choices": completion("Hi.", choices=...),
+    "empty choices": completion("Hi.", choices=[]),
+    "choices that are null": completion("Hi.", choices=None),
+    "choices of numbers": completion("Hi.", choices=[5]),
+    "a choice without a message": completion("Hi.", choices=[{}]),
+    "a message that is a text": completion("Hi.", choices=[{"message": "Hi."}]),
+    "content that is a number": completion(5),
+    "content that is a list": completion(["Hi."]),
+    "null": b"null",
+    "a text": b'"Hi."',
+    "nothing": b"",
+    "half": completion("Hi.")[:40],
+    "deep lists": b"[" * 200_000,
+    "a long number": b'{"model": "m", "choices": ' + b"1" * 10_000 + b"}",
+    "no UTF-8": b'{"model": "\xff\xfe"}',
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_reply_of_another_shape_is_a_model_error(memory, model, shape):
+    model.will(sends(SHAPES[shape]))
+    refused(memory, whole, "the chat model .*nothing was stored")
+
+
+STREAM_SHAPES = {
+    "choices of numbers": b'data: {"choices": [5]}\n\n',
+    "content that is a number": b'data: {"choices": [{"delta": {"content": 5}}]}\n\n',
+    "a list": b"data: [1]\n\n",
+    "half": b'data: {"choices": [\n\n',
+    "deep lists": b"data: " + b"[" * 200_000 + b"\n\n",
+    "no UTF-8": b'data: {"choices": "\xff\xfe"}\n\n',
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("shape", STREAM_SHAPES)
+def test_an_event_of_another_shape_is_a_model_error(memory, model, shape):
+    model.will(streams(event("Once "), STREAM_SHAPES[shape], *WHOLE))
+    refused(memory, streamed, "the chat model .*nothing was stored")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("shape", ["no model", "no choices", "content that is a number"])
+def test_bench_answers_says_what_is_wrong_with_a_reply(model, tmp_path, shape):
+    turns = [{"speaker": "Ann", "dia_id": "D1:1", "text": "Kiwi is my parrot."}]
+    talk = {"speaker_a": "Ann", "speaker_b": "Bob", "session_1": turns, "session_1_date_time": "1:56 pm on 8 May, 2023"}
+    asked = {"question": "Who is Kiwi?", "category": 4, "evidence": ["D1:1"], "answer": "a parrot"}
+    data = tmp_path / "locomo.json"
+    data.write_text(json.dumps([{"sample_id": "one", "conversation": talk, "qa": [asked]}]), "utf-8")
+    model.otherwise = sends(SHAPES[shape])
+    endpoint = {"MEMORYOS_LLM_MODEL": "m", "MEMORYOS_LLM_BASE_URL": model.url, "MEMORYOS_LLM_RETRIES": "0"}
+    arguments = ["bench", "answers", "--data", str(data), "--embedder", "hashing", "--system", "context"]
+    done = forked.memoryos(*arguments, cwd=tmp_path, timeout=120, **endpoint)
+    assert done.returncode == 4  # a model error
+    assert "not in the form of the OpenAI API" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# Text
+
+
+@WAYS
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (("No", "\x00", "ted\x00."), "Noted."),
+        (("a \ud800 b",), "a � b"),
+        (("Ha \ud83d", "\ude00!"), "Ha 😀!"),
+        (("the end \ud83d",), "the end �"),
+    ],
+)
+def test_what_cannot_be_stored_is_taken_out_of_an_answer(memory, model, ask, said, kept):
+    model.will(sends(completion("".join(said))) if ask is whole else streams(*map(event, said), DONE))
+    assert ask(memory) == kept
+    assert contents(memory) == [f"user: Hello?\nassistant: {kept}"]
+
+
+@pytest.mark.once
+def test_nothing_but_nul_is_no_answer(memory, model):
+    model.will(sends(completion("\x00\x00")))
+    refused(memory, whole, "empty answer")
+
+
+@pytest.mark.parametrize("odd", ["\x00", "\ud800"])
+def test_what_cannot_be_stored_breaks_no_job(opened, model, odd):
+    def reply(asked: Asked) -> None:
+        read = reading(asked.request["messages"])
+        for fact in read.get("facts", ()):
+            fact["fact"] += odd
+        sends(completion(json.dumps(read)))(asked)
+
+    model.otherwise = reply
+    memory = hot(opened, llm_timeout_seconds=10)
+    assert worked(memory) == []
+    facts = [fact.text for fact in memory.profile().user.facts]
+    assert any("Oslo" in fact for fact in facts)
+    assert odd not in "".join(facts)
+
+
+# The end of a stream
+
+
+@pytest.mark.parametrize("end", [(), (b": bye\n\n",), (b'data: {"choices": []}\n\n',)])
+def test_a_stream_that_is_cut_is_an_error_and_nothing_is_stored(memory, model, end):
+    model.will(streams(event("Once "), event("upon "), *end))
+    refused(memory, streamed, "cut before its end; nothing was stored")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "end", [(DONE,), (event(finish="stop"),), (event(finish="length"), DONE), (b"data:[DONE]\n\n",)]
+)
+def test_a_stream_ends_with_done_or_with_a_reason(memory, model, end):
+    model.will(streams(event("Once "), event("upon."), *end))
+    assert streamed(memory) == "Once upon."
+    assert contents(memory) == ["user: Hello?\nassistant: Once upon."]
+
+
+@pytest.mark.once
+def test_a_text_about_the_end_of_streams_does_not_end_one(memory, model):
+    model.will(streams(event("Send\ndata: [DONE]\n\n"), event("at the end")))
+    refused(memory, streamed, "cut before its end")
+
+
+# Redirects
+
+
+@WAYS
+@pytest.mark.once
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_to_another_origin_is_not_followed(memory, model, ask, status):
+    with misbehaving() as other:
+        model.will(redirects(f"{other.url}/chat/completions", status))
+        refused(memory, ask, "another origin, which is not followed; set the base URL")
+        assert other.requests == []
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("place", ["https://127.0.0.1/v1", "//localhost/v1", "http://[", "http://127.0.0.1:1/v1"])
+def test_another_scheme_host_or_port_is_another_origin(memory, model, place):
+    model.will(redirects(place))
+    refused(memory, whole, "nothing was stored")
+    assert len(model.requests) == 1
+
+
+@WAYS
+@pytest.mark.once
+def test_a_redirect_within_the_server_is_followed(memory, model, ask):
+    model.will(redirects("/v2/chat"), sends(completion("Noted.")) if ask is whole else streams(*WHOLE))
+    assert ask(memory) == "Noted."
+    assert len(model.requests) == 2
+
+
+@pytest.mark.once
+def test_an_embedder_sends_no_text_to_another_origin(model):
+    with misbehaving() as other:
+        model.will(redirects(f"{other.url}/embeddings"))
+        settings = load_settings(embedder_base_url=model.url, embedder_dim=8)
+        with pytest.raises(ModelError, match="another origin"):
+            load_embedder("openai:m", settings).embed(["My boat is called Aurora."])
+        assert other.requests == []
+
+
+# Processes
+
+EMBEDS = """
+import os, sys
+from memoryos import load_settings
+from memoryos.models.embedder import load_embedder
+embedder = load_embedder("openai:m", load_settings(embedder_base_url=sys.argv[1], llm_timeout_seconds=10))
+child = os.fork()
+rows = [embedder.embed([f"Text {number} of {child}"]) for number in range(20)]
+assert all(row.shape == (1, embedder.dim) for row in rows)
+if not child:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+
+
+@pytest.mark.once
+def test_a_forked_process_has_connections_of_its_own(tmp_path):
+    with scripted_embedder() as server:
+        command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", EMBEDS, server.url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("done\n", "")

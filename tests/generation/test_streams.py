@@ -1,0 +1,293 @@
+"""Streams of many readers at once: slow ones, idle ones, cancelled ones, and ones that a signal ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import aclosing
+
+import pytest
+
+from memoryos import AsyncMemoryOS, MemoryOS, load_settings
+from memoryos.errors import BudgetSpent, ModelError
+
+from .scripted_model import Reply, says
+
+SOON = 30.0  # seconds: a test that takes longer hangs
+LONG = 20.0  # seconds that the model is silent: nobody may wait for it
+STORY = ("Once ", "upon ", "a time.")
+
+
+@pytest.fixture
+def opened(tmp_path, settings):
+    """opened(...): a memory with other settings."""
+    memories = []
+
+    def make(**changes):
+        values = settings.model_dump(exclude_unset=True) | {"llm_timeout_seconds": 25} | changes
+        memories.append(MemoryOS.open(tmp_path / "m.db", user="tom", settings=load_settings(**values)))
+        return memories[-1]
+
+    yield make
+    for memory in memories:
+        memory.close()
+
+
+def run(talk):
+    """What the coroutine returns; it must not hang."""
+    return asyncio.run(asyncio.wait_for(talk, SOON))
+
+
+async def read(memory, number=0, pause=0.0):
+    """The pieces of an answer, taken one by one."""
+    pieces = []
+    async for piece in memory.respond_stream(f"Tell me story number {number}."):
+        pieces.append(piece)
+        await asyncio.sleep(pause)
+    return pieces
+
+
+def answers(memory):
+    """The stories that are stored."""
+    memory.wait()
+    return [page.text for page in memory.pages() if "story number" in page.text]
+
+
+def streaming():
+    return [thread for thread in threading.enumerate() if thread.name == "memoryos-stream"]
+
+
+def until(is_so):
+    """Return when it is so, and fail when it never is."""
+    end = time.monotonic() + SOON
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_ten_at_once_all_end(opened, model, at_once):
+    model.otherwise = lambda _: says(*STORY)
+    memory = opened(llm_concurrency=at_once)
+
+    async def talk():
+        both = AsyncMemoryOS(memory)
+        return await asyncio.gather(*[read(both, number) for number in range(10)])
+
+    assert run(talk()) == [list(STORY)] * 10
+    assert len(answers(memory)) == 10
+
+
+@pytest.mark.once
+def test_two_hundred_at_once_all_end(opened, model):
+    model.otherwise = lambda _: says(*STORY)
+    memory = opened()
+
+    async def talk():
+        both = AsyncMemoryOS(memory)
+        return await asyncio.gather(*[read(both, number, pause=0.01) for number in range(200)])
+
+    assert run(talk()) == [list(STORY)] * 200
+    assert len(answers(memory)) == 200
+
+
+@pytest.mark.once
+def test_two_hundred_idle_readers_hold_no_thread_and_keep_nobody_waiting(opened, model):
+    model.otherwise = lambda _: says(*STORY)
+    memory = opened(llm_concurrency=2)
+
+    async def talk():
+        both = AsyncMemoryOS(memory)
+        idle = [both.respond_stream(f"Tell me story number {number}.") for number in range(200)]
+        begun = await asyncio.gather(*[anext(stream) for stream in idle])
+        while streaming():
+            await asyncio.sleep(0.01)
+        other = (await both.respond("Are you there?")).text
+        for stream in idle:
+            await stream.aclose()
+        return begun, other
+
+    begun, other = run(talk())
+    assert begun == [STORY[0]] * 200
+    assert other == "".join(STORY)
+    assert answers(memory) == []
+
+
+def test_a_thread_may_stop_in_the_middle_and_ask_something_else(opened, model):
+    model.will(says(*STORY), says("I am here."))
+    memory = opened(llm_concurrency=1)
+    story = memory.respond_stream("Tell me story number 1.")
+    assert next(story) == STORY[0]
+    assert memory.respond("Are you there?").text == "I am here."
+    assert list(story) == list(STORY[1:])
+    assert len(answers(memory)) == 1
+
+
+def test_a_reader_may_take_longer_than_the_model_may(opened, model):
+    model.will(says(*STORY))
+    memory = opened(llm_timeout_seconds=1)
+    pieces = []
+    for piece in memory.respond_stream("Tell me story number 1."):
+        pieces.append(piece)
+        time.sleep(0.6)
+    assert pieces == list(STORY)
+    assert len(answers(memory)) == 1
+
+
+def test_a_cancelled_reader_leaves_room_at_once_and_nothing_stored(opened, model):
+    model.will(Reply(STORY, delay_seconds=LONG), says("I am here."))
+    memory = opened(llm_concurrency=1)
+
+    async def talk():
+        both = AsyncMemoryOS(memory)
+        task = asyncio.create_task(read(both))
+        while not model.requests:
+            await asyncio.sleep(0.01)
+        begin = time.monotonic()
+        task.cancel()
+        text = (await both.respond("Are you there?")).text
+        assert task.cancelled()
+        return text, time.monotonic() - begin
+
+    text, seconds = run(talk())
+    assert text == "I am here."
+    assert seconds < LONG / 2
+    assert answers(memory) == []
+
+
+@pytest.mark.once
+def test_those_that_wait_may_be_cancelled_and_the_others_end(opened, model):
+    model.otherwise = lambda _: Reply(STORY, delay_seconds=0.05)
+    memory = opened(llm_concurrency=1)
+
+    async def talk():
+        both = AsyncMemoryOS(memory)
+        tasks = [asyncio.create_task(read(both, number)) for number in range(40)]
+        while not model.requests:
+            await asyncio.sleep(0.01)
+        for task in tasks[10:]:
+            task.cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    ended = run(talk())
+    assert ended[:10] == [list(STORY)] * 10
+    assert all(isinstance(one, asyncio.CancelledError) for one in ended[10:])
+    assert len(answers(memory)) == 10
+    assert len(model.requests) < 40
+
+
+@pytest.mark.once
+def test_a_stream_that_nobody_holds_any_more_ends(opened, model):
+    model.will(Reply(STORY, delay_seconds=LONG))
+    memory = opened(llm_concurrency=1)
+
+    async def talk():
+        async with aclosing(AsyncMemoryOS(memory).respond_stream("Tell me story number 1.")) as stream:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(stream), 0.3)
+
+    begin = time.monotonic()
+    run(talk())
+    until(lambda: not streaming())
+    assert time.monotonic() - begin < LONG / 2
+
+
+@pytest.mark.once
+def test_what_was_never_read_asks_nobody(opened, model):
+    memory = opened()
+    memory.respond_stream("Tell me story number 1.")
+    assert streaming() == []
+    assert model.requests == []
+
+
+def test_closing_the_memory_ends_a_stream_with_an_error(opened, model):
+    model.will(Reply(STORY, delay_seconds=LONG))
+    memory = opened()
+    stream = memory.respond_stream("Tell me story number 1.")
+    errors = []
+
+    def listen():
+        try:
+            next(stream)
+        except ModelError as error:
+            errors.append(str(error))
+
+    reader = threading.Thread(target=listen)
+    reader.start()
+    until(lambda: model.requests)
+    begin = time.monotonic()
+    memory.close()
+    reader.join(SOON)
+    assert time.monotonic() - begin < LONG / 2
+    assert errors == ["the memory was closed before the answer was whole; nothing was stored"]
+
+
+@pytest.mark.once
+def test_an_error_comes_once_and_then_the_end(opened, model):
+    model.will(Reply(STORY, resets_after=1))
+    stream = opened(llm_retries=0).respond_stream("Tell me story number 1.")
+    with pytest.raises(ModelError, match="nothing was stored"):
+        list(stream)
+    assert list(stream) == []
+
+
+@pytest.mark.once
+def test_a_spent_budget_is_told_to_the_reader(opened, model):
+    memory = opened(llm_tokens_per_day=10)
+    with pytest.raises(BudgetSpent):
+        next(memory.respond_stream("Tell me story number 1."))
+    assert model.requests == []
+
+
+@pytest.mark.once
+def test_a_stream_that_was_left_is_paid_for_as_far_as_it_went(opened, model):
+    model.will(says(*STORY))
+    memory = opened()
+    stream = memory.respond_stream("Tell me story number 1.")
+    next(stream)
+    until(lambda: not streaming())
+    stream.close()
+    (spent,) = memory.usage()
+    assert (spent.calls, spent.completion_tokens) == (1, 5)
+
+
+READS = """
+import asyncio, sys
+from memoryos import AsyncMemoryOS, MemoryOS
+def here(piece):
+    print(piece, flush=True)
+def threaded(memory):
+    for piece in memory.respond_stream("Tell me story number 1."):
+        here(piece)
+async def awaited(memory):
+    async for piece in AsyncMemoryOS(memory).respond_stream("Tell me story number 1."):
+        here(piece)
+with MemoryOS.open(sys.argv[1], user="tom") as memory:
+    memory.add("My boat is called Aurora.", "A fine name.")
+    here("begun")
+    asyncio.run(awaited(memory)) if sys.argv[2] == "awaited" else threaded(memory)
+"""
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("way", ["threaded", "awaited"])
+def test_a_stop_signal_in_mid_stream_ends_the_program_and_harms_nothing(tmp_path, model, way):
+    model.will(Reply(STORY, delay_seconds=LONG))
+    wanted = {"MEMORYOS_EMBEDDER": "hashing", "MEMORYOS_LLM_MODEL": "m", "MEMORYOS_LLM_BASE_URL": model.url}
+    command = [sys.executable, "-c", READS, str(tmp_path / "m.db"), way]
+    with subprocess.Popen(command, env={**os.environ, **wanted}, stdout=-1, stderr=-1, text=True) as program:
+        assert program.stdout.readline() == "begun\n"
+        until(lambda: model.requests)
+        begin = time.monotonic()
+        program.send_signal(signal.SIGINT)
+        _, told = program.communicate(timeout=SOON)
+    assert time.monotonic() - begin < LONG / 2
+    assert told.strip().endswith("KeyboardInterrupt")
+    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=load_settings(embedder="hashing")) as memory:
+        assert [page.text for page in memory.pages()] == ["user: My boat is called Aurora.\nassistant: A fine name."]
+        memory.add("It is white.", "I see.")
