@@ -40,7 +40,7 @@ Systems = Annotated[
     list[System] | None,
     typer.Option("--system", help="Several (default: all but the ablations).", show_default=False),
 ]
-Ablation = Annotated[bool, typer.Option("--ablation", help="Leave out STM, MTM, LPM, all three, and chain summaries, too.")]
+Ablation = Annotated[bool, typer.Option("--ablation", help="Leave out STM, MTM, LPM, all and chain summaries, too.")]
 Tokens = Annotated[int, typer.Option(help="Tokens of a context.", min=64)]
 Window = Annotated[int, typer.Option(help="Tokens of a whole conversation that the reader takes.", min=64)]
 Names = Annotated[
