@@ -193,6 +193,7 @@ def test_usage_is_empty_before_any_call(run, data, talk):
 
 def test_usage_tells_what_calls_took_by_purpose_and_what_they_cost(run, data, talk, model):
     server, variables = model
+    server.counts = 401, 151
     talk("ann", **variables)
     data("worker", "--once", **variables)
     calls = len(server.requests)
@@ -201,12 +202,12 @@ def test_usage_tells_what_calls_took_by_purpose_and_what_they_cost(run, data, ta
     assert {one["purpose"] for one in told["usage"]} == {"facts", "persona", "summary"}
     assert {one["model"] for one in told["usage"]} == {"some-model"}
     assert told["total"]["calls"] == calls
-    assert told["total"]["prompt_tokens"] == 11 * calls
-    assert told["total"]["completion_tokens"] == 7 * calls
-    assert told["total"]["cost"] == pytest.approx((11 * 2 + 7 * 10) * calls / 1_000_000)
+    assert told["total"]["prompt_tokens"] == 401 * calls
+    assert told["total"]["completion_tokens"] == 151 * calls
+    assert told["total"]["cost"] == pytest.approx((401 * 2 + 151 * 10) * calls / 1_000_000)
     code, table = run("usage", "--user", "ann", **variables)
     assert code == 0
-    for shown in ("facts", "persona", "summary", "some-model", "total", f"{11 * calls}"):
+    for shown in ("facts", "persona", "summary", "some-model", "total", f"{401 * calls:,}"):
         assert shown in table
     assert data("usage", "--user", "ben", **variables)["usage"] == []
 

@@ -330,9 +330,10 @@ def test_a_bad_answer_cannot_wipe_a_profile(memory, model, clock):
 
 
 def test_the_calls_are_counted_by_purpose(memory, model):
+    model.counts = 401, 151
     memory.consolidate()
     spent = {one.purpose: (one.calls, one.prompt_tokens, one.completion_tokens) for one in memory.usage()}
-    assert spent == {"facts": (1, 11, 7), "persona": (1, 11, 7), "summary": (1, 11, 7)}
+    assert spent == {"facts": (1, 401, 151), "persona": (1, 401, 151), "summary": (1, 401, 151)}
 
 
 def test_a_budget_is_not_passed_and_the_work_goes_on_the_next_day(opened, model, clock):

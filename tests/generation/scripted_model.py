@@ -46,6 +46,7 @@ class ScriptedModel:
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     url: str = ""
+    counts: tuple[int, int] = (11, 7)  # the tokens of a prompt and of an answer, as it says
     otherwise: Callable[[dict[str, Any]], Reply] = lambda _: says("I have nothing more to say.")  # beyond the script
 
     def will(self, *replies: Reply) -> None:
@@ -84,7 +85,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._reset()
             return
         message = {"role": "assistant", "content": "".join(reply.pieces)}
-        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+        asked, said = self.model.counts
+        usage = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         body = {"id": "x", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
         self._send(200, "application/json", json.dumps({**body, "usage": usage}).encode())
