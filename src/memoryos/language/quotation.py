@@ -3,9 +3,9 @@
 Anybody may have written what is stored, and a model sees only characters. So a quotation begins no line but its first:
 each further line is indented, where a heading, a date, a speaker or a role would begin. Its first line stands behind a
 speaker's name or a dash. Marks that open or close a fence (`</memory>`), or that a model's chat template reads as the
-beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their bracket, also where they are written with
-invisible, wide, accented or Cyrillic characters. Control characters, and characters that hide text or turn its
-direction, are left out. All else, such as code and lists, stays as it was.
+beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their bracket; tags also where they are
+written with invisible, wide, accented or Cyrillic characters. Control characters, and characters that hide text or turn
+its direction, are left out. All else, such as code and lists, stays as it was.
 """
 
 from __future__ import annotations
@@ -37,31 +37,8 @@ _TAG = re.compile(
 )
 _SQUARE = re.compile(r"/?(?:inst|system_prompt|available_tools|tool_results|tool_calls)[\]］】]", re.IGNORECASE)
 # Letters of other alphabets that look like those of the tags and of the roles.
-_ALIKE = str.maketrans(
-    {
-        sign: letter
-        for letter, signs in {
-            "a": "аɑαᴀ",
-            "d": "ԁᴅժ",
-            "e": "еᴇε",
-            "g": "ɡɢցգ",
-            "h": "һ",
-            "i": "іɩıιɪ",
-            "l": "ӏʟ",
-            "m": "мᴍμ",
-            "n": "ո",
-            "o": "оοօᴏσ",
-            "p": "рρ",
-            "r": "гꭇʀᴦ",
-            "s": "ѕꜱ",
-            "t": "тᴛτ",
-            "u": "սυᴜ",
-            "v": "ѵν",
-            "y": "уүγʏყ",
-        }.items()  # fmt: skip
-        for sign in signs
-    }
-)
+_LOOKS = "aаɑαᴀ dԁᴅժ eеᴇε gɡɢցգ hһ iіɩıιɪ lӏʟ mмᴍμ nո oоοօᴏσ pрρ rгꭇʀᴦ sѕꜱ tтᴛτ uսυᴜ vѵν yуүγʏყ"
+_ALIKE = str.maketrans({sign: letters[0] for letters in _LOOKS.split() for sign in letters[1:]})
 _NAME_SIGNS = re.compile(f"[\\s:：﹕︓꞉∶ː׃։{_OPENING}>＞\\[\\]［］【】#＃*`|｜…]+")  # \\s has every break of a line
 _NAME_ENDS = "-–—=+~>.,;!?/\\()_'\"“”‘’ "
 _BLOCK = re.compile(r"[#＃>＞`~|=]|[-*+•]\s")

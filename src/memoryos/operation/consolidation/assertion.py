@@ -37,12 +37,12 @@ class Assertion:
     def of(
         cls, part: str, claim: str, text: str, where: tuple[Span, Span], place: Span, is_own: bool, stems: Stems
     ) -> Assertion:
-        """The part beside a clause of a sentence: of a word said twice, what is quoted counts, else what comes first."""
+        """The part beside a clause of a sentence: of a word said twice, the quoted one counts, else the first."""
         clause, sentence = where
         wanted = {stem for stem, _ in stems(part)}
         ends: dict[str, int] = {}
-        for stem, end in stems(text[slice(*clause)]):
-            end += clause[0]
+        for stem, last in stems(text[slice(*clause)]):
+            end = clause[0] + last
             held = ends.get(stem, 0)
             if stem in wanted and (not held or held <= place[0] < end <= place[1]):
                 ends[stem] = end

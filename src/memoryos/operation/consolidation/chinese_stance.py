@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Stance
@@ -81,7 +82,7 @@ def cuts(sentence: str) -> Iterator[int]:
 def parts(claim: str) -> list[str]:
     """The clauses of a claim."""
     places = [0, *cuts(claim), len(claim)]
-    return [claim[start:end] for start, end in zip(places, places[1:], strict=False) if claim[start:end].strip()]
+    return [claim[start:end] for start, end in pairwise(places) if claim[start:end].strip()]
 
 
 def stems(text: str) -> Iterator[tuple[str, int]]:
@@ -168,7 +169,7 @@ def _is_somebody_elses(one: Assertion) -> bool:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     places = [0, *cuts(text), len(text)]
-    return zip(places, places[1:], strict=False)
+    return pairwise(places)
 
 
 def _names(claim: str, who: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.assertion import Assertion, Stance
@@ -20,7 +21,7 @@ _CUT = re.compile(
     rf"""[;:—–…]+\s* | \s--?\s | [()]
     | ,?\s+(?:but|although|though|because|whereas|however|yet|except)\b\s*
     | (?:,\s*|\s+)so\s+(?={_SUBJECT}|where|what|how|which|who|when|can|could|should)
-    | ,\s*(?:(?:and|or|while|since|when)\s+)?(?={_SUBJECT}|I'|only\b|just\b|rather\b|instead\b|now\b|then\b|not\b|which\b)
+    | ,\s*(?:(?:and|or|while|since|when)\s+)?(?={_SUBJECT}|I'|(?:only|just|rather|instead|now|then|not|which)\b)
     | \s+(?:and|or|while|since|when)\s+(?=(?:I|we|my|he|she|they|it|there)\b)
     | \s+and\s+(?=(?:do|does|did|don't|doesn't|didn't|never|can't|will|won't|am|have|prefer|love|like|hate|might)\b)""",
     re.VERBOSE | re.IGNORECASE,
@@ -42,10 +43,11 @@ _IDIOMS = _any_of(  # they have a "not" and deny nothing
     r"\bnot (?:only|just|merely|simply|to mention|(?:too |that )?long ago|surprisingly)\b",
     r"\b(?:don't|do not|didn't|doesn't) (?:just|only)\b",
     r"\b(?:can't|cannot|can not|couldn't|could not) (?:wait|help|stop|resist|deny|get enough|be happier)\b",
-    r"\b(?:never|not|don't|didn't|won't|doesn't) (?:ever )?(?:miss|fail|tire|regret|forget|mind|doubt|deny)(?:s|ed|ting)?\b",
-    r"\bno (?:doubt|wonder|problem|worries|matter|kidding|offen[cs]e|fewer|less|later|sooner)\b|\bnot a problem\b|\bno(?=,)|\bwhy not\b|\bif not\b",
-    r"\bwhether or not\b|\bnothing (?:beats|better)\b|\bnone other\b|\bwithout (?:a )?(?:doubt|fail|exception|question)\b",
-    r"\b(?:can't|cannot|couldn't|never|don't|won't|not)\b[\w ]{0,20}\bwithout\b|\bno \d",
+    r"\b(?:never|not|don't|didn't|won't|doesn't) (?:ever )?(?:miss|fail|tire|regret|forget|mind|doubt|deny)\w{0,4}\b",
+    r"\bno (?:doubt|wonder|problem|worries|matter|kidding|offen[cs]e|fewer|less|later|sooner)\b|\bno(?=,)|\bno \d",
+    r"\bnot a problem\b|\b(?:why|if|whether or) not\b|\bnothing (?:beats|better)\b|\bnone other\b",
+    r"\bwithout (?:a )?(?:doubt|fail|exception|question)\b",
+    r"\b(?:can't|cannot|couldn't|never|don't|won't|not)\b[\w ]{0,20}\bwithout\b",
     r"\b(?:is|are|did|do|does|was|have|has|can|wo|could|would|should)n't (?=(?:I|you|it|we|he|she|they)\b)",
 )
 _NOT = _any_of(
@@ -64,34 +66,38 @@ _UNTRUE = _any_of(  # behind the words
 )
 _DISLIKES = _any_of(r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+)\b")
 _LIKES = _any_of(r"\b(?:lik(?:e|es|ed|ing)|lov(?:e|es|ed|ing)|enjoy\w*|prefer\w*|adore[sd]?|fond|fan)\b")
-_LESS = _any_of(  # what a denial may follow from
-    r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+|avoid\w*|lack\w*|refus\w+|quit\w*|stop\w*|g[ai]v\w+ up)\b",
-    r"\b(?:former\w*|used to|allerg\w+|vegan|vegetarian|intoleran\w+|unable|hardly|barely|rarely|seldom|except|only|instead)\b",
-    r"\b(?:free|sober|single|alone|lost|left|sold|too|fail\w*|declin\w+|reject\w+|cancel\w*|afraid|scared|divorced|un\w+)\b",
-    r"\b(?:almost|nearly|away from|clear of|rather|yet|wish\w*|would|could|might|if|sick of|tired of|missed|against)\b",
+_LESS = _any_of(  # they deny in words of their own
+    r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+|avoid\w*|lack\w*|refus\w+|quit\w*|stop\w*)\b",
+    r"\b(?:g[ai]v\w+ up|former\w*|used to|allerg\w+|vegan|vegetarian|intoleran\w+|hardly|barely|rarely|seldom|except)\b",
+    r"\b(?:single|sober|alone|almost|nearly|un(?:able|married|employed|happy|interested|familiar|aware|willing|likely))\b",
+)
+_WANTS = _any_of(  # what a denial may follow from
+    r"\b(?:only|instead|free|lost|left|sold|too|fail\w*|declin\w+|reject\w+|cancel\w*|afraid|scared|divorced|un\w+)\b",
+    r"\b(?:away|sick|tired|clear) (?:from|of)\b|\b(?:against|rather|yet|wish\w*|would|could|might|if|missed)\b",
 )
 
 _POLITE = _any_of(  # they have an "if" or a "would" and suppose nothing
     r"\b(?:should|would|could|may|might|must|want to|wanted to|'d like to|would like to)(?: (?:also|just|probably))?"
     r" (?:mention|say|add|note|tell|point out|clarify|admit|let you know|share)\b",
-    r"\b(?:if|in case) (?:you|anyone|it helps|it matters|I remember|I recall|I'm honest|I'm not mistaken|that helps)\b[^,]*",
-    r"\beven if\b|\b(?:would|could|should|might) you\b|\bI (?:hope|assume|suppose|wonder if|wonder) (?:you|this|that helps)\b",
+    r"\b(?:if|in case) (?:you|anyone|(?:it|that) (?:helps|matters)|I (?:remember|recall)|I'm (?:honest|not))\b[^,]*",
+    r"\beven if\b|\b(?:would|could|should|might) you\b",
+    r"\bI (?:hope|assume|suppose|wonder if|wonder) (?:you|this|that helps)\b",
 )
 _PLANS = _any_of(r"\b(?:plan(?:s|ned|ning)?|intend(?:s|ed|ing)?|hop(?:e|es|ed|ing)|prepar\w+) (?:to|on|for)\b")
 _SUPPOSES = _any_of(
     r"\b(?:would|could|might|maybe|perhaps|possibly|probably|supposedly|allegedly|wish(?:es|ed)?|imagin(?:e|es|ing))\b",
-    r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|pretend\w*|hypothetically|dream(?:s|ed|t|ing)?|if|unless|whether|as though)\b",
-    r"\blet's say\b|\bin case\b|\blest\b|\b(?:hop(?:e|es|ing))\b|\b(?:not sure|unsure|wondering|wonder|tempted)\b",
-    r"\bconsider(?:s|ed|ing)?\b|\b(?:think|thinking|thought) (?:about|of)\b|\bwant(?:s|ed)? to\b|\bwanna\b|\bsupposed to\b",
-    r"\b(?:should|ought)\b|\b(?-i:may) (?=[a-z])",
+    r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|pretend\w*|hypothetically|dream(?:s|ed|t|ing)?|if|unless|whether)\b",
+    r"\bas though\b|\blet's say\b|\bin case\b|\b(?:lest|hop(?:e|es|ing)|not sure|unsure|wondering|wonder|tempted)\b",
+    r"\bconsider(?:s|ed|ing)?\b|\b(?:think|thinking|thought) (?:about|of)\b|\bwant(?:s|ed)? to\b|\bwanna\b",
+    r"\b(?:should|ought|supposed to)\b|\b(?-i:may) (?=[a-z])",
     r"'d (?=(?:like|love|rather|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say)\b)",
 )
 _HEDGED = _any_of(
     r"\b(?:would|could|can|cannot|can't|might|may|maybe|perhaps|possib\w+|probab\w+|wish\w*|imagin\w+|suppos\w+|assum\w+)\b",
     r"\b(?:pretend\w*|dream\w*|if|unless|whether|when\w*|hop(?:e|es|ed|ing)|unsure|uncertain|wonder\w*|consider\w*)\b",
     r"\b(?:think\w*|thought|tempted|want\w*|(?:would|'d) (?:like|love)|like to|love to|plan\w*|intend\w*|intent\w*)\b",
-    r"\b(?:interest\w*|aim\w*|goal|aspir\w*|desir\w*|keen|eager|look\w* (?:to|for|forward)|hypothe\w*|should|ought|ask\w*)\b",
-    r"\b(?:question\w*|idea|believ\w*|seek\w*|need\w*|try\w*|expect\w*|likely|potential\w*|prefer\w*|willing|curious|able)\b",
+    r"\b(?:interest\w*|aim\w*|goal|aspir\w*|desir\w*|keen|eager|look\w* (?:to|for|forward)|hypothe\w*|should|ought)\b",
+    r"\b(?:ask\w*|question\w*|idea|believ\w*|seek\w*|need\w*|try\w*|expect\w*|likely|potential\w*|prefer\w*|willing|curious|able)\b",
     r"\b(?:suspect\w*|worr\w+|fear\w*|afraid)\b|'d\b",
 )
 _PLANNED = _any_of(r"\b(?:will|going to|soon|next|upcoming|prepar\w*|is \w+ing|are \w+ing)\b")
@@ -109,7 +115,10 @@ _ECHO = re.compile(r"^\W*(?:(?:so|and|but|well|wait|really)\W+)*(?:I|we|my|our)\
 _ASKS_WHETHER = _any_of(r"\b(?:think|believe|suppose|say|reckon|guess|true|possible|correct|right|likely|if|whether)\b")
 _OWN = re.compile(r"\b(?:I|we|my|our)\b|\bI'", re.IGNORECASE)
 
-_TELLS = r"(?:says?|said|told|tells|wrote|writes|mention(?:s|ed)|asks?|asked|shout(?:s|ed)|repl(?:ies|ied)|answer(?:s|ed)|heard|goes)"
+_TELLS = (
+    r"(?:says?|said|told|tells|wrote|writes|mention(?:s|ed)|asks?|asked|shout(?:s|ed)|repl(?:ies|ied)|answer(?:s|ed)"
+    r"|heard|goes)"
+)
 _HOLDS = (
     r"(?:thinks?|thought|believes?|believed|claims?|claimed|assumes?|assumed|insists?|insisted|suspects?|suspected"
     r"|guesse[sd]|feels|felt|jokes?|joked|pretends?|pretended|imagines?|imagined|swears?|swore)"
@@ -146,7 +155,8 @@ _SOMEBODY = re.compile(
     rf"""^\W*(?:(?:and|but|so|because|that|well|yes|also|then|now|today|yesterday|recently)\W+)*
     (?P<who>(?:he|she|they|everyone|everybody|someone|somebody|people)\b
       | (?:my|our|his|her|their|the)\s+(?:\w+\s+)?(?:{_RELATION})\b(?!\s+and\s+I\b|\s+and\s+me\b)(?:\s+(?-i:[A-Z])\w+)?
-      | (?!(?:Been|This|That|There|It|What|Who|Which|One|Everything|Nothing|All|Life)\b)(?-i:[A-Z])\w+(?<!ly)(?:\s(?-i:[A-Z])\w+)?(?=\s(?:{_DOES})\s))""",
+      | (?!(?:Been|This|That|There|It|What|Who|Which|One|Everything|Nothing|All|Life)\b)
+        (?-i:[A-Z])\w+(?<!ly)(?:\s(?-i:[A-Z])\w+)?(?=\s(?:{_DOES})\s))""",
     re.VERBOSE | re.IGNORECASE,
 )
 _ME = re.compile(r"\b(?:I|me|us|we|myself|mine|ours)\b|\bI'", re.IGNORECASE)
@@ -171,7 +181,7 @@ def parts(claim: str) -> list[str]:
     """The clauses of a claim."""
     plain = claim.replace("’", "'")
     places = [0, *cuts(plain), len(plain)]
-    return [plain[start:end] for start, end in zip(places, places[1:], strict=False) if plain[start:end].strip()]
+    return [plain[start:end] for start, end in pairwise(places) if plain[start:end].strip()]
 
 
 def stems(text: str) -> Iterator[tuple[str, int]]:
@@ -189,7 +199,7 @@ def is_of_speaker(claim: str, speaker: str) -> bool:
     if speaker and plain.lower().startswith(speaker.lower()):
         return not plain[len(speaker) :].startswith("'s")
     name = _NAME.match(plain)
-    return name is None or name["name"].lower() in _GENERIC or not speaker and name["name"].endswith("s")
+    return name is None or name["name"].lower() in _GENERIC or (not speaker and name["name"].endswith("s"))
 
 
 def read(one: Assertion) -> Stance:
@@ -218,7 +228,7 @@ def _is_denied(one: Assertion) -> bool:
     if _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
         return not (_NOT.search(part) or _repeats(_UNDONE, part, before) or _says_less(part, one.words))
     if _NOT.search(part):
-        return not (_LESS.search(one.whole) or _NOT.search(one.words))
+        return not (_LESS.search(one.whole) or _WANTS.search(one.whole) or _NOT.search(one.words))
     if _DISLIKES.search(one.words):
         return bool(_LIKES.search(part)) and not _LESS.search(part)
     return bool(_DISLIKES.search(part) and _LIKES.search(one.words)) and not _LESS.search(one.words)
