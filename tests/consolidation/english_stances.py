@@ -1,4 +1,4 @@
-"""What a speaker says, the words a model quotes of it, the fact it makes of them, and whether that may be believed."""
+"""What is said, the words that a model quotes of it, and the fact that it makes of them; to be believed or not."""
 
 from __future__ import annotations
 
@@ -93,6 +93,56 @@ BELIEVED = (
         "We have been married for 12 years",
         "The user has been married for 12 years.",
     ),
+    # written when the rules were, and not for them
+    (
+        "I've never been a fan of horror films.",
+        "never been a fan of horror films",
+        "The user is not a fan of horror films.",
+    ),
+    ("We don't own a car; we cycle everywhere.", "we cycle everywhere", "The user cycles everywhere."),
+    (
+        "Honestly I couldn't care less about football.",
+        "couldn't care less about football",
+        "The user does not care about football.",
+    ),
+    ("I haven't eaten meat since 2012.", "I haven't eaten meat since 2012", "The user has not eaten meat since 2012."),
+    ("My cousin keeps telling me that I talk too fast, and I do.", "I talk too fast", "The user talks too fast."),
+    ("My neighbour Ravi said, 'I sold my van.'", "I sold my van", "Ravi sold his van."),
+    ("I work nights, which isn't ideal.", "I work nights", "The user works nights."),
+    ("I'm a vet, not a doctor.", "I'm a vet", "The user is a vet."),
+    (
+        "When did I start at Siemens? I think it was 2015 when I joined Siemens.",
+        "I joined Siemens",
+        "The user joined Siemens.",
+    ),
+    ("I'd rather not fly.", "I'd rather not fly", "The user would rather not fly."),
+    (
+        "My daughter says I snore, and the doctor agrees: I have sleep apnea.",
+        "I have sleep apnea",
+        "The user has sleep apnea.",
+    ),
+    ("Nobody in my family smokes, but I play poker.", "I play poker", "The user plays poker."),
+    ("I graduated from Leeds, if that matters.", "I graduated from Leeds", "The user graduated from Leeds."),
+    (
+        "Would you believe it, I won the regatta in Kiel!",
+        "I won the regatta in Kiel",
+        "The user won the regatta in Kiel.",
+    ),
+    ("I have a brother but no sister.", "I have a brother", "The user has a brother."),
+    (
+        "I am hoping to run the Paris marathon next spring.",
+        "run the Paris marathon",
+        "The user hopes to run the Paris marathon.",
+    ),
+    (
+        "He doesn't live here, but my father lives in Bonn.",
+        "my father lives in Bonn",
+        "The user's father lives in Bonn.",
+    ),
+    ("I'm not allergic to nuts.", "not allergic to nuts", "The user is not allergic to nuts."),
+    ("I'm not married.", "I'm not married", "The user is single."),
+    ("I refuse to eat meat.", "I refuse to eat meat", "The user refuses to eat meat."),
+    ("I almost moved to Lisbon.", "I almost moved to Lisbon", "The user almost moved to Lisbon."),
 )
 
 NOT_BELIEVED = (
@@ -164,4 +214,31 @@ NOT_BELIEVED = (
     ("Have you been to Berlin?", "been to Berlin", "The user has been to Berlin."),
     ("Is it true that I live in Berlin?", "I live in Berlin", "The user lives in Berlin."),
     ("I like jazz?", "I like jazz", "The user likes jazz."),
+    # written when the rules were, and not for them
+    ("I've never been a fan of horror films.", "a fan of horror films", "The user is a fan of horror films."),
+    ("Contrary to what my colleagues think, I am not from Poland.", "from Poland", "The user is from Poland."),
+    ("I haven't eaten meat since 2012.", "eaten meat", "The user eats meat."),
+    ("My neighbour Ravi said, 'I sold my van.'", "I sold my van", "The user sold their van."),
+    ("Nobody believes I speak Welsh, and they are right.", "I speak Welsh", "The user speaks Welsh."),
+    ("I'd have bought the house if it had been cheaper.", "bought the house", "The user bought the house."),
+    ("Had I studied law, I would be a judge.", "be a judge", "The user is a judge."),
+    ("My daughter Lena asked whether I like sushi.", "I like sushi", "The user likes sushi."),
+    (
+        "The email said: I am the new manager of the Leeds branch.",
+        "I am the new manager",
+        "The user is the new manager of the Leeds branch.",
+    ),
+    ("I used to think I was allergic to cats.", "I was allergic to cats", "The user is allergic to cats."),
+    ("My flatmate Ines plays the harp.", "plays the harp", "The user plays the harp."),
+    ("Could I be diabetic?", "be diabetic", "The user is diabetic."),
+    ("I can't say I enjoy opera.", "I enjoy opera", "The user enjoys opera."),
+    ("It isn't the case that I own a gun.", "I own a gun", "The user owns a gun."),
+    ("A stranger told me he had moved to Peru.", "moved to Peru", "The user moved to Peru."),
+    ("I hope to have three children one day.", "have three children", "The user has three children."),
+    ("Suppose I were a pilot.", "a pilot", "The user is a pilot."),
+    ("Dad used to say “I am the king of pancakes”.", "I am the king of pancakes", "The user is the king of pancakes."),
+    ("I'm not allergic to nuts.", "allergic to nuts", "The user is allergic to nuts."),
+    ("I am not a vegetarian.", "a vegetarian", "The user is a vegetarian."),
+    ("I don't hate jazz.", "hate jazz", "The user hates jazz."),
+    ("I haven't stopped smoking.", "stopped smoking", "The user stopped smoking."),
 )

@@ -40,7 +40,7 @@ _SQUARE = re.compile(r"/?(?:inst|system_prompt|available_tools|tool_results|tool
 _LOOKS = "aаɑαᴀ dԁᴅժ eеᴇε gɡɢցգ hһ iіɩıιɪ lӏʟ mмᴍμ nո oоοօᴏσ pрρ rгꭇʀᴦ sѕꜱ tтᴛτ uսυᴜ vѵν yуүγʏყ"
 _ALIKE = str.maketrans({sign: letters[0] for letters in _LOOKS.split() for sign in letters[1:]})
 _NAME_SIGNS = re.compile(f"[\\s:：﹕︓꞉∶ː׃։{_OPENING}>＞\\[\\]［］【】#＃*`|｜…]+")  # \\s has every break of a line
-_NAME_ENDS = "-–—=+~>.,;!?/\\()_'\"“”‘’ "
+_NAME_LEAD = "-–—=+~>.,;!?/\\()_'\"“”‘’ "
 _BLOCK = re.compile(r"[#＃>＞`~|=]|[-*+•]\s")
 
 
@@ -80,7 +80,7 @@ def name(speaker: str | None, role: str) -> str:
 
     A name that is the name of another role stands behind the own one.
     """
-    known = " ".join(_NAME_SIGNS.sub(" ", visible(speaker or "")).split())[:NAME_CHARS].strip(_NAME_ENDS)
+    known = " ".join(_NAME_SIGNS.sub(" ", visible(speaker or "")).split())[:NAME_CHARS].lstrip(_NAME_LEAD).rstrip()
     if not known:
         return role
     is_role = _skeleton(known) in _ROLES

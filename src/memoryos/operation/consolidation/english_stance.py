@@ -68,8 +68,8 @@ _DISLIKES = _any_of(r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despi
 _LIKES = _any_of(r"\b(?:lik(?:e|es|ed|ing)|lov(?:e|es|ed|ing)|enjoy\w*|prefer\w*|adore[sd]?|fond|fan)\b")
 _LESS = _any_of(  # they deny in words of their own
     r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+|avoid\w*|lack\w*|refus\w+|quit\w*|stop\w*)\b",
-    r"\b(?:g[ai]v\w+ up|former\w*|used to|allerg\w+|vegan|vegetarian|intoleran\w+|hardly|barely|rarely|seldom|except)\b",
-    r"\b(?:single|sober|alone|almost|nearly|un(?:able|married|employed|happy|interested|familiar|aware|willing|likely))\b",
+    r"\b(?:g[ai]v\w+ up|former\w*|used to|allerg\w+|vegan|vegetarian|intoleran\w+|hardly|barely|rarely|seldom)\b",
+    r"\b(?:except|single|sober|alone|almost|nearly|un(?:able|married|employed|happy|interested|aware|willing|likely))\b",
 )
 _WANTS = _any_of(  # what a denial may follow from
     r"\b(?:only|instead|free|lost|left|sold|too|fail\w*|declin\w+|reject\w+|cancel\w*|afraid|scared|divorced|un\w+)\b",
