@@ -16,6 +16,7 @@ from memoryos.cube import Kind, MemCube, Role
 from memoryos.errors import InvalidInput
 from memoryos.importers.load import load_legacy
 from memoryos.importers.memoryos_folder import list_users, read_folder
+from memoryos.language.quotation import item
 from memoryos.memory import MemoryOS
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.overview import Persona
@@ -220,7 +221,7 @@ def _moment(timestamp: str | None) -> datetime | None:
 def _summary(user: Persona) -> str:
     sections = {"Profile": user.profile, "Traits": user.traits, "Knowledge": user.facts}
     return "\n\n".join(
-        "\n".join([f"{title}:", *(f"- {cube.text}" for cube in cubes)]) for title, cubes in sections.items() if cubes
+        "\n".join([f"{title}:", *(item(cube.text) for cube in cubes)]) for title, cubes in sections.items() if cubes
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from memoryos.language.sentences import split_sentences
@@ -18,6 +19,8 @@ from memoryos.language.words import content_stems
 Cost = Callable[[str], int]
 
 SENTENCE_CHARS = 240  # a longer sentence is cut: one run-on turn must not be the whole summary
+
+_BAR = "|"  # stands between speakers, and in none of their sentences
 
 MISFITS = 4  # sentences that were too long for what is left: those after them say less
 
@@ -33,6 +36,10 @@ class Sentence(NamedTuple):
     def quoted(self) -> str:
         """The sentence with who says it."""
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
+    def said_by(self, speaker: str) -> Sentence:
+        """The sentence as that speaker's, in a line with those of others."""
+        return self._replace(text=self.text.replace(_BAR, "/"), speaker=speaker)
 
 
 def sentences(texts: Iterable[str]) -> list[Sentence]:
@@ -106,12 +113,12 @@ def extended(
 
 
 def running(found: Iterable[Sentence]) -> str:
-    """Sentences on one line; who says several after each other is named once."""
-    told, last = [], ""
-    for one in found:
-        told.append(one.text if one.speaker == last else one.quoted)
-        last = one.speaker
-    return " ".join(told)
+    """Sentences on one line; who says several after each other is named once, and a bar stands between two speakers."""
+    told = []
+    for _, run in groupby(found, key=lambda one: one.speaker):
+        first, *others = run
+        told.append(" ".join([first.quoted, *(one.text for one in others)]))
+    return f" {_BAR} ".join(told)
 
 
 def joined(lines: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memoryos.bench.answers.question import Asked
+from memoryos.language.quotation import fenced
 from memoryos.models.chat import Message
 
 # After LoCoMo's own question prompt: a short phrase, in the conversation's own words where they fit.
@@ -27,7 +28,7 @@ You are the user's companion and remember your earlier conversations through not
 
 def messages(asked: Asked, context: str, *, is_dialogue: bool) -> list[Message]:
     """The prompt for a question; without a context, the question alone."""
-    notes = f"<memory>\n{context}\n</memory>\n\n" if context else "<memory>\n(nothing)\n</memory>\n\n"
+    notes = f"{fenced('memory', context or '(nothing)')}\n\n"
     when = f"Today is {asked.at:%Y-%m-%d}.\n" if asked.at else ""
     question = f"{asked.text}" if is_dialogue else f"Question: {asked.text}\nShort answer:"
     return [

@@ -28,7 +28,7 @@ _ADVERB = (
     r"|已经|曾经|正在?|终于|其实|本来|以前|之前|只|[和跟]\w{1,6})"
 )
 _I = rf"{_TIME}我(?!们){_TIME}{_ADVERB}{{0,3}}{_TIME}{_ADVERB}?"
-_KIN = (
+KIN = (
     r"(?:姐姐?|妹妹?|哥哥?|弟弟?|妈妈?|爸爸?|母亲|父亲|父母|爸妈|老婆|妻子|太太|老公|丈夫|女朋友|男朋友|女友|男友|儿子"
     r"|女儿|孩子|宝宝|奶奶|爷爷|外婆|外公|姥姥|姥爷|叔叔|阿姨|姑姑|舅舅|[表堂][哥姐弟妹]|侄[子女]|室友|闺蜜|同事|老板"
     r"|朋友|家人|家的?狗|家的?猫|狗狗?|猫[咪猫]?|宠物|兔子|仓鼠)"
@@ -102,7 +102,7 @@ _FACTS = [
     re.compile(rf"我?(?:明[天早晚]|后天|下个?(?:周|星期|礼拜|月)\w?|明年)我?[要会将](?!怎|不会){_CONTENT}"),
     re.compile(rf"(?:我{_EVERY}|{_EVERY}\w{{0,6}}?我(?!们))\w{{3}}"),
     re.compile(
-        rf"{_TIME}我(?:的|有个)?(?:{_KIN}{_KIN_NAME}|{_CIRCUMSTANCE})(?:叫|是(?!不是|谁|我|这|那|最|很|真)|住|在"
+        rf"{_TIME}我(?:的|有个)?(?:{KIN}{_KIN_NAME}|{_CIRCUMSTANCE})(?:叫|是(?!不是|谁|我|这|那|最|很|真)|住|在"
         r"|有(?!点|时|些|可能)|今年|刚|去了|生了|去世|养|\d|也?喜欢|最?爱吃|对\w+过敏|工作|学|得了|毕业|教|做\w+[师员]"
         r"|结婚|退休|开了)\w"
     ),
@@ -163,7 +163,7 @@ def agent_statement(sentence: str) -> Statement | None:
 
 def third_person(quote: str, name: str) -> str | None:
     """Write `name` in place of 我; None where another pronoun would be left hanging."""
-    owner = re.match(rf"(?P<time>{_TIME})(?:我的(?={_KIN}|{_CIRCUMSTANCE})|我(?=(?!家){_KIN}))", quote)
+    owner = re.match(rf"(?P<time>{_TIME})(?:我的(?={KIN}|{_CIRCUMSTANCE})|我(?=(?!家){KIN}))", quote)
     subject = owner or re.match(rf"(?P<time>{_TIME})我(?!们)", quote)
     if subject is None:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from memoryos.cube import Fact, MemCube, Origin, ProfileField
 from memoryos.models.embedder import Embedder
-from memoryos.operation.consolidation.grounding import Evidence
+from memoryos.operation.consolidation.grounding import Evidence, flaw_of_stance, flaw_of_value
 from memoryos.operation.hierarchy.lesson import Learned, Lesson
 
 
@@ -20,7 +20,8 @@ def confirmed(
 ) -> Iterator[Lesson]:
     """What was derived otherwise than by `rules`, with the support it still has among these pages.
 
-    A page that did not change supports it as before; one that did, only when it still says the quoted words.
+    A page that did not change supports it as before; one that did, only when it still says the quoted words, and means
+    them.
     """
     for cube in derived:
         found = cube.descriptive
@@ -43,4 +44,8 @@ def _stands(cube: MemCube, page: MemCube, changed: Collection[str]) -> bool:
     if page.id not in changed:
         return True
     payload = cube.payload
-    return isinstance(payload, Fact | ProfileField) and Evidence.of([page]).quoted(payload.quote) is not None
+    if not isinstance(payload, Fact | ProfileField) or not (source := Evidence.of([page]).quoted(payload.quote)):
+        return False
+    if isinstance(payload, Fact):
+        return flaw_of_stance(payload.text, payload.quote, source) is None
+    return flaw_of_value(payload.value, payload.quote, source) is None

@@ -22,7 +22,10 @@ from memoryos.language.sentences import split_sentences
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.times import named_periods, untimed
 from memoryos.language.words import HAN, stem, words
-from memoryos.operation.consolidation.utterance import Utterance, utterances, wording
+from memoryos.operation.consolidation.assertion import Stance
+from memoryos.operation.consolidation.stance import stance
+from memoryos.operation.consolidation.utterance import Utterance, utterances
+from memoryos.operation.consolidation.wording import wording
 
 MOST_NEW = 0.5  # of a statement's content words may be the model's own
 _QUOTE_CHARS = 4  # a shorter quote supports nothing
@@ -52,6 +55,9 @@ class Flaw(StrEnum):
     DATE = "date"
     LANGUAGE = "language"  # it is written in another script
     WORDS = "words"  # most of its words are the model's own
+    DENIED = "denied"  # the words are denied and the statement is not, or the other way round
+    SUPPOSED = "supposed"  # they are supposed, wished or asked
+    OTHERS = "others"  # they are somebody else's, or about somebody else
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ class Evidence:
         own = self._by_page[source.page]
         if not own._days.allow(named_periods(statement, source.at)):
             return Flaw.DATE
-        return own._flaw_of_words(untimed(statement, source.at), quote)
+        return own._flaw_of_words(untimed(statement, source.at), quote) or flaw_of_stance(statement, quote, source)
 
     def flaw_of_summary(self, summary: str) -> Flaw | None:
         """What is wrong with a summary of all of it; None when nothing is."""
@@ -150,6 +156,17 @@ class Evidence:
         near = {stem(word) for word in words(quote)}
         new = [word for word in content if stem(word) not in near and not self._is_known(word)]
         return len(new) / max(1, len(content))
+
+
+def flaw_of_stance(statement: str, quote: str, source: Utterance) -> Flaw | None:
+    """Whether the turn denies, supposes or hands on what the statement takes for said; None when it says it."""
+    found = stance(statement, quote, source.said)
+    return None if found is Stance.STATED else Flaw(found.value)
+
+
+def flaw_of_value(value: str, quote: str, source: Utterance) -> Flaw | None:
+    """The same for the value of a profile field, which is the speaker's own."""
+    return flaw_of_stance(f"用户是{value}" if HAN.search(value) else f"The user is {value}", quote, source)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ irony where it shows; and all of a turn that gives orders to the memory, since n
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from memoryos.language.marked import Marked, marks
 from memoryos.language.orders import gives_orders
@@ -22,13 +24,15 @@ _SAYS_I = re.compile(r"\bI(?:'|\s[a-z])|\bi(?:'m|'ve|\sam|\shave)\b|\b[Mm]y\s[a-
 # Pieces that somebody else wrote or says; what is quoted is one only when it says "I", and no title.
 _OTHERS = re.compile(
     r"""```.*?(?:```|\Z) | <!--.*?(?:-->|\Z) | ^[ \t]*>[^\n]*
-    | (?P<quoted>"[^"]*" | “[^”]*(?:”|\Z) | 「[^」]*(?:」|\Z) | «[^»]*» | `[^`\n]*` | (?<!\*)\*(?!\*)[^*\n]*\*)
+    | (?P<quoted>"[^"]*" | “[^”]*(?:”|\Z) | 「[^」]*(?:」|\Z) | «[^»]*» | `[^`\n]*` | (?<!\*)\*(?!\*)[^*\n]*\*
+      | (?<!\w)['‘](?=\w)(?:[^'‘\n] | (?<=\w)'(?=\w))*+'(?!\w))
     | (?<!\bI\ )(?<!\byou\ )\b(?:says?|said|writes|wrote|goes|asks|asked|reads|claims|replied|answered|shouted|told)
       (?:\ to)?(?:\ (?:me|us|him|her|them))?\s*:[^\n]*
-    | (?<!我)(?:说|写道|问道|回答|喊|唱)(?:道|过)?[：:][^\n]*""",
+    | (?<!我)(?:说|写|问道|回答|喊|唱)(?:道|过|着)?[：:][^\n]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_HAS_OTHERS = re.compile(r"[`\"“「«>*:：]|<!--")
+_NEAR = 80  # characters around a piece that say whose words it is
+_HAS_OTHERS = re.compile(r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]")
 
 _WORK_ON = (
     r"(?:proof-?read|translate|summari[sz]e|shorten|rewrite|rephrase|reword|paraphrase|edit|correct|improve|polish"
@@ -108,13 +112,34 @@ _BLANK = re.compile(r"\[[A-Z][A-Z _]*\]|\{\{|<[A-Z_]{2,}>|_{3,}|某某|XX+|×{2}
 _BREAK = re.compile(r"[.!?,;\n。！？，；]")
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a text quotes or brings along: where it begins and ends."""
+
+    text: str  #: all of it
+    start: int
+    end: int
+    says_i: bool  #: whether it speaks for itself: no title, and no word that is only mentioned
+    is_marked: bool  #: whether quotation marks say where it ends
+
+    @property
+    def before(self) -> str:
+        """What leads to it, in its line."""
+        return self.text[max(0, self.start - _NEAR) : self.start].rpartition("\n")[2]
+
+    @property
+    def behind(self) -> str:
+        """What follows it, in its line."""
+        return self.text[self.end : self.end + _NEAR].partition("\n")[0]
+
+
 def own_sentences(text: str) -> list[str]:
     """The sentences of a turn that its speaker says of themselves and means; each is an exact part of the text."""
     said = split_sentences(text)
     plain = text.replace("’", "'")  # of the same length, so that places in it are places in the text
     if any(map(gives_orders, said)) or _IRONY.search(plain, plain.lower()):
         return []
-    end = _end_of_own(plain)
+    end = end_of_own(plain)
     if end < len(text) or _HAS_OTHERS.search(text):
         said = [sentence for piece in _pieces(text[:end], plain[:end]) for sentence in split_sentences(piece)]
     return [sentence for sentence in said if not _BLANK.search(sentence)]
@@ -126,7 +151,7 @@ def is_played(text: str) -> bool:
     return _PLAYS.search(plain, plain.lower()) is not None
 
 
-def _end_of_own(plain: str) -> int:
+def end_of_own(plain: str) -> int:
     """Where the clause begins that brings something along, supposes or plays; the end, when there is none."""
     folded = plain.lower()
     found = [match.start() for ending in (_MATERIAL, _SUPPOSES, _PLAYS) if (match := ending.search(plain, folded))]
@@ -139,9 +164,15 @@ def _pieces(text: str, plain: str) -> list[str]:
     """The text without what others say in it."""
     pieces = []
     start = 0
-    for match in _OTHERS.finditer(plain):
-        if match["quoted"] and not _SAYS_I.search(match["quoted"]):
-            continue
-        pieces.append(text[start : match.start()])
-        start = match.end()
+    for piece in pieces_of_others(plain):
+        if piece.says_i or not piece.is_marked:
+            pieces.append(text[start : piece.start])
+            start = piece.end
     return [*pieces, text[start:]]
+
+
+def pieces_of_others(plain: str) -> Iterator[Piece]:
+    """What a text, with straight apostrophes, quotes or brings along, in order."""
+    for match in _OTHERS.finditer(plain):
+        quoted = match["quoted"]
+        yield Piece(plain, *match.span(), bool(quoted and _SAYS_I.search(quoted)), quoted is not None)

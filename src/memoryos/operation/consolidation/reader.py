@@ -17,10 +17,11 @@ from memoryos.models.structured import ask
 from memoryos.operation.consolidation import prompts
 from memoryos.operation.consolidation.dates import labelled_day
 from memoryos.operation.consolidation.extractor import Finding
-from memoryos.operation.consolidation.grounding import Evidence, Flaw
+from memoryos.operation.consolidation.grounding import Evidence, Flaw, flaw_of_stance, flaw_of_value
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.sheet import Sheet, sheets, topic_sheet
-from memoryos.operation.consolidation.utterance import Utterance, wording
+from memoryos.operation.consolidation.utterance import Utterance
+from memoryos.operation.consolidation.wording import wording
 from memoryos.operation.hierarchy.likeness import Judge, Pair, Verdict
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.spending import Purpose, Purse
@@ -167,8 +168,10 @@ class _Call:
         quotes: dict[tuple[str, str], str] = {}
         for trait, source in self._grounded(answer.traits, _Trait, sheet):
             name = dimensions.get(wording(trait.dimension))
-            if name is None or not source.is_person:
-                self._reject(Flaw.SHAPE)
+            flaw = Flaw.SHAPE if name is None or not source.is_person else None
+            flaw = flaw or flaw_of_stance(trait.quote, trait.quote, source)
+            if name is None or flaw:
+                self._reject(flaw or Flaw.SHAPE)
                 continue
             shown.setdefault((name, source.subject), []).append(source)
             quotes.setdefault((name, source.subject), trait.quote)
@@ -240,6 +243,8 @@ class _Call:
             self._reject(Flaw.SHAPE)
         elif not source.says(wording(stated.value)):
             self._reject(Flaw.WORDS)
+        elif flaw := flaw_of_value(stated.value, stated.quote, source):
+            self._reject(flaw)
         else:
             return True
         return False

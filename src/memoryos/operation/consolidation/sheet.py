@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from memoryos.cube import MemCube, Page, Turn
+from memoryos.language.quotation import one_line, said
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.consolidation.grounding import Evidence
 from memoryos.operation.consolidation.utterance import READ_CHARS
@@ -44,7 +45,7 @@ def sheets(pages: Sequence[MemCube]) -> Iterator[Sheet]:
     held: list[MemCube] = []
     room = SHEET_TOKENS
     for piece in (piece for page in pages for piece in _pieces(page)):
-        tokens = count_tokens(piece.text)
+        tokens = count_tokens(_told(piece))
         if held and (tokens > room or held[-1].id == piece.id):
             yield Sheet(tuple(held))
             held, room = [], SHEET_TOKENS
@@ -60,13 +61,13 @@ def topic_sheet(topics: Mapping[str, tuple[str, Sequence[MemCube]]]) -> str:
     parts = []
     for letter, (summary, pages) in topics.items():
         lines = [_beginning(page, _AGAIN_CHARS if page.id in shown else _TOPIC_PAGE_CHARS) for page in pages]
-        parts.append("\n".join([f"topic {letter}", f"known: {summary or 'nothing yet'}", "new:", *lines]))
+        parts.append("\n".join([f"topic {letter}", f"known: {one_line(summary) or 'nothing yet'}", "new:", *lines]))
         shown |= {page.id for page in pages}
     return "\n\n".join(parts)
 
 
 def _beginning(page: MemCube, chars: int) -> str:
-    text = page.text
+    text = _told(page)
     if len(text) > chars:
         end = text.rfind(" ", chars // 2, chars)  # between two words, where there are spaces
         text = text[: end if end > 0 else chars]
@@ -74,7 +75,13 @@ def _beginning(page: MemCube, chars: int) -> str:
 
 
 def _numbered(number: int, cube: MemCube) -> str:
-    return f"[{number}] {cube.descriptive.event_at:%Y-%m-%d %a}\n{cube.text}"
+    return f"[{number}] {cube.descriptive.event_at:%Y-%m-%d %a}\n{_told(cube)}"
+
+
+def _told(cube: MemCube) -> str:
+    """Who says what on the page."""
+    turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
+    return "\n".join(said(turn.speaker, turn.role.value, turn.words[:READ_CHARS]) for turn in turns)
 
 
 def _pieces(page: MemCube) -> Iterator[MemCube]:
@@ -83,7 +90,7 @@ def _pieces(page: MemCube) -> Iterator[MemCube]:
         return
     turns = [_beginning_of(turn) for turn in page.payload.turns]
     parts = [part for turn in turns for part in _parts(turn)]
-    if len(parts) == len(turns) and count_tokens(page.text) <= SHEET_TOKENS:
+    if len(parts) == len(turns) and count_tokens(_told(page)) <= SHEET_TOKENS:
         yield page
     else:
         yield from (replace(page, payload=replace(page.payload, turns=(part,))) for part in parts)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +11,8 @@ from memoryos.cube import MemCube, Page, Role, Subject, Turn
 from memoryos.language.orders import gives_orders
 from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.own_words import own_sentences
-
-_WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")  # a Chinese character is one: words overlap there
+from memoryos.operation.consolidation.stance import Said
+from memoryos.operation.consolidation.wording import wording
 
 # Display names that say what an assistant is, not who is talking.
 _GENERIC_SPEAKERS = frozenset(
@@ -56,6 +54,11 @@ class Utterance:
         return own_sentences(self.turn.text[:READ_CHARS])
 
     @cached_property
+    def said(self) -> Said:
+        """Its words as claims are held against them."""
+        return Said(self.turn.words[:READ_CHARS], self.speaker)
+
+    @cached_property
     def text(self) -> str:
         """What it says, without the sentences that give orders."""
         words = self.turn.words[:READ_CHARS]
@@ -78,8 +81,3 @@ def utterances(pages: Sequence[MemCube]) -> Iterator[Utterance]:
             for turn in cube.payload.turns:
                 if turn.role in (Role.USER, Role.ASSISTANT):
                     yield Utterance(cube.id, turn, turn.at or cube.descriptive.event_at)
-
-
-def wording(text: str) -> str:
-    """A text as bare words: two copies are equal whatever became of their case, marks and spaces."""
-    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))

@@ -16,6 +16,7 @@ from itertools import chain
 
 from memoryos.cube import Level, MemCube, Subject, Trait
 from memoryos.language.calendar import spoken
+from memoryos.language.quotation import item
 from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import CountTokens, Draft
@@ -164,7 +165,7 @@ class _Stock:
         )
         for section, hits in known:
             for hit in hits:
-                yield Line(section, dated(hit.cube, self.today), hit.cube, score=hit.score)
+                yield Line(section, item(dated(hit.cube, self.today)), hit.cube, score=hit.score)
 
     def _page(self, section: Section, cube: MemCube, draft: Draft | None = None) -> Iterator[Line]:
         for number, turn in enumerate(turns_of(cube)):
@@ -191,7 +192,7 @@ def _section(mount: str | None) -> Section:
 def _persona(recalled: Recall) -> Iterator[Line]:
     for cube in (*recalled.profile, *recalled.traits):
         if not isinstance(cube.payload, Trait) or cube.payload.level is not Level.LOW:  # a low one says little
-            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, dated(cube), cube)
+            yield Line(Section.USER if cube.subject is Subject.USER else Section.AGENT, item(dated(cube)), cube)
 
 
 def dated(cube: MemCube, today: datetime | None = None) -> str:

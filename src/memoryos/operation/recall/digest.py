@@ -18,6 +18,7 @@ import numpy as np
 from memoryos.clock import from_micros
 from memoryos.config import Settings
 from memoryos.cube import MemCube, Segment
+from memoryos.language.quotation import name, one_line, quotation
 from memoryos.language.summary import Sentence, commonness, cover, running, sentences
 from memoryos.language.words import stem, words
 from memoryos.operation.index.turns import Flags, Ints
@@ -46,6 +47,7 @@ _SAMPLE = 256  # turns of a run that are compared, evenly over all
 _SUMMARIES = 2  # segments whose summaries a run's sentences are taken from
 _IDS = 12  # of segments, and of pages, that a run names
 _ASKED_WEIGHT = 3.0  # times what another word of a sentence weighs
+_SUMMARY = "summary"  # who says a sentence of a summary that might pass for somebody's
 _CUT = "…"
 _LEAST_CUT = 6  # tokens; what is shorter tells nothing
 
@@ -228,12 +230,14 @@ class _Teller:
         for row in rows:
             if said := self._said(row):
                 for one in sentences([said[1]]):
-                    yield one._replace(speaker=said[0])
+                    yield one.said_by(said[0])
 
     def _summaries(self, segments: Iterable[str]) -> list[Sentence]:
         cubes = [self._cubes[segment] for segment in segments if segment in self._cubes]
         alive = (cube.payload for cube in cubes if not cube.has_expired(self.now))
-        return sentences(payload.summary for payload in alive if isinstance(payload, Segment))
+        summaries = (payload.summary for payload in alive if isinstance(payload, Segment))
+        told = sentences(one_line(line) for summary in summaries for line in summary.split("\n"))
+        return [one.said_by(_SUMMARY if ":" in one.text else "") for one in told]
 
     def _run_line(self, rest: Span, run: Run, said: Sequence[Sentence], room: int) -> Line | None:
         """The line of a run in at most `room` tokens; none when not even its dates fit."""
@@ -279,7 +283,8 @@ class _Teller:
         if place >= len(turns):
             return None
         turn = turns[place]
-        return turn.speaker or turn.role.value, quoted(turn.words, [(start, len(turn.words) if end is None else end)])
+        told = quoted(turn.words, [(start, len(turn.words) if end is None else end)])
+        return name(turn.speaker, turn.role.value), quotation(told)
 
     def _read(self, ids: Iterable[str]) -> None:
         self._cubes |= self.source.reader.get(set(ids).difference(self._cubes))

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from memoryos.cube import Kind, MemCube
 from memoryos.language.calendar import spoken
+from memoryos.language.quotation import said
 from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.hit import Span, TurnHit, quoted
 
@@ -75,7 +76,7 @@ def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span
     """A turn, or these stretches of it."""
     turn = turns_of(cube)[number]
     held = tuple(_joined(spans, turn.words))
-    text = f"{turn.speaker or turn.role.value}: {quoted(turn.words, held)}"
+    text = said(turn.speaker, turn.role.value, quoted(turn.words, held))
     return Line(section, text, cube, number, held, score)
 
 

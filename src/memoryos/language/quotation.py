@@ -1,0 +1,145 @@
+"""Quotation: stored text as it stands in a text for a model, where it can pass for nothing but itself.
+
+Anybody may have written what is stored, and a model sees only characters. So a quotation begins no line but its first:
+each further line is indented, where a heading, a date, a speaker or a role would begin. Its first line stands behind a
+speaker's name or a dash. Marks that open or close a fence (`</memory>`), or that a model's chat template reads as the
+beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their bracket; tags also where they are
+written with invisible, wide, accented or Cyrillic characters. Control characters, and characters that hide text or turn
+its direction, are left out. All else, such as code and lists, stays as it was.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+FENCES = ("memory", "dialogue")  #: the tags between which stored text stands
+INDENT = "    "  #: of the lines of a quotation behind its first; it costs no token
+NAME_CHARS = 80  # of a speaker's name
+
+_PLAIN = re.compile(r"[ -;=-Z\\-~]*")  # ASCII without < and [
+_BREAK = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE = re.compile(r"\n(?=[^\n])")
+_BREAKS = re.compile("\n{3,}")
+# What cannot be seen: controls, marks of direction, tags, and joiners that no script and no emoji needs.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_OPENING = "<＜﹤‹〈〈⟨❮❬˂ᐸ≮"
+_BRACKET = re.compile(f"[{_OPENING}[［【]")
+# What chat templates of models begin a message or a text with, behind the bracket.
+_TAG = re.compile(
+    r"[|｜]\w|/?s>|/?(?:bos|eos|start_of_turn|end_of_turn|system|user|assistant|tool|human|developer)\b|[<＜]/?sys\b",
+    re.IGNORECASE,
+)
+_SQUARE = re.compile(r"/?(?:inst|system_prompt|available_tools|tool_results|tool_calls)[\]］】]", re.IGNORECASE)
+# Letters of other alphabets that look like those of the tags and of the roles.
+_LOOKS = "aаɑαᴀ dԁᴅժ eеᴇε gɡɢցգ hһ iіɩıιɪ lӏʟ mмᴍμ nո oоοօᴏσ pрρ rгꭇʀᴦ sѕꜱ tтᴛτ uսυᴜ vѵν yуүγʏყ"
+_ALIKE = str.maketrans({sign: letters[0] for letters in _LOOKS.split() for sign in letters[1:]})
+_NAME_SIGNS = re.compile(f"[\\s:：﹕︓꞉∶ː׃։{_OPENING}>＞\\[\\]［］【】#＃*`|｜…]+")  # \\s has every break of a line
+_NAME_LEAD = "-–—=+~>.,;!?/\\()_'\"“”‘’ "
+_BLOCK = re.compile(r"[#＃>＞`~|=]|[-*+•]\s")
+
+
+def quotation(text: str) -> str:
+    """The text as a part of another, on as many lines as it has."""
+    if _PLAIN.fullmatch(text):
+        return text
+    lines = [line.rstrip() for line in _BREAK.split(text)]
+    joined = disarmed("\n".join(lines)).strip("\n")
+    return _LINE.sub(f"\n{INDENT}", _BREAKS.sub("\n\n", joined))
+
+
+def one_line(text: str) -> str:
+    """The text on one line."""
+    return text if _PLAIN.fullmatch(text) else disarmed(" ".join(" ".join(_BREAK.split(text)).split()))
+
+
+def item(text: str) -> str:
+    """The text as an item of a list."""
+    quoted = quotation(text)
+    return f"- \\{quoted}" if _BLOCK.match(quoted) else f"- {quoted}"
+
+
+def said(speaker: str | None, role: str, text: str) -> str:
+    """What somebody says, behind their name; without a name, behind their role."""
+    return f"{name(speaker, role)}: {quotation(text)}"
+
+
+def fenced(tag: str, text: str) -> str:
+    """The text between the posts of a fence; empty without text."""
+    return f"<{tag}>\n{disarmed(text)}\n</{tag}>" if text else ""
+
+
+@lru_cache(maxsize=4096)
+def name(speaker: str | None, role: str) -> str:
+    """A speaker's name, short, on one line and without a sign that ends it; the role where nothing is left of it.
+
+    A name that is the name of another role stands behind the own one.
+    """
+    known = " ".join(_NAME_SIGNS.sub(" ", visible(speaker or "")).split())[:NAME_CHARS].lstrip(_NAME_LEAD).rstrip()
+    if not known:
+        return role
+    is_role = _skeleton(known) in _ROLES
+    return f"{role} ({known})" if is_role and known.casefold() != role else known
+
+
+def visible(text: str) -> str:
+    """The text without what cannot be seen."""
+    return text if text.isascii() and text.isprintable() else _UNSEEN.sub("", text)
+
+
+def disarmed(text: str) -> str:
+    """The text without what cannot be seen, its marks of fences and messages escaped."""
+    if _PLAIN.fullmatch(text):
+        return text
+    seen = visible(text)
+    places = [match.start() for match in _BRACKET.finditer(seen) if _is_mark(seen, match.end())]
+    return "".join(_escaped(seen, places)) if places else seen
+
+
+def _escaped(text: str, places: list[int]) -> Iterator[str]:
+    start = 0
+    for place in places:
+        yield text[start:place]
+        yield "&lt;" if text[place] in _OPENING else "&#91;"
+        start = place + 1
+    yield text[start:]
+
+
+def _is_mark(text: str, start: int) -> bool:
+    """Whether a mark of a message, or the tag of a fence, follows a bracket."""
+    if text[start - 1] not in _OPENING:
+        return _SQUARE.match(text, start) is not None
+    if _TAG.match(text, start):
+        return True
+    spelled = ""
+    for character in _letters(text, start):
+        spelled += character
+        if spelled in FENCES:
+            return True
+        if not any(tag.startswith(spelled) for tag in FENCES):
+            return False
+    return False
+
+
+def _letters(text: str, start: int) -> Iterator[str]:
+    """The letters from there on as they look, without blanks, slashes and marks between them."""
+    for place in range(start, len(text)):
+        yield from _skeleton(text[place])
+
+
+def _skeleton(text: str) -> str:
+    """A text as it looks: without case, accents, blanks, slashes and what cannot be seen."""
+    looks = unicodedata.normalize("NFKD", text).casefold().translate(_ALIKE)
+    return "".join(one for one in looks if not _is_nothing(one))
+
+
+def _is_nothing(sign: str) -> bool:
+    return sign in "/\\|⁄∕⧸╱!" or sign.isspace() or unicodedata.category(sign)[0] in "CM"
+
+
+_ROLES = frozenset(("user", "assistant", "system", "tool", "developer", "human", "ai"))

@@ -1,0 +1,182 @@
+"""What denies, supposes, asks or hands on a Chinese clause, before its words come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from memoryos.language.words import HAN
+from memoryos.operation.consolidation.assertion import Assertion, Stance
+from memoryos.operation.consolidation.chinese import KIN
+from memoryos.operation.consolidation.own_words import Piece
+
+_CUT = re.compile(r"[，,；;：:。！!？?\n]+\s*|(?<=[^，,；;：:])(?=但是|可是|然而|所以|因为)")
+_EMPTY = frozenset("的了是我你您他她它们用户助手一个只也都就还又很得地着过呢吗啊吧呀在有这那其与和跟")
+
+_IDIOMS = re.compile(  # they have a 不 or 没 and deny nothing
+    r"不(?:仅|但|只|光|单|止|过(?![敏分时瘾期关问去来度])|久|断|错|管|论|得不|得了|好意思|同|少|知不觉|由得?|禁|可或缺|可缺少|时|料|愧|妨|然|后悔|停|用说"
+    r"|瞒|怕|介意|远|满|锈|动产|等|一定)|差不多|没(?:错|关系|问题|想到|事|忘)|别(?:的|人|墅|忘)|[特区告离分个级性]别|非(?:常|洲|凡|遗)"
+    r"|未(?:来|婚[妻夫])|无(?:论|所谓|锡|比|数|线|人机|障碍)|[对了]不起|来不及|忍不住|[免少]不了|要不|离不开|忘不了|从不(?:错过|缺席|缺)"
+    r"|不要忘|不会忘|几乎(?:每|都|所有|天天|全)|(.)不\1|莫(?:斯科|扎特|奈|言)|^\s*不[，,]"
+)
+_NOT = re.compile(r"[不没未无莫勿别]|并非|非")
+_UNDONE = re.compile(r"差一?点|几乎|险些|拒绝|戒|放弃|避免|停止")
+_UNTRUE = re.compile(r"(?:不是|并非)(?:真的|事实|这样)|是(?:假的|谣言|谎话|胡说)|才怪")
+_DISLIKES = re.compile(r"讨厌|厌恶|反感|[痛憎]恨|受不了")
+_LIKES = re.compile(r"喜欢|热爱|喜爱|爱(?!人|好)")
+_LESS = re.compile(
+    r"讨厌|厌恶|反感|恨|受不了|害?怕|拒绝|戒|避免|过敏|素|只|仅|独生|单身|失|丢|卖|辞|离|放弃|忌|停|难|差|几乎|险些|前|曾|如果|要是"
+)
+
+_POLITE = re.compile(
+    r"(?:如果|要是|假如|若)(?:你|您|方便|可以|没记错|我没记错|需要|有)[^，,。]*|(?:应该|想|得)(?:先)?(?:说|提|告诉|补充|说明)一?下?"
+)
+_PLANS = re.compile(r"打算|计划|准备|将要|即将")
+_SUPPOSES = re.compile(
+    r"如果|要是|假如|假设|倘若|若是|万一|除非|也许|可能|或许|大概|说不定|(?<![理思感梦幻联回猜])想(?![到起必法念过])|梦想|希望|但愿|盼"
+    r"|梦[见到]|考虑|想象|比如说|比方说|仿佛|好像|似乎|装作|假装|不确定|不知道|恨不得|宁愿|是否|怀疑|应该|就好了"
+)
+_HEDGED = re.compile(
+    r"想|希望|盼|可能|也许|或许|大概|打算|计划|考虑|准备|愿|梦|如果|要是|时候?|是否|会不会|要不要|能不能|询?问|感兴趣|有意|假设|目标|似乎|好像"
+    r"|应该|怀疑|担心|宁"
+)
+_PLANNED = re.compile(r"会|要|将")
+_IF_CLAUSE = re.compile(r"^\W*(?:那么?)?(?:如果|要是|假如|假设|倘若|若是|万一|除非|比如说|比方说)")
+_AND_YET = re.compile(r"但|可是|不过|然而")
+
+_WHETHER = re.compile(r"(?:吗|么(?<!什么)(?<!怎么)(?<!那么)(?<!这么))\W*$|是不是|有没有|是否|(.)[不没]\1")
+_ASKS = re.compile(r"[?？]\s*[”’」』）)\"]*\s*$")
+_WH = re.compile(r"什么|哪|怎|谁|多少|几|为何|啥|如何|多[大久长高远]")
+_TAKEN_AS_KNOWN = re.compile(r"(?:你|您)(?:们|还)?(?:知道|记得|记不记得|知不知道)\W*(?=我)")
+
+_TELLS = r"(?:说|告诉我?|提到|写道?|问|讲|表示|回答|喊)"
+_HOLDS = r"(?:觉得|认为|以为|声称|猜|怀疑|相信|断言|坚持说)"
+_WHO = (
+    rf"(?:我们?的?)?{KIN}\w{{0,4}}?|[他她]们?|大家都?|人们|别人|有人|(?:老师|医生|同学)\w{{0,3}}?"
+    r"|(?![我你您这那就还真总也都又再听虽但而且所以是不没很])\w{2,4}?"
+)
+_REPORT = re.compile(
+    rf"(?:^|[，,。！!？?；;\n])\s*(?P<who>{_WHO})(?:都|总|常常?|曾|昨天|今天)?(?:(?P<holds>{_HOLDS})|{_TELLS})了?[：:，,]?"
+)
+_ACCORDING = re.compile(r"(?:据|按照?|照)(?P<who>(?![你您])[^，,。我]{1,10})(?:所|的)?(?:说法?|看来)")
+_HANDED_ON = re.compile(rf"(?:{_TELLS}|{_HOLDS}|叫做?|名为)(?:道|过)?\s*[：:，,]?\s*$")
+_TOLD_BEHIND = re.compile(rf"^[，,\s]*(?!我(?!的?{KIN}))[^，,。]{{1,10}}?{_TELLS}")
+_SAID_MYSELF = re.compile(
+    rf"(?:^|[，,。；;\n])\s*我(?!的?{KIN})(?:[跟对和向给]\w{{1,6}}?)?(?:就|也|才|曾|常)?{_TELLS}(?:过|道)?\w{{0,2}}[：:，,]?\s*$"
+)
+
+_LEAD = r"^\W*(?:(?:但是?|可是|不过|而且|所以|因为|然后|现在|最近|昨天|今天|去年|今年|上个?月|上周|其实|听说)[，,]?)*"
+_SOMEBODY = re.compile(rf"{_LEAD}(?P<who>(?:我们?的?)?{KIN}(?![和跟]我)|[他她]们?|老师|医生|同学|大家|人们|别人|有人)")
+_SELF = re.compile(rf"{_LEAD}(?:我(?!们?的?{KIN})|我们|咱|我[和跟])")
+_OWN_KIN = re.compile(rf"我们?的?(?={KIN})")
+_POSSESSED = re.compile(r"^\W*(?:用户|助手|他|她|我)们?的|^\W*用户(?:有(?!意|时|点)(?:一?个|位|名))")
+_SUBJECT = re.compile(r"^\W*(?:用户|我|助手)")
+
+
+def cuts(sentence: str) -> Iterator[int]:
+    """Where a clause of the sentence begins behind another."""
+    return (match.end() for match in _CUT.finditer(sentence) if match.end() < len(sentence))
+
+
+def parts(claim: str) -> list[str]:
+    """The clauses of a claim."""
+    places = [0, *cuts(claim), len(claim)]
+    return [claim[start:end] for start, end in pairwise(places) if claim[start:end].strip()]
+
+
+def stems(text: str) -> Iterator[tuple[str, int]]:
+    """The characters that tell what a clause is about, and where each ends."""
+    for match in HAN.finditer(text):
+        if match.group() not in _EMPTY and not _NOT.match(match.group()):
+            yield match.group(), match.end()
+
+
+def is_of_speaker(claim: str, speaker: str) -> bool:
+    """Whether the claim is about the one who speaks, and not about somebody or something of theirs."""
+    if speaker and claim.startswith(speaker):
+        return not claim[len(speaker) :].startswith("的")
+    return _SUBJECT.match(claim) is not None and not _POSSESSED.match(claim)
+
+
+def read(one: Assertion) -> Stance:
+    """How the sentence stands to the claim."""
+    if _is_asked(one) or _is_supposed(one):
+        return Stance.SUPPOSED
+    if _is_denied(one):
+        return Stance.DENIED
+    return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
+
+
+def is_of_source(one: Assertion, piece: Piece) -> bool:
+    """Whether the claim says of quoted words whose they are; or they are the speaker's own, or no statement."""
+    is_handed_on = _HANDED_ON.search(piece.before) or _TOLD_BEHIND.match(piece.behind)
+    if piece.is_marked and not piece.says_i and not is_handed_on:
+        return True
+    return not one.is_own or (piece.is_marked and _SAID_MYSELF.search(piece.before) is not None)
+
+
+def _is_denied(one: Assertion) -> bool:
+    before = _without(_IDIOMS, one.before)
+    part = _without(_IDIOMS, one.part)
+    if _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
+        is_undone = _UNDONE.search(part) is not None and not _NOT.search(before)
+        is_less = any(less.group() not in one.words for less in _LESS.finditer(part))
+        return not (_NOT.search(part) or is_undone or is_less)
+    if _NOT.search(part):
+        return not (_LESS.search(one.whole) or _NOT.search(_without(_IDIOMS, one.words)))
+    if _DISLIKES.search(one.words):
+        return bool(_LIKES.search(part)) and not _LESS.search(part)
+    return bool(_DISLIKES.search(part) and _LIKES.search(one.words))
+
+
+def _is_supposed(one: Assertion) -> bool:
+    before = _without(_POLITE, one.before)
+    if _PLANS.search(before):
+        return not (_HEDGED.search(one.claim) or _PLANNED.search(one.claim))
+    if signs := {sign.group() for sign in _SUPPOSES.finditer(before)}:
+        return not (_HEDGED.search(one.claim) or any(sign in one.claim for sign in signs))
+    follows_if = _IF_CLAUSE.search(_without(_POLITE, one.earlier)) and not _AND_YET.match(one.words)
+    return bool(follows_if) and not _HEDGED.search(one.claim)
+
+
+def _is_asked(one: Assertion) -> bool:
+    if _HEDGED.search(one.claim):
+        return False
+    if (asked := _WHETHER.search(one.words)) and asked.group() not in one.claim:
+        return _TAKEN_AS_KNOWN.search(one.before) is None
+    is_last = one.clause[1] >= one.sentence[1] or not one.behind.strip(' ”’」』）)"？?\n')
+    return is_last and _ASKS.search(one.whole) is not None and not _WH.search(one.words)
+
+
+def _is_somebody_elses(one: Assertion) -> bool:
+    """Whether the clause says what somebody else holds, or is about somebody else, whom the claim does not name."""
+    lead = one.earlier + one.before
+    if (source := _ACCORDING.search(lead)) and not _names(one.claim, source["who"]):
+        return True
+    told = _REPORT.search(lead)
+    if told and not _names(one.claim, told["who"]):
+        return bool(told["holds"]) or "我" not in _OWN_KIN.sub("", lead[told.end() :])
+    for words in (one.words, *reversed([one.earlier[start:end] for start, end in _spans(one.earlier)])):
+        if _SELF.match(words):
+            return False
+        if found := _SOMEBODY.match(words):
+            if _SOMEBODY.match(one.part):
+                return False
+            return "我" not in _OWN_KIN.sub("", one.words) and not _names(one.claim, found["who"])
+    return False
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    places = [0, *cuts(text), len(text)]
+    return pairwise(places)
+
+
+def _names(claim: str, who: str) -> bool:
+    """Whether a claim names somebody by two characters of these, or by the one there is."""
+    named = [character for character in HAN.findall(who) if character not in _EMPTY]
+    return sum(character in claim for character in named) >= min(2, max(1, len(named)))
+
+
+def _without(idioms: re.Pattern[str], text: str) -> str:
+    return idioms.sub(lambda match: "　" * len(match.group()), text)

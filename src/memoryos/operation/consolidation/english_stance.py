@@ -1,0 +1,296 @@
+"""What denies, supposes, asks or hands on an English clause, before its words come."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from memoryos.language.words import stem
+from memoryos.operation.consolidation.assertion import Assertion, Stance
+from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
+from memoryos.operation.consolidation.own_words import Piece
+
+
+def _any_of(*parts: str) -> re.Pattern[str]:
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+_SUBJECT = r"(?:I|we|my|our|he|she|they|it|you|there|this|that|the)\b"
+_CUT = re.compile(
+    rf"""[;:—–…]+\s* | \s--?\s | [()]
+    | ,?\s+(?:but|although|though|because|whereas|however|yet|except)\b\s*
+    | (?:,\s*|\s+)so\s+(?={_SUBJECT}|where|what|how|which|who|when|can|could|should)
+    | ,\s*(?:(?:and|or|while|since|when)\s+)?(?={_SUBJECT}|I'|(?:only|just|rather|instead|now|then|not|which)\b)
+    | \s+(?:and|or|while|since|when)\s+(?=(?:I|we|my|he|she|they|it|there)\b)
+    | \s+and\s+(?=(?:do|does|did|don't|doesn't|didn't|never|can't|will|won't|am|have|prefer|love|like|hate|might)\b)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+# "my wife" of "my wife and I drive": the subject begins with it, and no clause ends there.
+_JOINT = re.compile(
+    r"(?:^|\b(?:that|if|think|wish|whether|nor|neither|says?|said)\s)\W*(?:(?:my|our|the)\s)?(?:\w+\s)?\w+$",
+    re.IGNORECASE,
+)
+_NEAR = 80  # characters looked at before an "and"
+_TOKEN = re.compile(r"[^\W_]+")
+_EMPTY = frozenset(
+    """a an the user users to of in at on is was are be been being has have had i my mine me we our us their his her he
+    she they them it its and or with for from that this not no never do does did don doesn didn t s m re ve ll d am as
+    by so who which there can will""".split()
+)
+
+_IDIOMS = _any_of(  # they have a "not" and deny nothing
+    r"\bnot (?:only|just|merely|simply|to mention|(?:too |that )?long ago|surprisingly)\b",
+    r"\b(?:don't|do not|didn't|doesn't) (?:just|only)\b",
+    r"\b(?:can't|cannot|can not|couldn't|could not) (?:wait|help|stop|resist|deny|get enough|be happier)\b",
+    r"\b(?:never|not|don't|didn't|won't|doesn't) (?:ever )?(?:miss|fail|tire|regret|forget|mind|doubt|deny)\w{0,4}\b",
+    r"\bno (?:doubt|wonder|problem|worries|matter|kidding|offen[cs]e|fewer|less|later|sooner)\b|\bno(?=,)|\bno \d",
+    r"\bnot a problem\b|\b(?:why|if|whether or) not\b|\bnothing (?:beats|better)\b|\bnone other\b",
+    r"\bwithout (?:a )?(?:doubt|fail|exception|question)\b",
+    r"\b(?:can't|cannot|couldn't|never|don't|won't|not)\b[\w ]{0,20}\bwithout\b",
+    r"\b(?:is|are|did|do|does|was|have|has|can|wo|could|would|should)n't (?=(?:I|you|it|we|he|she|they)\b)",
+)
+_NOT = _any_of(
+    r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|nor|cannot|without)\b|n't\b",
+    r"\b(?:dont|doesnt|didnt|isnt|wasnt|arent|cant|wont|havent|hasnt|couldnt|wouldnt)\b",
+)
+_UNDONE = _any_of(
+    r"\b(?:hardly|barely|scarcely|gave up|given up|giving up|unable to|far from|anything but)\b",
+    r"\b(?:almost|nearly)\b(?! (?:every|always|all|an?|daily|entirely|exclusively|half|one|two|three|\d))",
+    r"\b(?:refuse[sd]?|refusing|failed|declined?) to\b|\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
+    r"\bden(?:y|ies|ied)\b|\bused to (?:think|believe|say|claim)\b",
+)
+_UNTRUE = _any_of(  # behind the words
+    r"\b(?:is|was|'s) (?:simply |just )?(?:not true|untrue|false|a lie|nonsense|a rumou?r|a myth)\b",
+    r"\b(?:isn't|wasn't) true\b|\b(?:is|was|'s|are) not (?:for me|my thing)\b|\bsaid (?:no one|nobody)\b",
+)
+_DISLIKES = _any_of(r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+)\b")
+_LIKES = _any_of(r"\b(?:lik(?:e|es|ed|ing)|lov(?:e|es|ed|ing)|enjoy\w*|prefer\w*|adore[sd]?|fond|fan)\b")
+_LESS = _any_of(  # they deny in words of their own
+    r"\b(?:hat(?:e|es|ed|ing)|dislik\w+|detest\w*|loath\w+|despis\w+|avoid\w*|lack\w*|refus\w+|quit\w*|stop\w*)\b",
+    r"\b(?:g[ai]v\w+ up|former\w*|used to|allerg\w+|vegan|vegetarian|intoleran\w+|hardly|barely|rarely|seldom)\b",
+    r"\b(?:except|single|sober|alone|almost|nearly|un(?:able|married|employed|happy|interested|aware|willing|likely))\b",
+)
+_WANTS = _any_of(  # what a denial may follow from
+    r"\b(?:only|instead|free|lost|left|sold|too|fail\w*|declin\w+|reject\w+|cancel\w*|afraid|scared|divorced|un\w+)\b",
+    r"\b(?:away|sick|tired|clear) (?:from|of)\b|\b(?:against|rather|yet|wish\w*|would|could|might|if|missed)\b",
+)
+
+_POLITE = _any_of(  # they have an "if" or a "would" and suppose nothing
+    r"\b(?:should|would|could|may|might|must|want to|wanted to|'d like to|would like to)(?: (?:also|just|probably))?"
+    r" (?:mention|say|add|note|tell|point out|clarify|admit|let you know|share)\b",
+    r"\b(?:if|in case) (?:you|anyone|(?:it|that) (?:helps|matters)|I (?:remember|recall)|I'm (?:honest|not))\b[^,]*",
+    r"\beven if\b|\b(?:would|could|should|might) you\b",
+    r"\bI (?:hope|assume|suppose|wonder if|wonder) (?:you|this|that helps)\b",
+)
+_PLANS = _any_of(r"\b(?:plan(?:s|ned|ning)?|intend(?:s|ed|ing)?|hop(?:e|es|ed|ing)|prepar\w+) (?:to|on|for)\b")
+_SUPPOSES = _any_of(
+    r"\b(?:would|could|might|maybe|perhaps|possibly|probably|supposedly|allegedly|wish(?:es|ed)?|imagin(?:e|es|ing))\b",
+    r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|pretend\w*|hypothetically|dream(?:s|ed|t|ing)?|if|unless|whether)\b",
+    r"\bas though\b|\blet's say\b|\bin case\b|\b(?:lest|hop(?:e|es|ing)|not sure|unsure|wondering|wonder|tempted)\b",
+    r"\bconsider(?:s|ed|ing)?\b|\b(?:think|thinking|thought) (?:about|of)\b|\bwant(?:s|ed)? to\b|\bwanna\b",
+    r"\b(?:should|ought|supposed to)\b|\b(?-i:may) (?=[a-z])",
+    r"'d (?=(?:like|love|rather|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say)\b)",
+)
+_HEDGED = _any_of(
+    r"\b(?:would|could|can|cannot|can't|might|may|maybe|perhaps|possib\w+|probab\w+|wish\w*|imagin\w+|suppos\w+|assum\w+)\b",
+    r"\b(?:pretend\w*|dream\w*|if|unless|whether|when\w*|hop(?:e|es|ed|ing)|unsure|uncertain|wonder\w*|consider\w*)\b",
+    r"\b(?:think\w*|thought|tempted|want\w*|(?:would|'d) (?:like|love)|like to|love to|plan\w*|intend\w*|intent\w*)\b",
+    r"\b(?:interest\w*|aim\w*|goal|aspir\w*|desir\w*|keen|eager|look\w* (?:to|for|forward)|hypothe\w*|should|ought)\b",
+    r"\b(?:ask\w*|question\w*|idea|believ\w*|seek\w*|need\w*|try\w*|expect\w*|likely|potential\w*|prefer\w*|willing|curious|able)\b",
+    r"\b(?:suspect\w*|worr\w+|fear\w*|afraid)\b|'d\b",
+)
+_PLANNED = _any_of(r"\b(?:will|going to|soon|next|upcoming|prepar\w*|is \w+ing|are \w+ing)\b")
+_IF_CLAUSE = re.compile(
+    r"^\W*(?:(?:and|so|well|now|what)\W+)?(?:if|unless|suppose|supposing|imagine|assuming)\b", re.IGNORECASE
+)
+_AND_YET = re.compile(r"\W*(?:but|however|yet|although|though)\b", re.IGNORECASE)
+
+_AUXILIARY = r"(?:do|does|did|am|is|are|was|were|have|has|had|can|could|should|shall|will|would|may|might)(?:n't)?"
+_INVERTED = re.compile(
+    rf"^\W*(?:(?:so|and|but|well|wait|or)\W+)?(?P<wh>(?:wh\w+|how)\b.*?\b)?{_AUXILIARY}\s+(?P<who>I|we|you|he|she|they|it)\b",
+    re.IGNORECASE,
+)
+_ECHO = re.compile(r"^\W*(?:(?:so|and|but|well|wait|really)\W+)*(?:I|we|my|our)\b", re.IGNORECASE)
+_ASKS_WHETHER = _any_of(r"\b(?:think|believe|suppose|say|reckon|guess|true|possible|correct|right|likely|if|whether)\b")
+_OWN = re.compile(r"\b(?:I|we|my|our)\b|\bI'", re.IGNORECASE)
+
+_TELLS = (
+    r"(?:says?|said|told|tells|wrote|writes|mention(?:s|ed)|asks?|asked|shout(?:s|ed)|repl(?:ies|ied)|answer(?:s|ed)"
+    r"|heard|goes)"
+)
+_HOLDS = (
+    r"(?:thinks?|thought|believes?|believed|claims?|claimed|assumes?|assumed|insists?|insisted|suspects?|suspected"
+    r"|guesse[sd]|feels|felt|jokes?|joked|pretends?|pretended|imagines?|imagined|swears?|swore)"
+)
+_WHO = (
+    r"(?P<who>(?:my|our|his|her|the|a|some)\s+(?:\w+\s+){0,3}?\w+|(?-i:[A-Z])\w+(?:\s(?-i:[A-Z])\w+)?|he|she|they"
+    r"|everyone|everybody|people|someone|somebody)"
+)
+_REPORT = re.compile(
+    rf"\b(?!(?:I|It|This|That|What)\b){_WHO}\s+(?:(?:\w+ly|also|always|just|once|still)\s+)?(?:(?P<holds>{_HOLDS})|{_TELLS})\b"
+    r"(?:\s+(?:me|us|him|her|them|to me))?(?:\s+that)?\s",
+    re.IGNORECASE,
+)
+_ACCORDING = re.compile(rf"\baccording to {_WHO}", re.IGNORECASE)
+_HANDED_ON = re.compile(rf"\b(?:{_TELLS}|{_HOLDS}|like[sd]? to say|called?|calls)(?:\s+\w+)?[\s,:]*$", re.IGNORECASE)
+_TOLD_BEHIND = re.compile(
+    rf"^[\s,]*(?:{_TELLS}|{_HOLDS})\b(?!\s+I\b)|^[\s,]*(?!I\b)\w+(?:\s+\w+)?\s+{_TELLS}\b", re.IGNORECASE
+)
+_SAID_MYSELF = re.compile(
+    r"\bI(?:'ve|'d)?(?:\s\w+){0,2}?\s(?:say|said|tell|told|write|wrote|answer\w*|repl\w+|texted|shout\w*)\b[^.!?]*$"
+)
+
+_RELATION = alternatives(
+    (
+        *RELATIONS,
+        *"flatmate housemate teacher manager landlord student client customer patient stranger man woman guy".split(),
+    )
+)
+_DOES = (
+    r"is|was|has|had|said|told|wrote|went|bought|got|lives|lived|works|worked|likes|liked|loves|loved|hates|hated|wants"
+    r"|wanted|needs|needed|plays|played|moved|owns|owned|studies|studied|teaches|taught|runs|speaks|married|prefers|enjoys"
+)
+_SOMEBODY = re.compile(
+    rf"""^\W*(?:(?:and|but|so|because|that|well|yes|also|then|now|today|yesterday|recently)\W+)*
+    (?P<who>(?:he|she|they|everyone|everybody|someone|somebody|people)\b
+      | (?:my|our|his|her|their|the)\s+(?:\w+\s+)?(?:{_RELATION})\b(?!\s+and\s+I\b|\s+and\s+me\b)(?:\s+(?-i:[A-Z])\w+)?
+      | (?!(?:Been|This|That|There|It|What|Who|Which|One|Everything|Nothing|All|Life)\b)
+        (?-i:[A-Z])\w+(?<!ly)(?:\s(?-i:[A-Z])\w+)?(?=\s(?:{_DOES})\s))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ME = re.compile(r"\b(?:I|me|us|we|myself|mine|ours)\b|\bI'", re.IGNORECASE)
+_MY = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
+_POSSESSED = re.compile(r"\W*(?:(?:the )?user(?:'s|s')|their|his|her|its|my|our)\s", re.IGNORECASE)
+_NAME = re.compile(r"\W*(?P<name>[A-Z]\w+)\b")
+_GENERIC = frozenset(("the", "a", "an", "user", "they", "he", "she", "i", "we", "it", "this", "there"))
+
+
+def cuts(sentence: str) -> Iterator[int]:
+    """Where a clause of the sentence begins behind another."""
+    start = 0
+    for match in _CUT.finditer(sentence):
+        if " and" not in match.group().lower() or not _JOINT.search(
+            sentence[max(start, match.start() - _NEAR) : match.start()]
+        ):
+            yield match.start() if _AND_YET.match(match.group()) else match.end()
+            start = match.end()
+
+
+def parts(claim: str) -> list[str]:
+    """The clauses of a claim."""
+    plain = claim.replace("’", "'")
+    places = [0, *cuts(plain), len(plain)]
+    return [plain[start:end] for start, end in pairwise(places) if plain[start:end].strip()]
+
+
+def stems(text: str) -> Iterator[tuple[str, int]]:
+    """The words that tell what a clause is about, and where each ends."""
+    for match in _TOKEN.finditer(text):
+        if (word := match.group().lower()) not in _EMPTY:
+            yield stem(word), match.end()
+
+
+def is_of_speaker(claim: str, speaker: str) -> bool:
+    """Whether the claim is about the one who speaks, and not about somebody or something of theirs."""
+    plain = claim.replace("’", "'")
+    if _POSSESSED.match(plain):
+        return False
+    if speaker and plain.lower().startswith(speaker.lower()):
+        return not plain[len(speaker) :].startswith("'s")
+    name = _NAME.match(plain)
+    return name is None or name["name"].lower() in _GENERIC or (not speaker and name["name"].endswith("s"))
+
+
+def read(one: Assertion) -> Stance:
+    """How the sentence stands to the claim."""
+    if _is_asked(one) or _is_supposed(one):
+        return Stance.SUPPOSED
+    if _is_denied(one):
+        return Stance.DENIED
+    return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
+
+
+def is_of_source(one: Assertion, piece: Piece) -> bool:
+    """Whether the claim says of quoted words whose they are; or they are the speaker's own, or no statement."""
+    lead = piece.before
+    is_handed_on = _HANDED_ON.search(lead) or _TOLD_BEHIND.match(piece.behind)
+    if piece.is_marked and not piece.says_i and not is_handed_on:
+        return True
+    if not one.is_own or (piece.is_marked and _SAID_MYSELF.search(lead)):
+        return True
+    return _names(one.claim, f"{lead} {piece.behind}" if piece.is_marked else lead)
+
+
+def _is_denied(one: Assertion) -> bool:
+    before = _without(_IDIOMS, one.before)
+    part = _without(_IDIOMS, one.part)
+    if _NOT.search(before) or _UNDONE.search(before) or _UNTRUE.search(one.behind):
+        return not (_NOT.search(part) or _repeats(_UNDONE, part, before) or _says_less(part, one.words))
+    if _NOT.search(part):
+        return not (_LESS.search(one.whole) or _WANTS.search(one.whole) or _NOT.search(one.words))
+    if _DISLIKES.search(one.words):
+        return bool(_LIKES.search(part)) and not _LESS.search(part)
+    return bool(_DISLIKES.search(part) and _LIKES.search(one.words)) and not _LESS.search(one.words)
+
+
+def _repeats(signs: re.Pattern[str], part: str, before: str) -> bool:
+    """Whether the claim has a sign, and the clause has it no second time."""
+    return bool(signs.search(part)) and not _NOT.search(before)
+
+
+def _says_less(part: str, clause: str) -> bool:
+    """Whether the claim denies in words of its own: "avoids" for "does not eat"."""
+    said = {stem for stem, _ in stems(clause)}
+    return any(not {stem for stem, _ in stems(less.group())} & said for less in _LESS.finditer(part))
+
+
+def _is_supposed(one: Assertion) -> bool:
+    before = _without(_POLITE, one.before)
+    if _PLANS.search(before):
+        return not (_HEDGED.search(one.claim) or _PLANNED.search(one.claim))
+    if signs := {sign.group().lower() for sign in _SUPPOSES.finditer(before)}:
+        return not (_HEDGED.search(one.claim) or any(sign in one.claim.lower() for sign in signs))
+    follows_if = _IF_CLAUSE.search(_without(_POLITE, one.earlier)) and not _AND_YET.match(one.words)
+    return bool(follows_if) and not _HEDGED.search(one.claim)
+
+
+def _is_asked(one: Assertion) -> bool:
+    if not one.whole.rstrip(" \"'”’)\n").endswith("?") or _HEDGED.search(one.claim):
+        return False
+    inverted = _INVERTED.match(one.words) or _INVERTED.match(one.whole)
+    if inverted is None:
+        return one.clause[1] == one.sentence[1] and _ECHO.match(one.words) is not None
+    if inverted["wh"] and inverted["who"].lower() in ("i", "we"):
+        return False  # "when did I move to Berlin?" takes it for known
+    base = one.clause[0] if _INVERTED.match(one.words) else one.sentence[0]
+    between = one.text[base + inverted.end() : one.upto]
+    own = _OWN.search(between)
+    if own is None or _ASKS_WHETHER.search(between[: own.start()]):
+        return True
+    return inverted["who"].lower() in ("i", "we") and own.group().lower() in ("my", "our") and not _MY.match(one.quote)
+
+
+def _is_somebody_elses(one: Assertion) -> bool:
+    """Whether the clause says what somebody else holds, or is about somebody else, whom the claim does not name."""
+    lead = one.earlier + one.before
+    if (source := _ACCORDING.search(lead)) and not _names(one.claim, source["who"]):
+        return True
+    told = next(iter(_REPORT.finditer(lead)), None)
+    if told and not _names(one.claim, told["who"]):
+        said = lead[told.end() :]
+        return bool(told["holds"]) or not (_ME.search(said) or _MY.search(said))
+    found = _SOMEBODY.match(one.words)
+    if found is None or _SOMEBODY.match(one.part) or _names(one.claim, found["who"]):
+        return False
+    return not _ME.search(one.words) and not _MY.search(one.words[found.end() :])
+
+
+def _names(claim: str, who: str) -> bool:
+    """Whether a claim names somebody by a word of these."""
+    named = {stem for stem, _ in stems(who)}
+    return any(stem in named for stem, _ in stems(claim))
+
+
+def _without(idioms: re.Pattern[str], text: str) -> str:
+    return idioms.sub(lambda match: " " * len(match.group()), text)

@@ -1,0 +1,126 @@
+"""A fact is believed when the words it rests on are meant so: not denied, supposed or asked, nor another's."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from consolidation import chinese_stances, english_stances
+from consolidation.test_faults import facts, statements
+from generation.scripted_model import says
+from memoryos import Role, Scope, Turn
+from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, SemanticType, Tier
+from memoryos.operation.consolidation.grounding import Evidence, Flaw
+from memoryos.operation.consolidation.stance import Said
+
+BELIEVED = english_stances.BELIEVED + chinese_stances.BELIEVED
+NOT_BELIEVED = english_stances.NOT_BELIEVED + chinese_stances.NOT_BELIEVED
+AT = datetime(2024, 5, 6, 12, tzinfo=UTC)
+STANCES = {Flaw.DENIED, Flaw.SUPPOSED, Flaw.OTHERS}
+
+
+def page(said: str, speaker: str | None = None) -> MemCube:
+    return MemCube(
+        id="page",
+        scope=Scope(user="carla"),
+        tier=Tier.STM,
+        payload=Page(turns=(Turn(role=Role.USER, text=said, speaker=speaker),)),
+        descriptive=Descriptive(
+            event_at=AT, recorded_at=AT, updated_at=AT, origin=Origin.USER_INPUT, semantic_type=SemanticType.DIALOGUE
+        ),
+        behaviour=Behaviour(last_access=AT),
+    )
+
+
+def flaw(said: str, quote: str, fact: str, speaker: str | None = None) -> Flaw | None:
+    evidence = Evidence.of([page(said, speaker)])
+    source = evidence.quoted(quote)
+    return Flaw.QUOTE if source is None else evidence.flaw(fact, quote, source)
+
+
+@pytest.mark.parametrize(("said", "quote", "fact"), BELIEVED)
+def test_what_is_meant_is_believed(said, quote, fact):
+    assert flaw(said, quote, fact) is None
+
+
+@pytest.mark.parametrize(("said", "quote", "fact"), NOT_BELIEVED)
+def test_what_is_not_meant_is_not(said, quote, fact):
+    assert flaw(said, quote, fact) in STANCES
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("said", "quote", "fact"), [*BELIEVED[::16], *NOT_BELIEVED[::12]])
+def test_the_memory_keeps_of_a_models_answer_what_is_meant(opened, model, said, quote, fact):
+    memory = opened()
+    memory.add(said, "I see.")
+    memory.add("Good night.", "Good night!")
+    model.otherwise = statements({"page": 1, "fact": fact, "quote": quote})
+    memory.consolidate()
+    is_meant = (said, quote, fact) in BELIEVED
+    assert facts(memory) == ([fact] if is_meant else [])
+    assert sum(memory.stats().rejected.values()) == (0 if is_meant else 1)
+
+
+@pytest.mark.once
+def test_a_denied_name_and_a_quoted_trait_are_not_believed_either(opened, model):
+    def answer(request):
+        if '"profile"' not in request["messages"][0]["content"]:
+            return says(json.dumps({"facts": [], "topics": []}))
+        name = {"page": 1, "field": "name", "value": "Bob", "quote": "My name is not Bob"}
+        home = {"page": 1, "field": "location", "value": "Porto", "quote": "I live in Porto"}
+        trait = {"page": 1, "dimension": "Extraversion", "quote": "I love parties"}
+        return says(json.dumps({"profile": [name, home], "traits": [trait]}))
+
+    model.otherwise = answer
+    memory = opened()
+    memory.add("My name is not Bob. I live in Porto. My boss says 'I love parties'.")
+    memory.add("Good night.")
+    memory.consolidate()
+    profile = memory.profile().user
+    assert dict(profile.fields) == {"location": "Porto"}
+    assert profile.traits == ()
+    assert memory.stats().rejected == {"denied": 1, "others": 1}
+
+
+def test_a_fact_goes_when_its_page_comes_to_deny_it(opened, model):
+    memory = opened()
+    first = memory.add("I like jazz a lot.", "Good.")
+    memory.add("Good night.", "Good night!")
+    model.otherwise = statements({"page": 1, "fact": "The user likes jazz.", "quote": "like jazz"})
+    memory.consolidate()
+    assert facts(memory) == ["The user likes jazz."]
+    memory.update(first, "I do not like jazz at all.")
+    assert facts(memory) == []
+
+
+def test_the_speaker_goes_by_their_name():
+    assert flaw("I live in Porto.", "I live in Porto", "Carla lives in Porto.", "Carla") is None
+    assert flaw("Tom says 'I live in Porto'.", "I live in Porto", "Carla lives in Porto.", "Carla") is Flaw.OTHERS
+    assert flaw("Tom says 'I live in Porto'.", "I live in Porto", "Tom lives in Porto.", "Carla") is None
+
+
+def test_a_word_cannot_be_hidden_from_the_rules_by_signs_that_nobody_sees():
+    assert flaw("I do n\u200bot like jazz.", "like jazz", "The user likes jazz.") is Flaw.DENIED
+    assert flaw("I do ｎｏｔ like jazz.", "like jazz", "The user likes jazz.") is Flaw.DENIED
+    assert flaw("I lo\u00adve jazz.", "I love jazz", "The user loves jazz.") is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I like jazz" + " " * 90_000 + "and blues.",
+        "I like jazz. " + "that x and I " * 7_000,
+        "I like jazz. " + "'" * 90_000,
+        "I like jazz. " + "(" * 90_000,
+        "I like jazz, " + "my " * 30_000,
+        "I like jazz " * 7_000,
+        "我喜欢爵士乐。" + "说" * 90_000,
+        "我喜欢爵士乐，" * 10_000,
+    ],
+)
+def test_a_hostile_page_takes_no_longer_than_a_long_one(said):
+    quote, fact = ("我喜欢爵士乐", "用户喜欢爵士乐。") if "我" in said else ("I like jazz", "The user likes jazz.")
+    assert Said(said).places(quote)
+    assert flaw(said, quote, fact) in {None, *STANCES}  # what grows with the square takes hours
