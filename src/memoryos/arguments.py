@@ -134,7 +134,7 @@ def instance(field: str, value: object, kind: type[_Item], fix: str) -> _Item:
 
 _PARTS = {
     "embedder": ("name", "dim", "embed"),
-    "chat": ("answer", "stream"),
+    "chat": ("answer",),
     "reranker": ("scores",),
     "settings": ("model_copy", "model_fields_set", "embedder"),
 }

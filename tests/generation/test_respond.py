@@ -12,6 +12,7 @@ import pytest
 
 from memoryos import AsyncMemoryOS, Attachment, MemoryOS, Role, Turn, load_settings
 from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured
+from memoryos.language.calendar import spoken
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.respond import MESSAGE_TOKENS
 
@@ -139,6 +140,22 @@ def test_the_model_is_told_when_messages_were_sent_and_what_time_it_is(tmp_path,
     assert last["content"] == "Now it is 9 May 2026, 07:05.\n\nWhen did I name my boat?"
 
 
+def test_a_message_of_the_assistant_alone_says_when_it_was_sent(tmp_path, settings, model):
+    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=settings) as memory:
+        memory.add(response="I booked a table for tomorrow.", at="2024-03-01T10:00+00:00")
+        memory.respond("When is our table booked?")
+    assert model.requests[0]["messages"][1]["content"] == "[1 March 2024, 10:00] I booked a table for tomorrow."
+
+
+@pytest.mark.once
+def test_a_role_that_fills_the_prompt_is_named(tmp_path, settings):
+    with (
+        MemoryOS.open(tmp_path / "m.db", user="tom", settings=settings) as memory,
+        pytest.raises(InvalidInput, match="role: has"),
+    ):
+        memory.respond("hi", role="a pirate " * 5000)
+
+
 def tokens(messages):
     return sum(count_tokens(message["content"]) + MESSAGE_TOKENS for message in messages)
 
@@ -181,7 +198,8 @@ def test_the_summary_of_the_chain_stands_for_messages_that_are_left_out(tmp_path
         memory.respond("Who won in Sines?")
         shown = model.requests[0]["messages"]
     assert "Lisbon" not in "".join(message["content"] for message in shown[1:-1])
-    assert "Before these messages: The boat race in Lisbon." in shown[-1]["content"]
+    today = spoken(datetime.now(UTC))
+    assert f"Before these messages, until {today}: The boat race in Lisbon." in shown[-1]["content"]
 
 
 @pytest.mark.once
@@ -411,7 +429,9 @@ def test_the_notes_say_that_nothing_bears_on_the_question(memory, model):
     memory.respond("Where did the night train with Greta go?")
     never, said = (request["messages"][-1]["content"] for request in model.requests)
     notes = never.partition("<memory>\n")[2].partition("\n</memory>")[0].splitlines()
-    told = [line for line in notes if not line.startswith("Before these messages: ")]  # of a chain, once there is one
+    told = [
+        line for line in notes if not line.startswith("Before these messages, until ")
+    ]
     assert told == ["Nothing in memory answers this question."]
     assert "Nothing in memory" not in said
     assert "Lisbon" in said

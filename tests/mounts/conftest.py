@@ -83,7 +83,7 @@ def _refused(url: URL) -> Iterator[None]:
 
 
 @pytest.fixture
-def opened() -> Iterator[ExitStack]:
+def opened(tmp_path: Path) -> Iterator[ExitStack]:  # closed before the stores are gone
     with ExitStack() as stack:
         yield stack
 
