@@ -102,7 +102,7 @@ def test_a_cover_leaves_out_what_is_covered():
 
 @pytest.mark.parametrize(
     ("speakers", "line"),
-    [(("Ann", "Ann", "Ben"), "Ann: a b Ben: c"), (("", "Ann", "Ann"), "a Ann: b c"), (("", "", ""), "a b c")],
+    [(("Ann", "Ann", "Ben"), "Ann: a b | Ben: c"), (("", "Ann", "Ann"), "a | Ann: b c"), (("", "", ""), "a b c")],
 )
 def test_who_says_several_sentences_is_named_once(speakers, line):
     quotes = [Sentence(text, frozenset(), speaker) for text, speaker in zip("abc", speakers, strict=True)]
