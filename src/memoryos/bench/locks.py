@@ -40,6 +40,8 @@ STATEMENTS = 1_000  # of one slot, on one page
 NAMING = 400  # pages that name the slot
 HUGE_CHARS = 400_000
 
+BESIDE = "memoryos-housekeeping"  # the name of the thread that moves pages beside the calls
+
 _SEED = 1
 _USER = "ann"
 
@@ -85,10 +87,10 @@ class _Meter:
     held: dict[str, Held] = field(default_factory=dict)
     _mine: list[Hold] = field(default_factory=list)
     _others: list[Hold] = field(default_factory=list)
-    _thread: int = field(default_factory=threading.get_ident)
 
     def note(self, hold: Hold) -> None:
-        (self._mine if threading.get_ident() == self._thread else self._others).append(hold)
+        is_beside = threading.current_thread().name.startswith(BESIDE)
+        (self._others if is_beside else self._mine).append(hold)
 
     @contextmanager
     def measuring(self, operation: str, beside: str | None = None) -> Iterator[None]:
