@@ -92,7 +92,7 @@ class Corrector:
         """A memory of the scope, or of the persona its agents share, and where it lives. Raises NotFound."""
         for home in dict.fromkeys((self._owner, self._persona)):
             with self._vault.read(home) as reader:
-                if cube := reader.get([cube_id]).get(cube_id):
+                if cube := reader.one(cube_id):
                     return cube, home
         raise NotFound(f"there is no memory {cube_id!r} in this scope")
 
@@ -114,7 +114,7 @@ class Corrector:
 
     def _present(self, reader: Reader, cube_id: str) -> MemCube:
         """The memory as it is now, within the transaction that will change it."""
-        found = reader.get([cube_id]).get(cube_id)
+        found = reader.one(cube_id)
         if found is None:
             raise NotFound(f"there is no memory {cube_id!r} in this scope")
         return found

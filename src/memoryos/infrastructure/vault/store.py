@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
 from memoryos.cube import Kind, State, Tier
-from memoryos.errors import EmbedderMismatch, StorageError, StoreReadOnly
+from memoryos.errors import EmbedderMismatch, StorageError, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold import is_pack
@@ -240,6 +240,8 @@ class SqlVault(ABC):
         except (DBAPIError, self.driver_error) as error:
             kind, said = self._explained(error.orig if isinstance(error, DBAPIError) else error)
             raise kind(f"{self.name}: {said}. {kind.__doc__}") from error
+        except UnicodeError as error:  # of the driver: all text of ours was checked; it may hold what a user said
+            raise StoreCorrupt(f"{self.name}: {type(error).__name__}. {StoreCorrupt.__doc__}") from None
 
 
 def noted(connection: Connection, key: str) -> str | None:

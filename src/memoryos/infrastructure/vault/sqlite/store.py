@@ -15,6 +15,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -25,6 +26,7 @@ from sqlalchemy.engine import URL
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
 from memoryos.infrastructure.vault import compiled
+from memoryos.infrastructure.vault.checksum import ESCAPED
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.sqlite.bell import SqliteBell
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
@@ -47,6 +49,10 @@ _ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the 
     sqlite3.SQLITE_CORRUPT: StoreCorrupt,
     sqlite3.SQLITE_NOTADB: StoreCorrupt,
 }
+
+_TEXT = partial(str, encoding="utf-8", errors=ESCAPED)  # the driver's own decoding quotes what it cannot decode
+
+_OF_THE_SCHEMA = ("no such ", "malformed ", "unsupported file format", "error in ", "unable to ", "table ", "near ")
 
 _PRIMARY = 0xFF  # the bits of an error's code that name its kind
 
@@ -151,6 +157,8 @@ class SqliteVault(SqlVault):
         log = log_of(self.path)
         if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and log.exists():
             return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
+        if code == sqlite3.SQLITE_ERROR and str(driver).startswith(_OF_THE_SCHEMA):  # our statements fit our schema
+            return StoreCorrupt, "its schema is damaged"
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 
     def _prepare(self) -> None:
@@ -225,6 +233,7 @@ def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
 
 
 def _configure(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.text_factory = _TEXT
     connection.isolation_level = None  # we say BEGIN ourselves, or DDL would commit behind our back
     connection.execute("PRAGMA synchronous = FULL")  # durable when add() returns, power cut included
     connection.execute("PRAGMA fullfsync = ON")  # on macOS only this empties the drive's own cache
