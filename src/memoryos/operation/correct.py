@@ -37,19 +37,22 @@ class Corrector:
     scope: Scope
 
     def delete(self, cube_id: str) -> None:
-        """Remove a memory with what rests on it alone; a segment goes with its pages. Raises NotFound."""
-        cube, home = self.find(cube_id)
+        """Remove a memory with what rests on it alone; a segment goes with its pages. Raises NotFound.
+
+        One that is damaged goes as well: nothing but its kind is read.
+        """
+        kind, home = self._kind(cube_id)
         self._load_rules()
-        if self._persona != self._owner and cube.kind in (Kind.PAGE, Kind.SEGMENT):
+        if self._persona != self._owner and kind in (Kind.PAGE, Kind.SEGMENT):
             # First what was derived: a crash in between leaves the page, and the user can ask again.
             with self._vault.write(self._owner) as writer:
-                pages = _pages_of(writer, cube)
+                pages = _pages_of(writer, cube_id, kind)
                 _renumber(writer, pages)  # who is reading them now learns nothing from them any more
             with self._vault.write(self._persona) as writer:
                 self._derive_again(writer, self._persona, self._of_all_agents, pages, gone=pages)
         with self._vault.write(home) as writer:
-            pages = _pages_of(writer, cube)
-            freed = [relatives(writer, cube)] if cube.kind is Kind.FACT else []
+            pages = _pages_of(writer, cube_id, kind)
+            freed = [relatives(writer, cube) for cube in writer.get([cube_id]).values() if kind is Kind.FACT]
             self._derive_again(writer, home, writer.get, pages, gone=pages)
             self._remove(writer, [cube_id, *pages], pages)
             if pages and not is_asked_for(writer):  # the job went with its page
@@ -94,6 +97,14 @@ class Corrector:
             with self._vault.read(home) as reader:
                 if cube := reader.one(cube_id):
                     return cube, home
+        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+
+    def _kind(self, cube_id: str) -> tuple[Kind, Scope]:
+        """What kind a memory is of, and where it lives. Raises NotFound."""
+        for home in dict.fromkeys((self._owner, self._persona)):
+            with self._vault.read(home) as reader:
+                if kind := reader.kinds([cube_id]).get(cube_id):
+                    return kind, home
         raise NotFound(f"there is no memory {cube_id!r} in this scope")
 
     @property
@@ -161,7 +172,8 @@ class Corrector:
         kept = self._keep(writer, derived, true)
         lost = [cube for cube in derived if cube.id not in kept]
         stated = [restated([*writer.history(cube.id), cube], self.promoter.embedder) for cube in lost]
-        writer.delete([cube.id for cube in lost])
+        unreadable = {link.source for link in links}.difference(cube.id for cube in derived)  # may quote what is gone
+        writer.delete([*(cube.id for cube in lost), *unreadable])
         settled = {identity(cube.payload) for cube in derived if cube.id in kept}
         again = [lesson for lesson in true if identity(lesson.payload) not in settled]
         self.promoter.learn(writer, home, [*(lesson for lesson in stated if lesson), *again], freed=freed)
@@ -224,11 +236,11 @@ def _renumber(writer: Writer, pages: Sequence[str]) -> None:
     writer.update([Entry(cube) for cube in changed], Operation.REFRESH)
 
 
-def _pages_of(reader: Reader, cube: MemCube) -> list[str]:
-    """The pages that go when the cube goes."""
-    if cube.kind is Kind.SEGMENT:
-        return [link.source for link in reader.sources([cube.id], LinkKind.MEMBER_OF)]
-    return [cube.id] if cube.kind is Kind.PAGE else []
+def _pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
+    """The pages that go when a cube of that kind goes."""
+    if kind is Kind.SEGMENT:
+        return [link.source for link in reader.sources([cube_id], LinkKind.MEMBER_OF)]
+    return [cube_id] if kind is Kind.PAGE else []
 
 
 def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:

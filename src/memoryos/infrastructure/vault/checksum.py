@@ -56,6 +56,11 @@ def is_vector_sound(data: Any, checksum: int | None) -> bool:
     return isinstance(data, bytes) and (len(data) % 4 == 0 if checksum is None else of_bytes(data) == checksum)
 
 
+def shown(name: object) -> str:
+    """An id, or what the database says, that may hold bytes that are no UTF-8, as it can be printed."""
+    return str(name).encode("utf-8", "backslashreplace").decode()
+
+
 def _of_passage(facts: tuple[Any, ...], words: str, vector: bytes) -> int:
     head = crc32(repr(facts).encode())  # `repr` writes what is no UTF-8 in ASCII
     return crc32(vector, crc32(words.encode("utf-8", ESCAPED), head))

@@ -322,6 +322,10 @@ class Reader(Protocol):
         """Which of these ids were ever added to this scope, whatever became of them."""
         ...
 
+    def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
+        """What kinds of cubes these are, of those that exist, also of damaged ones."""
+        ...
+
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
         """The numbers of the versions of these cubes; those that are gone are left out."""
         ...

@@ -117,6 +117,9 @@ class SqlReader:
     def added(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
 
+    def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
+        return {cube_id: Kind(kind) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
+
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
         return dict(self._asked(queries.VERSIONS, ids))
 
@@ -425,17 +428,12 @@ def _parsed(cube_id: str, document: str, told: int | None = None, part: str = ""
 
 def _damaged(cube_id: str, part: str = "") -> CubeDamaged:
     return CubeDamaged(
-        f"{part}the memory {shown_id(cube_id)} is damaged: restore the store from a backup, or delete it"
+        f"{part}the memory {checksum.shown(cube_id)} is damaged: restore the store from a backup, or delete it"
     )
 
 
-def shown_id(cube_id: object) -> str:
-    """An id that may be damaged, as it can be printed."""
-    return str(cube_id).encode("utf-8", "backslashreplace").decode()
-
-
 def _left_out(what: str, cube_id: str) -> bool:
-    logger.warning("damaged %s left out", what, extra={"action": "read", "cube": shown_id(cube_id)})
+    logger.warning("damaged %s left out", what, extra={"action": "read", "cube": checksum.shown(cube_id)})
     return False
 
 

@@ -22,7 +22,6 @@ from memoryos.infrastructure.vault import backup, checksum, rows, tables
 from memoryos.infrastructure.vault.contract import Extent, LinkKind
 from memoryos.infrastructure.vault.copying import Progress
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
-from memoryos.infrastructure.vault.session import shown_id
 from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.infrastructure.vault.strays import strays
 
@@ -118,7 +117,7 @@ def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belonging
 def _in_cube(row: Row[Any], packs: Packs, belongings: _Belongings, dim: int) -> Iterator[Damage]:
     key = (row.tenant, row.id)
     if not checksum.is_text_sound(row.document, row.checksum):
-        yield Damage(Fault.DOCUMENT, "is not what was written", shown_id(row.id))
+        yield Damage(Fault.DOCUMENT, "is not what was written", checksum.shown(row.id))
         return
     try:
         cube = from_json(packs.document(row.id, row.document))
