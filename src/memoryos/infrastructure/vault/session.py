@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, f
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
-from memoryos.errors import CubeDamaged, InvalidInput, StorageError
+from memoryos.errors import CubeDamaged, InvalidInput, StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
@@ -118,7 +119,8 @@ class SqlReader:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
 
     def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
-        return {cube_id: Kind(kind) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
+        with _legible("cubes"):
+            return {cube_id: Kind(kind) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
 
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
         return dict(self._asked(queries.VERSIONS, ids))
@@ -164,16 +166,19 @@ class SqlReader:
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
-        return [
-            Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version, detail)
-            for sequence, at, operation, kind, cube_id, version, detail in rows
-        ]
+        with _legible("events"):
+            return [
+                Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version, detail)
+                for sequence, at, operation, kind, cube_id, version, detail in rows
+            ]
 
     def jobs(self, *states: JobState) -> list[Job]:
-        return self._queue.jobs(states)
+        with _legible("jobs"):
+            return self._queue.jobs(states)
 
     def next_due(self) -> datetime | None:
-        return self._queue.next_due()
+        with _legible("jobs"):
+            return self._queue.next_due()
 
     def cold(self, ids: Iterable[str]) -> dict[str, str]:
         return packs_of(self._asked(queries.REFERENCES, ids))
@@ -191,13 +196,15 @@ class SqlReader:
             .where(self._owned(cubes))
             .group_by(cubes.c.kind, cubes.c.tier)
         )
-        return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
+        with _legible("cubes"):
+            return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
 
     def note(self, key: str) -> str | None:
         return self._ledger.note(key)
 
     def spending(self, *, since: date | None = None) -> list[Spending]:
-        return self._ledger.spending(since)
+        with _legible("usage"):
+            return self._ledger.spending(since)
 
     def _readable(self, cube_id: str, stored: str, told: int | None) -> MemCube | None:
         """The cube; None when it is damaged."""
@@ -410,6 +417,15 @@ class SqlWriter(SqlReader):
                 raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
 
 
+@contextmanager
+def _legible(table: str) -> Iterator[None]:
+    """Say of a row that holds what no program wrote there that it is damaged; what it holds is not told."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError):
+        raise StoreCorrupt(f"a row of {table} is damaged: `memoryos verify` names it; restore from a backup") from None
+
+
 def read_cube(packs: Packs, cube_id: str, stored: str, told: int | None) -> MemCube:
     """The cube that stands in a row with that checksum. Raises CubeDamaged."""
     if not checksum.is_text_sound(stored, told):
@@ -445,8 +461,20 @@ def _passages(rows: Iterator[Any]) -> Iterator[StoredPassage]:
         if passage.tier is None:
             passage = passage._replace(tier=tier)
         tier = passage.tier
-        if not passage.part or checksum.is_passage_sound(passage) or _left_out("passage", passage.page):
+        if (
+            not passage.part
+            or (_has_types(passage) and checksum.is_passage_sound(passage))
+            or _left_out("passage", passage.page)
+        ):
             yield passage
+
+
+def _has_types(passage: StoredPassage) -> bool:
+    """Whether what stands beside a passage, of which there is no checksum, can be read; SQLite stores any type."""
+    numbers, texts = (passage.position, passage.expires_at), (passage.session, passage.tags, passage.segment)
+    return all(one is None or type(one) is int for one in numbers) and all(
+        one is None or type(one) is str for one in texts
+    )
 
 
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
