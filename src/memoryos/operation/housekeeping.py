@@ -234,14 +234,19 @@ class Housekeeping:
             self._residency.keep(owner)
 
     def _run_due(self, owner: Scope) -> None:
-        """Do the jobs that are due, and come back when the next one is."""
+        """Do the jobs that are due, and come back when the next one is.
+
+        One that is still due afterwards cannot be finished, for its row is damaged: it is tried again later.
+        """
+        last = None
         while (moment := self._runner.next_due(owner)) is not None and self._works_on():
             if (seconds := (moment - self._runner.clock()).total_seconds()) > 0:
                 self._alarm.set(owner, seconds)
                 return
-            if not self._runner.run_all(owner, self._works_on):
+            if moment == last or not self._runner.run_all(owner, self._works_on):
                 self._alarm.set(owner, RETRY_SECONDS)
                 return
+            last = moment
 
     def _goes_on(self) -> bool:
         """Let callers go first; then, whether to go on."""
