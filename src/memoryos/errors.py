@@ -18,6 +18,7 @@
         ├── StoreReadOnly       the file or its folder may not be written
         ├── StoreFull           the disk is full
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
+        │   └── CubeDamaged     one memory in it is not as it was written
         ├── StoreTooNew         written by a newer MemoryOS
         ├── EmbedderMismatch    the store's vectors come from another embedder
         └── IndexFailed         the candidate index beside the store could not do it
@@ -124,6 +125,10 @@ class StoreFull(StorageError):
 
 class StoreCorrupt(StorageError):
     """The file is damaged or is not a MemoryOS store: restore it from a backup or name another path."""
+
+
+class CubeDamaged(StoreCorrupt):
+    """A memory is not as it was written: restore the store from a backup, or delete that memory."""
 
 
 class StoreTooNew(StorageError):

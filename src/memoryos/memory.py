@@ -151,7 +151,10 @@ class MemoryOS:
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, residency, self.settings, clock)
         handlers = dict.fromkeys((JobKind.EXTRACT, JobKind.READ_RECENT), self._promoter)
-        others: dict[JobKind, Handler] = {JobKind.REPAIR: self._repairer, JobKind.ERASE: Eraser(self._promoter)}
+        others: dict[JobKind, Handler] = {
+            JobKind.REPAIR: self._repairer,
+            JobKind.ERASE: Eraser(self._promoter, self._sources),
+        }
         runner = JobRunner(vault, {**handlers, **others}, clock)
         self._cooler = Cooler(vault, self.settings, clock)
         self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), residency, self._cooler, self.settings)
@@ -344,6 +347,7 @@ class MemoryOS:
         chosen = arguments.one_of("role", role, Role)
         revised = self._corrector(scope).revise(arguments.cube_id(cube_id), checked, role=chosen)
         self._housekeeping.queued(self._scope_of(scope))
+        self._sources.follow_erasure(self._scope_of(scope).owner)
         return revised
 
     def delete(self, cube_id: str, *, scope: Scope | None = None) -> None:
@@ -360,6 +364,7 @@ class MemoryOS:
             raise ObjectsUnreachable(f"{error}. It will be deleted when it does: that is noted") from error
         finally:
             self._housekeeping.queued(self._scope_of(scope))
+        self._sources.follow_erasure(self._scope_of(scope).owner)
 
     def add_fact(
         self,

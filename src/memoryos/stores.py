@@ -1,4 +1,4 @@
-"""Whole stores, all tenants: back one up, restore it, copy it to another place, verify it.
+"""Whole stores, all tenants: back one up, restore it, copy it to another place, verify it, scrub it.
 
 Memories may be open on the store meanwhile, also in other processes. A store is the path of a file or the URL of a
 PostgreSQL database, as for `MemoryOS.open`.
@@ -20,6 +20,8 @@ from memoryos.infrastructure.vault.backup import Manifest
 from memoryos.infrastructure.vault.copying import Copied, Progress
 from memoryos.infrastructure.vault.damage import Report
 from memoryos.infrastructure.vault.place import Place, open_vault, shown
+from memoryos.infrastructure.vault.scrubbed import Scrubbed
+from memoryos.infrastructure.vault.sealing import seal
 from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.operation.mend import mend
@@ -106,6 +108,24 @@ def verify(
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
     with closing(vault):
         return mend(vault, embedder, progress)
+
+
+def scrub(
+    store: str | Path,
+    *,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    clock: Clock = system_clock,
+) -> Scrubbed:
+    """Overwrite what deleted memories left in the files of a store, and give rows of older programs their checksums.
+
+    Writers wait meanwhile; it takes about the room of the store once more. `progress` is told steps. What a
+    PostgreSQL role may not do is named in `refused`. Raises InvalidInput, StorageError.
+    """
+    clock = _checked(settings, progress, clock)
+    with closing(_opened("store", store, settings, clock)) as vault:
+        seal(vault.change)
+        return vault.scrub(progress)
 
 
 def _checked(

@@ -20,6 +20,7 @@ from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import migrations
 from memoryos.infrastructure.vault.contract import Operation
 from memoryos.models.hashing import Hashing
+from migration.before_checksums import BACK_TO_0007
 
 ANN = Scope(user="ann", agent="default")
 BOB = Scope(user="bob", agent="default", tenant="acme")
@@ -202,7 +203,8 @@ def test_a_page_that_is_deleted_before_the_first_search_is_not_found(path):
 
 LONG = "The bees of the old monastery fly to the lavender fields. " * 40
 FACT = "Agatha keeps her passport in the blue drawer."
-BACK_TO_0006 = """
+BACK_TO_0006 = f"""
+    {BACK_TO_0007}
     DELETE FROM passages WHERE part > 1;
     UPDATE passages SET words = :words;
     ALTER TABLE passages DROP COLUMN turn; ALTER TABLE passages DROP COLUMN start;
@@ -253,7 +255,8 @@ def test_a_long_page_of_an_older_program_is_sound(with_a_long_page):
     assert not stores.verify(with_a_long_page).damages
 
 
-BACK_TO_0003 = """
+BACK_TO_0003 = f"""
+    {BACK_TO_0007}
     ALTER TABLE passages DROP COLUMN turn; ALTER TABLE passages DROP COLUMN start;
     ALTER TABLE passages DROP COLUMN "end";
     DROP TABLE next_vectors; DROP TABLE notes; DROP TABLE usage;
@@ -268,8 +271,9 @@ def test_a_page_with_passages_keeps_no_vector_of_its_own(path):
         memory.search("bees")
     count = "SELECT count(*) FROM vectors JOIN cubes USING (tenant) WHERE id = cube_id AND kind = 'page'"
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(VECTOR, ("default", "page-1", b"as schema 0003 had it"))
         connection.executescript(BACK_TO_0003)
+        connection.execute(VECTOR, ("default", "page-1", b"as schema 0003 had it"))
+        connection.commit()
     assert ask(path, count) == [(1 + len(SAID),)]
     with opened(path) as memory:
         assert memory.search("bees", strategy="two_stage").hits

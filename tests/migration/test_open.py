@@ -13,7 +13,7 @@ import pytest
 
 from memoryos import MemoryOS, load_settings
 from memoryos.cube import Kind
-from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreTooNew
+from memoryos.errors import CubeDamaged, EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreTooNew
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
@@ -150,8 +150,9 @@ def test_a_cube_that_cannot_be_read_is_named_as_damage(path, open_vault, stored,
         connection.execute("UPDATE cubes SET document = ?", (document,))
         connection.commit()
     vault = open_vault()
-    with pytest.raises(StoreCorrupt, match="backup"):
-        read(vault)
+    assert read(vault) == {}
+    with pytest.raises(CubeDamaged, match=f"{stored.id}.*backup"), vault.read(stored.scope) as reader:
+        reader.one(stored.id)
     vault.close()
 
 

@@ -28,8 +28,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008"
-down_revision = "0007"
+revision = "0009"
+down_revision = "0008"
 
 
 def upgrade() -> None:
@@ -71,7 +71,7 @@ def next_version(tmp_path: Path) -> Iterator[None]:
     (folder / "versions" / "0008_moods.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "_FOLDER", folder)
-        patch.setattr(migrations, "HEAD", "0008")
+        patch.setattr(migrations, "HEAD", "0009")
         yield
 
 

@@ -254,6 +254,7 @@ def test_a_store_made_of_a_backup_is_none_itself(backup, tmp_path):
 
 
 ADDED_BY_0007 = ("turn", "start", "end")
+CHECKED = ("cubes", "versions", "vectors", "passages")  # that have a checksum since 0008
 
 
 def summed(file: Path, name: str) -> rows.Sum:
@@ -264,22 +265,26 @@ def summed(file: Path, name: str) -> rows.Sum:
 
 
 def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(backup, tmp_path, store):
-    """What schemas 0006 and 0007 added is taken away, as if an older program had made the backup."""
+    """What schemas 0006 to 0008 added is taken away, as if an older program had made the backup."""
     change_by_hand(
         str(backup),
         "DROP TABLE next_vectors",
         *(f'ALTER TABLE passages DROP COLUMN "{name}"' for name in ADDED_BY_0007),
+        *(f"DROP TRIGGER {name}_checksum" for name in CHECKED if name != "versions"),
+        *(f"ALTER TABLE {name} DROP COLUMN checksum" for name in CHECKED),
         "UPDATE alembic_version SET version_num = '0005'",
     )
-    sha256 = summed(backup, "passages").sha256
+    sums = ", ".join(f"'$.tables.{name}.sha256', '{summed(backup, name).sha256}'" for name in CHECKED)
     change_by_hand(
         str(backup),
         "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors'), '$.schema', '0005', "
-        f"'$.tables.passages.sha256', '{sha256}') WHERE key = 'backup'",
+        f"{sums}) WHERE key = 'backup'",
     )
     before = backup.read_bytes()
     stores.restore(backup, tmp_path / "restored.db")
     assert backup.read_bytes() == before
     expected = {**content(store), "next_vectors": []}
-    expected["passages"] = [(*row[: -len(ADDED_BY_0007)], None, None, None) for row in expected["passages"]]
+    for name in CHECKED:
+        lost = len(ADDED_BY_0007) + 1 if name == "passages" else 1
+        expected[name] = [(*row[:-lost], *[None] * lost) for row in expected[name]]
     assert content(str(tmp_path / "restored.db")) == expected

@@ -41,7 +41,7 @@ DAMAGES = {
     "a passage too many": (
         (
             f"INSERT INTO passages SELECT tenant, cube_id, 9, said_at, speaker, marks, words, vector, turn, start,"
-            f' "end" FROM passages WHERE cube_id = {A_PAGE} AND part = 1'
+            f' "end", NULL FROM passages WHERE cube_id = {A_PAGE} AND part = 1'
         ),
         {Fault.PASSAGES},
     ),
@@ -118,9 +118,9 @@ DAMAGES = {
     ),
     "rows of no cube": (
         (
-            "INSERT INTO vectors VALUES ('t', 'gone', 0, x'00');"
-            "INSERT INTO passages VALUES ('t', 'gone', 1, 1, NULL, 0, '', x'00', 0, 0, 0);"
-            "INSERT INTO versions VALUES ('t', 'gone', 1, '{}');"
+            "INSERT INTO vectors VALUES ('t', 'gone', 0, x'00', NULL);"
+            "INSERT INTO passages VALUES ('t', 'gone', 1, 1, NULL, 0, '', x'00', 0, 0, 0, NULL);"
+            "INSERT INTO versions VALUES ('t', 'gone', 1, '{}', NULL);"
             "INSERT INTO next_vectors VALUES ('t', 'gone', 0, 1, x'00');"
             f"INSERT INTO links SELECT tenant, id, 'chain', 'gone' FROM cubes WHERE id = {A_PAGE};"
             "INSERT INTO jobs VALUES ('t','u','a','private','j','extract','gone','queued',0,1,NULL,NULL,0,NULL)"

@@ -101,7 +101,7 @@ class Cooler:
 
     def _due(self, owner: Scope, before: datetime) -> Iterator[dict[str, str]]:
         """The documents of pages that nobody visited since, so many at a time."""
-        due = (page for page in self._archived(owner) if _last_use(page.document) <= before)
+        due = (page for page in self._archived(owner) if page.document and _last_use(page.document) <= before)
         while batch := {page.id: page.document for page in islice(due, PACK_PAGES)}:
             yield batch
 
@@ -138,6 +138,8 @@ class Cooler:
 def _last_use(document: str) -> datetime:
     try:
         cube = from_json(document)
-    except InvalidInput as error:
-        raise StoreCorrupt(f"a stored cube cannot be read ({error.field}); restore from a backup") from error
+    except InvalidInput:
+        raise StoreCorrupt(
+            "a stored memory cannot be read: `memoryos verify` names it; restore from a backup"
+        ) from None
     return max(cube.behaviour.last_access, cube.descriptive.updated_at)

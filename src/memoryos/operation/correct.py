@@ -41,15 +41,18 @@ class Corrector:
     scope: Scope
 
     def delete(self, cube_id: str) -> None:
-        """Remove a memory with what rests on it alone; a segment goes with its pages. Raises NotFound."""
-        cube, home = self.find(cube_id)
+        """Remove a memory with what rests on it alone; a segment goes with its pages. Raises NotFound.
+
+        One that is damaged goes as well: nothing but its kind is read.
+        """
+        kind, home = self._kind(cube_id)
         self._load_rules()
-        if self._persona != self._owner and cube.kind in (Kind.PAGE, Kind.SEGMENT):
-            self._forget(cube)
+        if self._persona != self._owner and kind in (Kind.PAGE, Kind.SEGMENT):
+            self._forget(cube_id, kind)
         is_last = False
         while not is_last:
-            self._shorten_chains(home, lambda reader: self._without(reader, cube_id))
-            is_last = take(self._vault, home, lambda reader: self._deletion(reader, home, cube_id)).is_last
+            self._shorten_chains(home, lambda reader: _unchained(Changes(reader), _going(reader, cube_id, kind)))
+            is_last = take(self._vault, home, lambda reader: self._deletion(reader, home, cube_id, kind)).is_last
 
     def postpone(self, cube_id: str) -> None:
         """Note that a memory is to be deleted as soon as the object store answers. Raises NotFound."""
@@ -83,8 +86,16 @@ class Corrector:
         """A memory of the scope, or of the persona its agents share, and where it lives. Raises NotFound."""
         for home in dict.fromkeys((self._owner, self._persona)):
             with self._vault.read(home) as reader:
-                if cube := reader.get([cube_id]).get(cube_id):
+                if cube := reader.one(cube_id):
                     return cube, home
+        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+
+    def _kind(self, cube_id: str) -> tuple[Kind, Scope]:
+        """What kind a memory is of, and where it lives. Raises NotFound."""
+        for home in dict.fromkeys((self._owner, self._persona)):
+            with self._vault.read(home) as reader:
+                if kind := reader.kinds([cube_id]).get(cube_id):
+                    return kind, home
         raise NotFound(f"there is no memory {cube_id!r} in this scope")
 
     @property
@@ -123,17 +134,12 @@ class Corrector:
                 unchanged = [cube for cube in some if present.get(cube.id) == before[cube.id]]
                 writer.update([Entry(cube) for cube in unchanged], Operation.REFRESH)
 
-    def _without(self, reader: Reader, cube_id: str) -> list[MemCube]:
-        """The chains without the next pages that go with a memory."""
-        changes = Changes(reader)
-        return _unchained(changes, [page for cube in changes.get([cube_id]) for page in _going(reader, cube)])
-
     # Deletion
 
-    def _forget(self, cube: MemCube) -> None:
+    def _forget(self, cube_id: str, kind: Kind) -> None:
         """Take what pages support from a persona that is shared."""
         with self._vault.read(self._owner) as reader:
-            pages = _pages_of(reader, cube)
+            pages = _pages_of(reader, cube_id, kind)
         for some in some_at_a_time(pages):
             with self._vault.write(self._owner) as writer:
                 _renumber(writer, some)  # who is reading them now learns nothing from them any more
@@ -142,26 +148,26 @@ class Corrector:
     def _forgetting(self, reader: Reader, pages: Sequence[str]) -> Step:
         derived, changes = derived_from(reader, pages), Changes(reader)
         evidence = _Evidence(self._of_all_agents, pages)
-        some = list(reader.get(derived[:CUBES_AT_ONCE]).values())
+        some = _readable(changes, derived[:CUBES_AT_ONCE])
         planned = self.again(self._persona).planned(changes, some, pages, read=evidence)
         is_last = len(derived) <= CUBES_AT_ONCE
         return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was)
 
-    def _deletion(self, reader: Reader, home: Scope, cube_id: str) -> Step:
+    def _deletion(self, reader: Reader, home: Scope, cube_id: str, kind: Kind) -> Step:
         """Take out what is derived, and then the pages; of a large segment, some of them."""
         changes = Changes(reader)
-        cube = next(iter(changes.get([cube_id])), None)
-        if cube is None:
+        if cube_id not in reader.kinds([cube_id]):
             return Step(changes.flush, ())  # somebody else was faster
-        pages = _going(reader, cube)
+        cube = next(iter(changes.get([cube_id])), None)  # None: it is damaged
+        pages = _going(reader, cube_id, kind)
         derived = derived_from(reader, pages)
         evidence = _Evidence(reader.get, pages)
-        freed = relatives(reader, [cube]) if cube.kind is Kind.FACT else []
+        freed = relatives(reader, [cube]) if cube and kind is Kind.FACT else []
         is_ready = len(derived) <= CUBES_AT_ONCE
-        is_last = is_ready and len(pages) == len(_pages_of(reader, cube))
+        is_last = is_ready and len(pages) == len(_pages_of(reader, cube_id, kind))
         if is_ready:
-            self._take_out(changes, cube, pages, is_last=is_last)
-        some = list(reader.get(derived[:CUBES_AT_ONCE]).values())
+            self._take_out(changes, cube_id, kind, pages, is_last=is_last)
+        some = _readable(changes, derived[:CUBES_AT_ONCE])
         planned = self.again(home).planned(changes, some, pages, read=evidence, freed=freed)
 
         def write(writer: Writer) -> None:
@@ -171,17 +177,18 @@ class Corrector:
 
         return Step(write, {cube_id, *pages, *evidence.ids, *changes.touched}, is_last)
 
-    def _take_out(self, changes: Changes, cube: MemCube, pages: Sequence[str], *, is_last: bool) -> None:
+    def _take_out(self, changes: Changes, cube_id: str, kind: Kind, pages: Sequence[str], *, is_last: bool) -> None:
         """Remove pages from their chains and segments, and with the last of them the memory itself."""
         homes = [link.target for link in changes.reader.targets(pages, LinkKind.MEMBER_OF)]
         for described in _unchained(changes, pages):
             changes.change(Entry(described), Operation.REFRESH)
         if is_last:
-            changes.remove(cube.id)
-        if cube.kind is not Kind.SEGMENT:
+            changes.remove(cube_id)
+        if kind is not Kind.SEGMENT:
             redescribe_segments(changes, homes, self.promoter.clock())
         elif not is_last:
-            changes.change(described_while_it_goes(changes, cube, PAGES_AT_ONCE), Operation.REFRESH)
+            for segment in changes.get([cube_id]):
+                changes.change(described_while_it_goes(changes, segment, PAGES_AT_ONCE), Operation.REFRESH)
 
     def _derive_in_persona(self, cube_id: str, read_before: Sequence[str]) -> None:
         """Derive again in a shared persona what rests on a page that has new words."""
@@ -191,7 +198,7 @@ class Corrector:
 
             def plan(reader: Reader, some: Sequence[str] = some, read: Sequence[str] = read) -> Step:
                 changes, evidence = Changes(reader), _Evidence(self._of_all_agents, ())
-                derived = list(reader.get(some).values())
+                derived = _readable(changes, some)
                 again = self.again(self._persona)
                 planned = again.planned(changes, derived, [cube_id], read=evidence, read_before=read)
                 return Step(planned.flush, changes.touched, holds=lambda _: evidence.is_as_it_was)
@@ -255,7 +262,7 @@ class _Revision:
         """Some of what rests on the page as it will stand with the new words, while the page has the old ones."""
         changes, ahead = Changes(reader), self.changes(reader)
         evidence = _Evidence(lambda ids: {cube.id: cube for cube in ahead.get(ids)}, ())
-        derived = list(reader.get(some).values())
+        derived = _readable(changes, some)
         planned = self.corrector.again(self.home).planned(changes, derived, [self.cube_id], read=evidence)
         self._prepared.update(some, changes.added)
         return Step(planned.flush, {self.cube_id, *evidence.ids, *changes.touched})
@@ -284,7 +291,7 @@ class _Revision:
         return Step(write, {self.cube_id, *evidence.ids, *changes.touched})
 
     def _entry(self, reader: Reader) -> Entry:
-        found = reader.get([self.cube_id]).get(self.cube_id)
+        found = reader.one(self.cube_id)
         if found is None:
             raise NotFound(f"there is no memory {self.cube_id!r} in this scope")
         promoter = self.corrector.promoter
@@ -319,9 +326,17 @@ def _unchained(changes: Changes, pages: Sequence[str]) -> list[MemCube]:
     return described_chains(changes, followers)
 
 
-def _going(reader: Reader, cube: MemCube) -> list[str]:
-    """The pages that go next when the cube goes: the last of them, for others continue them rather than the first."""
-    return _pages_of(reader, cube)[-PAGES_AT_ONCE:]
+def _readable(changes: Changes, ids: Sequence[str]) -> list[MemCube]:
+    """These derived memories; those that are damaged go, for they may quote what changes."""
+    found = changes.reader.get(ids)
+    for damaged in set(ids).difference(found):
+        changes.remove(damaged)
+    return list(found.values())
+
+
+def _going(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
+    """The pages that go next when a cube goes: the last of them, for others continue them rather than the first."""
+    return _pages_of(reader, cube_id, kind)[-PAGES_AT_ONCE:]
 
 
 def _renumber(writer: Writer, pages: Sequence[str]) -> None:
@@ -331,11 +346,11 @@ def _renumber(writer: Writer, pages: Sequence[str]) -> None:
     writer.update([Entry(cube) for cube in changed], Operation.REFRESH)
 
 
-def _pages_of(reader: Reader, cube: MemCube) -> list[str]:
-    """The pages that go when the cube goes."""
-    if cube.kind is Kind.SEGMENT:
-        return [link.source for link in reader.sources([cube.id], LinkKind.MEMBER_OF)]
-    return [cube.id] if cube.kind is Kind.PAGE else []
+def _pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
+    """The pages that go when a cube of that kind goes."""
+    if kind is Kind.SEGMENT:
+        return [link.source for link in reader.sources([cube_id], LinkKind.MEMBER_OF)]
+    return [cube_id] if kind is Kind.PAGE else []
 
 
 def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:

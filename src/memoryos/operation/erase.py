@@ -9,6 +9,7 @@ from memoryos.infrastructure.vault.contract import Job
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correct import Corrector
 from memoryos.operation.jobs import GoesOn
+from memoryos.operation.sources import Sources
 from memoryos.scope import Scope
 
 
@@ -17,6 +18,7 @@ class Eraser:
     """Does jobs of the kind `ERASE`: each goes with its memory, in the transaction that deletes it."""
 
     promoter: Promoter
+    sources: Sources
     at_once: int = 1
     takes_early: bool = False
 
@@ -26,4 +28,5 @@ class Eraser:
             if not goes_on():
                 return jobs[number:]
             Corrector(self.promoter, scope).delete(job.cube_id)
+        self.sources.follow_erasure(scope.owner)
         return []

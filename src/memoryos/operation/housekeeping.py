@@ -275,7 +275,11 @@ class Housekeeping:
             self._residency.keep(owner)
 
     def _run_due(self, owner: Scope) -> None:
-        """Do the jobs that are due, and come back when the next one is; in the end behind others that wait."""
+        """Do the jobs that are due, and come back when the next one is; in the end behind others that wait.
+
+        One that is still due afterwards cannot be finished, for its row is damaged: it is tried again later.
+        """
+        last = None
         while (moment := self._runner.next_due(owner)) is not None and self._works_on():
             if (seconds := (moment - self._runner.clock()).total_seconds()) > 0:
                 self._alarm.set(owner, seconds)
@@ -284,9 +288,10 @@ class Housekeeping:
             if self._others_wait(owner, self._due) and self._works_on():
                 self._hire(owner)
                 return
-            if not finished:
+            if moment == last or not finished:
                 self._alarm.set(owner, RETRY_SECONDS)
                 return
+            last = moment
 
     def _goes_on(self) -> bool:
         """Let callers go first; then, whether to go on."""

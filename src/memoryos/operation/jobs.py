@@ -67,9 +67,13 @@ class JobRunner:
     rota: Rota = field(default_factory=Rota)
 
     def run_all(self, scope: Scope, goes_on: GoesOn = lambda: True) -> int:
-        """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished."""
-        finished = 0
-        while goes_on() and (jobs := self._lease(scope)):
+        """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished.
+
+        One that comes a second time cannot be finished, for its row is damaged: it waits until its lease has ended.
+        """
+        finished, ran = 0, set[str]()
+        while goes_on() and (jobs := self._lease(scope)) and not ran.issuperset(job.id for job in jobs):
+            ran.update(job.id for job in jobs)
             finished += self.run(scope, jobs, goes_on)
         return finished
 

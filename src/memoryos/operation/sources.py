@@ -95,6 +95,17 @@ class Sources:
                 turns = excerpt(candidates, reader, asked, search.filters, pages)
                 yield Source(reader, self.residency.following(owner, reader, whole=False).having(turns))
 
+    def follow_erasure(self, owner: Scope) -> None:
+        """Let the candidate index of the owner lose at once what was deleted; one that is away loses it later."""
+        follower = self.follower
+        if follower is None or not follower.may_have(owner):
+            return
+        try:
+            with self.vault.read(owner) as reader:
+                follower.follow(owner, reader)
+        except IndexFailed as error:
+            follower.put_off(error)
+
     def move_out(self, owner: Scope) -> bool:
         """Move the owner's turns to the candidate index, whatever their size; False when there is none."""
         if self.follower is None:

@@ -17,7 +17,7 @@ from memoryos.clock import from_micros, micros
 from memoryos.cube import Kind, Tier
 from memoryos.infrastructure.cold.pack import Pack, pack_of, reference
 from memoryos.infrastructure.cold.packs import Packs
-from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault import checksum, queries, tables
 from memoryos.infrastructure.vault.contract import Archived
 from memoryos.infrastructure.vault.tables import OWNER
 
@@ -31,7 +31,7 @@ _SWAP = (
     update(_cubes)
     .where(*(_cubes.c[name] == bindparam(f"of_{name}") for name in ("tenant", "id")))
     .where(_cubes.c.document == bindparam("before"))
-    .values(document=bindparam("after"))
+    .values(document=bindparam("after"), checksum=bindparam("sum_after"))
 )
 
 
@@ -44,15 +44,18 @@ class ColdPart:
         self._packs = packs
 
     def archived(self, after: int, limit: int) -> list[Archived]:
-        """Archived pages whose documents are here, by position."""
+        """Archived pages whose documents are here, by position; a damaged one says that its document is empty."""
         query = (
-            select(_cubes.c.position, _cubes.c.id, _cubes.c.document)
+            select(_cubes.c.position, _cubes.c.id, _cubes.c.document, _cubes.c.checksum)
             .where(self._mine(_cubes), _cubes.c.kind == Kind.PAGE.value, _cubes.c.tier == Tier.ARCHIVE.value)
             .where(_cubes.c.position > after, ~queries.is_cold(_cubes.c.document))
             .order_by(_cubes.c.position)
             .limit(limit)
         )
-        return [Archived(*row) for row in self._connection.execute(query)]
+        return [
+            Archived(position, cube_id, document if checksum.is_text_sound(document, told) else "")
+            for position, cube_id, document, told in self._connection.execute(query)
+        ]
 
     def packs(self) -> dict[str, datetime | None]:
         """The owner's packs, and when each is to be removed."""
@@ -81,7 +84,9 @@ class ColdPart:
             told = reference(name, document)
             before, after = (document, told) if out else (told, document)
             key = {"of_tenant": self._owner["tenant"], "of_id": cube_id}
-            if self._connection.execute(_SWAP, {**key, "before": before, "after": after}).rowcount:
+            if self._connection.execute(
+                _SWAP, {**key, "before": before, "after": after, "sum_after": checksum.of_text(after)}
+            ).rowcount:
                 done.append(cube_id)
         return done
 

@@ -158,6 +158,7 @@ class StoredPassage(NamedTuple):
     turn: int | None = None  #: index of the turn in the page; None, of an older program's: the turn of that part, whole
     start: int | None = None  #: in the turn's words
     end: int | None = None
+    checksum: int | None = None  #: of what is stored; None, of an older program's
 
     @property
     def extent(self) -> Extent:
@@ -204,7 +205,7 @@ class Archived(NamedTuple):
 
     position: int  #: in order of insertion
     id: str
-    document: str  #: the cube as JSON
+    document: str  #: the cube as JSON; empty when it is damaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +298,11 @@ class Reader(Protocol):
     """A consistent view of one owner's cubes."""
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
-        """The cubes with these ids that exist in this scope."""
+        """The cubes with these ids that exist in this scope; a damaged one is left out, and logged."""
+        ...
+
+    def one(self, cube_id: str) -> MemCube | None:
+        """The cube with that id, if it exists in this scope. Raises CubeDamaged."""
         ...
 
     def cubes(
@@ -315,6 +320,10 @@ class Reader(Protocol):
 
     def added(self, ids: Iterable[str]) -> set[str]:
         """Which of these ids were ever added to this scope, whatever became of them."""
+        ...
+
+    def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
+        """What kinds of cubes these are, of those that exist, also of damaged ones."""
         ...
 
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
@@ -357,7 +366,7 @@ class Reader(Protocol):
         ...
 
     def history(self, cube_id: str) -> list[MemCube]:
-        """Earlier versions of a cube, oldest first."""
+        """Earlier versions of a cube, oldest first. Raises CubeDamaged."""
         ...
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:

@@ -17,7 +17,7 @@ from uuid_utils.compat import uuid7
 from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError
 from memoryos.infrastructure.cold.packs import Packs
-from memoryos.infrastructure.vault import rows, tables
+from memoryos.infrastructure.vault import checksum, rows, tables
 from memoryos.infrastructure.vault.cold import is_pack
 from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.infrastructure.vault.queries import is_cold
@@ -143,11 +143,12 @@ def bring_back(target: Target, packs: Packs) -> None:
             cold.order_by(cubes.c.tenant, cubes.c.id), execution_options={"yield_per": COLD_AT_A_TIME}
         )
         for batch in rows.batches(found, COLD_AT_A_TIME):
-            documents = [(row.tenant, row.id, packs.document(row.id, row.document)) for row in batch]
+            found_here = ((row, packs.document(row.id, row.document)) for row in batch)
+            documents = [(row.tenant, row.id, text, checksum.of_text(text)) for row, text in found_here]
             with target.change() as connection:
-                for tenant, cube_id, document in documents:
+                for tenant, cube_id, document, told in documents:
                     mine = (cubes.c.tenant == tenant, cubes.c.id == cube_id)
-                    connection.execute(update(cubes).where(*mine).values(document=document))
+                    connection.execute(update(cubes).where(*mine).values(document=document, checksum=told))
     with target.change() as connection:
         connection.execute(delete(notes).where(is_pack(notes.c.key)))
 

@@ -29,6 +29,8 @@ _MAGIC = b"memoryos index 1\n"
 _NUMBER_BYTES = 8  # of the length of the header, and of the checksum at the end
 _NUMBERS = "biuf"  # kinds of numpy's types that a file may hold
 
+_TOO_MUCH = (RecursionError, MemoryError)  # that a damaged header asks for
+
 logger = logging.getLogger(__name__)
 
 
@@ -68,7 +70,16 @@ class IndexFiles:
                 return _read(file, is_wanted)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            IndexError,
+            OverflowError,
+            *_TOO_MUCH,
+        ) as error:
             logger.warning("index file not read", extra={"action": "index_file", "error": type(error).__name__})
             return None
 

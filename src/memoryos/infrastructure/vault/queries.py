@@ -77,10 +77,10 @@ NOTE = select(tables.notes.c.value).where(_owned(tables.notes), tables.notes.c.k
 
 SEQUENCE = select(func.max(_events.c.sequence)).where(_owned(_events))
 
-DOCUMENTS = select(_cubes.c.id, _cubes.c.document).where(_owned_by_key(), _among(_cubes.c.id))
+DOCUMENTS = select(_cubes.c.id, _cubes.c.document, _cubes.c.checksum).where(_owned_by_key(), _among(_cubes.c.id))
 
 VECTORS = (
-    select(_vectors.c.cube_id, _vectors.c.data)
+    select(_vectors.c.cube_id, _vectors.c.data, _vectors.c.checksum)
     .join(_cubes, same_cube(_vectors.c.cube_id))
     .where(_owned_by_key(), _among(_cubes.c.id), _vectors.c.part == WHOLE_CUBE)
 )
@@ -124,7 +124,8 @@ def cubes(tiers: int, states: int, *, has_subject: bool, is_newest_first: bool, 
     If so, of a `subject`, and only the first `limit`.
     """
     position = _cubes.c.position
-    query = select(_cubes.c.id, _cubes.c.document).where(_owned(_cubes), _cubes.c.kind == bindparam("kind"))
+    stored = select(_cubes.c.id, _cubes.c.document, _cubes.c.checksum)
+    query = stored.where(_owned(_cubes), _cubes.c.kind == bindparam("kind"))
     for column, name, number in ((_cubes.c.tier, "tier", tiers), (_cubes.c.state, "state", states)):
         if number:
             query = query.where(column.in_([bindparam(f"{name}_{index}") for index in range(number)]))
@@ -140,12 +141,14 @@ ADDED = select(_events.c.cube_id).where(
     _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.ADD.value
 )
 
+HEADS = select(_cubes.c.id, _cubes.c.kind, _cubes.c.version).where(_owned_by_key(), _among(_cubes.c.id))
+
 VERSIONS = select(_cubes.c.id, _cubes.c.version).where(_owned_by_key(), _among(_cubes.c.id))
 
 REMOVAL = delete(_cubes).where(_owned_by_key(), _among(_cubes.c.id))
 
 HISTORY = (
-    select(_versions.c.document)
+    select(_versions.c.version, _versions.c.document, _versions.c.checksum)
     .join(_cubes, same_cube(_versions.c.cube_id))
     .where(_owned_by_key(), _versions.c.cube_id == bindparam("cube_id"))
     .order_by(_versions.c.version)
@@ -198,6 +201,7 @@ _TURNS = (  # in the order of StoredPassage
         _passages.c.turn,
         _passages.c.start,
         _passages.c.end,
+        _passages.c.checksum,
     )
     .select_from(
         _WITH_SEGMENTS.outerjoin(

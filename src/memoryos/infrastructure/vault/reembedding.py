@@ -28,13 +28,13 @@ from sqlalchemy import (
 )
 
 from memoryos.clock import Clock
-from memoryos.cube import Kind, MemCube, from_json
+from memoryos.cube import Kind, MemCube
 from memoryos.errors import StorageError
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.contract import LinkKind, NewVectors, StoredPassage, Unembedded, Vector
 from memoryos.infrastructure.vault.queries import WHOLE_CUBE, same_cube
-from memoryos.infrastructure.vault.session import SqlReader
+from memoryos.infrastructure.vault.session import SqlReader, read_cube
 from memoryos.infrastructure.vault.statements import insert_rows
 
 EMBEDDER = "embedder"  # the key in `meta` of the embedder that made the vectors in use
@@ -80,13 +80,13 @@ class SqlReembedding:
         """Cubes without their new vectors, by tenant and id."""
         key = tuple_(_cubes.c.tenant, _cubes.c.id)
         query = (
-            select(_cubes.c.id, _cubes.c.document)
+            select(_cubes.c.id, _cubes.c.document, _cubes.c.checksum)
             .outerjoin(_next, and_(_of_cube(_next), _next.c.part == WHOLE_CUBE))
             .where(key > tuple_(*after), _is_embedded(), or_(_is_stale(), _lacks_a_passage()))
             .order_by(_cubes.c.tenant, _cubes.c.id)
             .limit(limit)
         )
-        found = [from_json(self._packs.document(*row)) for row in self._connection.execute(query)]
+        found = [read_cube(self._packs, *row) for row in self._connection.execute(query)]
         said = self._passages_of(found)
         return [Unembedded(cube, said.get((cube.scope.tenant, cube.id), [])) for cube in found]
 

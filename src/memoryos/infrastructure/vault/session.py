@@ -1,11 +1,14 @@
 """Readers and writers over a SQL connection: the part of a back end that every SQL database shares.
 
-Every statement carries the four owner columns, taken from the scope that the session was opened with.
+Every statement carries the four owner columns, taken from the scope that the session was opened with. A row that is
+not as it was written is left out and logged, so that one damaged memory does not stop an owner's others.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -14,10 +17,10 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, f
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
-from memoryos.errors import InvalidInput, StorageError, StoreCorrupt
+from memoryos.errors import CubeDamaged, InvalidInput, StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
-from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault import checksum, queries, tables
 from memoryos.infrastructure.vault.cold import ColdPart, packs_of
 from memoryos.infrastructure.vault.contract import (
     Archived,
@@ -49,6 +52,8 @@ from memoryos.infrastructure.vault.statements import (
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.scope import Scope
 
+logger = logging.getLogger(__name__)
+
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
@@ -68,7 +73,11 @@ class SqlReader:
         self._cold = ColdPart(connection, self._owner, packs)
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
-        return {cube_id: self._cube(cube_id, stored) for cube_id, stored in self._asked(queries.DOCUMENTS, ids)}
+        found = (self._readable(*row) for row in self._asked(queries.DOCUMENTS, ids))
+        return {cube.id: cube for cube in found if cube}
+
+    def one(self, cube_id: str) -> MemCube | None:
+        return next((self._cube(*row) for row in self._asked(queries.DOCUMENTS, [cube_id])), None)
 
     def cubes(
         self,
@@ -90,12 +99,28 @@ class SqlReader:
         )
         named = {f"tier_{index}": tier.value for index, tier in enumerate(tiers)}
         named |= {f"state_{index}": state.value for index, state in enumerate(states)}
-        wanted = {"kind": kind.value, "subject": subject and subject.value, "limit": limit}
-        found = [self._cube(*row) for row in ask(self._connection, query, {**self._owner, **named, **wanted})]
+        wanted = {"kind": kind.value, "subject": subject and subject.value}
+        found = self._first_readable(query, {**self._owner, **named, **wanted}, limit)
         return found if last is None else found[::-1]
+
+    def _first_readable(
+        self, query: Select[*tuple[Any, ...]], values: dict[str, Any], limit: int | None
+    ) -> list[MemCube]:
+        """The first cubes that can be read; a damaged one takes nobody's place."""
+        asked = limit
+        while True:
+            cubes = [self._readable(*row) for row in ask(self._connection, query, {**values, "limit": asked})]
+            found = [cube for cube in cubes if cube]
+            if asked is None or limit is None or len(cubes) < asked or len(found) >= limit:
+                return found[:limit]
+            asked += len(cubes) - len(found)
 
     def added(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
+
+    def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
+        with _legible("cubes"):
+            return {cube_id: Kind(kind) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
 
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
         return dict(self._asked(queries.VERSIONS, ids))
@@ -103,7 +128,8 @@ class SqlReader:
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         return {
             cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
-            for cube_id, data in self._asked(queries.VECTORS, ids)
+            for cube_id, data, told in self._asked(queries.VECTORS, ids)
+            if checksum.is_vector_sound(data, told) or _left_out("vector", cube_id)
         }
 
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
@@ -139,20 +165,23 @@ class SqlReader:
 
     def history(self, cube_id: str) -> list[MemCube]:
         rows = ask(self._connection, queries.HISTORY, {**self._owner, "cube_id": cube_id})
-        return [self._cube(cube_id, document) for (document,) in rows]
+        return [_parsed(cube_id, document, told, f"version {version} of ") for version, document, told in rows]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
-        return [
-            Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version, detail)
-            for sequence, at, operation, kind, cube_id, version, detail in rows
-        ]
+        with _legible("events"):
+            return [
+                Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version, detail)
+                for sequence, at, operation, kind, cube_id, version, detail in rows
+            ]
 
     def jobs(self, *states: JobState) -> list[Job]:
-        return self._queue.jobs(states)
+        with _legible("jobs"):
+            return self._queue.jobs(states)
 
     def next_due(self) -> datetime | None:
-        return self._queue.next_due()
+        with _legible("jobs"):
+            return self._queue.next_due()
 
     def cold(self, ids: Iterable[str]) -> dict[str, str]:
         return packs_of(self._asked(queries.REFERENCES, ids))
@@ -170,21 +199,26 @@ class SqlReader:
             .where(self._owned(cubes))
             .group_by(cubes.c.kind, cubes.c.tier)
         )
-        return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
+        with _legible("cubes"):
+            return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
 
     def note(self, key: str) -> str | None:
         return self._ledger.note(key)
 
     def spending(self, *, since: date | None = None) -> list[Spending]:
-        return self._ledger.spending(since)
+        with _legible("usage"):
+            return self._ledger.spending(since)
 
-    def _cube(self, cube_id: str, stored: str) -> MemCube:
+    def _readable(self, cube_id: str, stored: str, told: int | None) -> MemCube | None:
+        """The cube; None when it is damaged."""
         try:
-            return from_json(self._packs.document(cube_id, stored))
-        except InvalidInput as error:
-            raise StoreCorrupt(
-                f"a stored cube cannot be read ({error.field}: {error.problem}); restore from a backup"
-            ) from error
+            return self._cube(cube_id, stored, told)
+        except CubeDamaged:
+            _left_out("memory", cube_id)
+            return None
+
+    def _cube(self, cube_id: str, stored: str, told: int | None) -> MemCube:
+        return read_cube(self._packs, cube_id, stored, told)
 
     def _owned(self, table: Table) -> ColumnElement[bool]:
         return and_(*(table.c[name] == self._owner[name] for name in OWNER))
@@ -194,6 +228,7 @@ class SqlWriter(SqlReader):
     """`contract.Writer` over a connection inside a transaction."""
 
     has_removed_words = False  # of a page
+    has_erased = False  # a cube, of whatever kind
 
     def insert(self, entries: Sequence[Entry]) -> None:
         if not entries:
@@ -222,11 +257,12 @@ class SqlWriter(SqlReader):
 
     def delete(self, ids: Sequence[str]) -> None:
         self._bring_back(ids)
-        doomed = list(self.get(ids).values())
-        self.has_removed_words |= any(cube.kind is Kind.PAGE for cube in doomed)
-        for chunk in _chunks(cube.id for cube in doomed):
+        doomed = list(self._asked(queries.HEADS, ids))  # without the documents, which may be damaged
+        self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in doomed)
+        self.has_erased |= bool(doomed)
+        for chunk in _chunks(cube_id for cube_id, _, _ in doomed):
             self._connection.execute(queries.REMOVAL, {**self._owner, "ids": chunk})
-        self._log(doomed, Operation.DELETE)
+        self._log_rows(doomed, Operation.DELETE)
 
     def link(self, links: Sequence[Link]) -> None:
         if not links:
@@ -331,24 +367,36 @@ class SqlWriter(SqlReader):
 
     def _keep_versions(self, ids: Sequence[str]) -> None:
         rows = [
-            {"tenant": cube.scope.tenant, "cube_id": cube.id, "version": cube.version.number, "document": to_json(cube)}
+            {
+                "tenant": cube.scope.tenant,
+                "cube_id": cube.id,
+                "version": cube.version.number,
+                "document": (document := to_json(cube)),
+                "checksum": checksum.of_text(document),
+            }
             for cube in self.get(ids).values()
         ]
         insert_rows(self._connection, tables.versions, rows)
 
     def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
+        self._log_rows(((cube.id, cube.kind.value, cube.version.number) for cube in changed), operation, detail)
+
+    def _log_rows(
+        self, changed: Iterable[tuple[str, str, int]], operation: Operation, detail: str | None = None
+    ) -> None:
+        """Log what was done to cubes, each by its id, kind and version."""
         at = micros(self._clock())
         rows = [
             {
                 **self._owner,
                 "at": at,
                 "operation": operation.value,
-                "kind": cube.kind.value,
-                "cube_id": cube.id,
-                "version": cube.version.number,
+                "kind": kind,
+                "cube_id": cube_id,
+                "version": version,
                 "detail": detail,
             }
-            for cube in changed
+            for cube_id, kind, version in changed
         ]
         insert_rows(self._connection, tables.events, rows)
 
@@ -372,6 +420,42 @@ class SqlWriter(SqlReader):
                 raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
 
 
+@contextmanager
+def _legible(table: str) -> Iterator[None]:
+    """Say of a row that holds what no program wrote there that it is damaged; what it holds is not told."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError):
+        raise StoreCorrupt(f"a row of {table} is damaged: `memoryos verify` names it; restore from a backup") from None
+
+
+def read_cube(packs: Packs, cube_id: str, stored: str, told: int | None) -> MemCube:
+    """The cube that stands in a row with that checksum. Raises CubeDamaged."""
+    if not checksum.is_text_sound(stored, told):
+        raise _damaged(cube_id)
+    return _parsed(cube_id, packs.document(cube_id, stored))
+
+
+def _parsed(cube_id: str, document: str, told: int | None = None, part: str = "") -> MemCube:
+    if checksum.is_text_sound(document, told):
+        try:
+            return from_json(document)
+        except InvalidInput:  # what it quotes may be what a user said
+            pass
+    raise _damaged(cube_id, part)
+
+
+def _damaged(cube_id: str, part: str = "") -> CubeDamaged:
+    return CubeDamaged(
+        f"{part}the memory {checksum.shown(cube_id)} is damaged: restore the store from a backup, or delete it"
+    )
+
+
+def _left_out(what: str, cube_id: str) -> bool:
+    logger.warning("damaged %s left out", what, extra={"action": "read", "cube": checksum.shown(cube_id)})
+    return False
+
+
 def _passages(rows: Iterator[Any]) -> Iterator[StoredPassage]:
     """Passages, each with the tier of its page, which comes with the first ones only."""
     tier = ""
@@ -380,7 +464,20 @@ def _passages(rows: Iterator[Any]) -> Iterator[StoredPassage]:
         if passage.tier is None:
             passage = passage._replace(tier=tier)
         tier = passage.tier
-        yield passage
+        if (
+            not passage.part
+            or (_has_types(passage) and checksum.is_passage_sound(passage))
+            or _left_out("passage", passage.page)
+        ):
+            yield passage
+
+
+def _has_types(passage: StoredPassage) -> bool:
+    """Whether what stands beside a passage, of which there is no checksum, can be read; SQLite stores any type."""
+    numbers, texts = (passage.position, passage.expires_at), (passage.session, passage.tags, passage.segment)
+    return all(one is None or type(one) is int for one in numbers) and all(
+        one is None or type(one) is str for one in texts
+    )
 
 
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
@@ -391,14 +488,22 @@ def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
 
 def _vector_row(entry: Entry) -> dict[str, Any]:
     data = np.asarray(entry.vector, dtype="<f4").tobytes()
-    return {"tenant": entry.cube.scope.tenant, "cube_id": entry.cube.id, "part": queries.WHOLE_CUBE, "data": data}
+    return {
+        "tenant": entry.cube.scope.tenant,
+        "cube_id": entry.cube.id,
+        "part": queries.WHOLE_CUBE,
+        "data": data,
+        "checksum": checksum.of_bytes(data),
+    }
 
 
 def _passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
     for part, passage in enumerate(entry.passages or (), 1):
+        columns = passage.columns
         yield {
             "tenant": entry.cube.scope.tenant,
             "cube_id": entry.cube.id,
             "part": part,
-            **passage.columns,
+            **columns,
+            "checksum": checksum.of_columns(part, columns),
         }

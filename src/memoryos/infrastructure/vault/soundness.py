@@ -18,7 +18,7 @@ from memoryos.clock import micros
 from memoryos.cube import Kind, MemCube, Page, Segment, Tier, Turn, from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
-from memoryos.infrastructure.vault import backup, rows, tables
+from memoryos.infrastructure.vault import backup, checksum, rows, tables
 from memoryos.infrastructure.vault.contract import Extent, LinkKind
 from memoryos.infrastructure.vault.copying import Progress
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
@@ -116,6 +116,9 @@ def _belongings(connection: Connection, batch: Sequence[Row[Any]]) -> _Belonging
 
 def _in_cube(row: Row[Any], packs: Packs, belongings: _Belongings, dim: int) -> Iterator[Damage]:
     key = (row.tenant, row.id)
+    if not checksum.is_text_sound(row.document, row.checksum):
+        yield Damage(Fault.DOCUMENT, "is not what was written", checksum.shown(row.id))
+        return
     try:
         cube = from_json(packs.document(row.id, row.document))
     except (StoreCorrupt, ObjectsUnreachable) as error:
@@ -148,7 +151,7 @@ def _identity(cube: MemCube) -> dict[str, str]:
 
 def _columns_wrong(stored: _Stored) -> str | None:
     expected = tables.cube_row(stored.cube)
-    del expected["document"]  # an older program wrote the same cube in other words
+    del expected["document"], expected["checksum"]  # an older program wrote the same cube in other words
     return ", ".join(name for name, value in expected.items() if stored.row._mapping[name] != value) or None
 
 
@@ -157,6 +160,8 @@ def _versions_wrong(stored: _Stored) -> str | None:
     if [row.version for row in stored.versions] != list(range(1, present)):
         return f"there are {len(stored.versions)} before version {present}"
     for row in stored.versions:
+        if not checksum.is_text_sound(row.document, row.checksum):
+            return f"version {row.version} is not what was written"
         try:
             old = from_json(row.document)
         except InvalidInput as error:
@@ -171,6 +176,8 @@ def _passages_wrong(stored: _Stored) -> str | None:
     if not stored.passages and (stored.vectors or not isinstance(payload, Page)):
         return None  # what an older program stored of a page, until it is searched for
     turns = payload.turns if isinstance(payload, Page) else ()
+    if changed := [row.part for row in stored.passages if not checksum.is_passage_sound(row)]:
+        return f"passage {changed[0]} is not what was written"
     if [row.part for row in stored.passages] != list(range(1, len(stored.passages) + 1)):
         return "parts are missing"
     if wrong := _extents_wrong([_extent(row) for row in stored.passages], turns):
@@ -207,6 +214,8 @@ def _extents_wrong(extents: Sequence[Extent], turns: Sequence[Turn]) -> str | No
 def _vector_wrong(stored: _Stored) -> str | None:
     if not stored.vectors and stored.cube.kind in (Kind.FACT, Kind.SEGMENT):
         return "is missing"
+    if not all(checksum.is_vector_sound(row.data, row.checksum) for row in stored.vectors):
+        return "is not what was written"
     if not all(_is_vector(row.data, stored.dim, _SINGLE) for row in stored.vectors):
         return "is none of the embedder"
     return None

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
 from memoryos.cube import Kind, State, Tier
-from memoryos.errors import EmbedderMismatch, StorageError, StoreReadOnly
+from memoryos.errors import EmbedderMismatch, StorageError, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold import is_pack
@@ -21,6 +21,7 @@ from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
+from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
 from memoryos.scope import Scope
@@ -73,6 +74,8 @@ class SqlVault(ABC):
             yield writer
             self._forget_words(writer, scope)
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
+        if writer.has_erased:
+            self.empty_log()
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
         """Remove what is kept of the owner's words outside of the database, when some of them are to go."""
@@ -99,6 +102,13 @@ class SqlVault(ABC):
     def errors_in_file(self, connection: Connection) -> list[str]:  # noqa: ARG002 - a server looks after its files
         """What the database finds wrong with how it stored the rows."""
         return []
+
+    def empty_log(self) -> None:  # noqa: B027 - a server keeps its own
+        """Remove what was written from the log beside the rows, where deleted words would stay on."""
+
+    @abstractmethod
+    def scrub(self, progress: Progress | None = None) -> Scrubbed:
+        """Overwrite what deleted rows left behind in the database's files, as far as that is allowed."""
 
     def number_after(self, connection: Connection, sequence: int) -> None:  # noqa: B027 - SQLite knows by itself
         """Let the next event have a higher number than that."""
@@ -242,6 +252,8 @@ class SqlVault(ABC):
         except (DBAPIError, self.driver_error) as error:
             kind, said = self._explained(error.orig if isinstance(error, DBAPIError) else error)
             raise kind(f"{self.name}: {said}. {kind.__doc__}") from error
+        except UnicodeError as error:  # of the driver: all text of ours was checked; it may hold what a user said
+            raise StoreCorrupt(f"{self.name}: {type(error).__name__}. {StoreCorrupt.__doc__}") from None
 
 
 def noted(connection: Connection, key: str) -> str | None:

@@ -25,6 +25,7 @@ from sqlalchemy import (
 
 from memoryos.clock import micros
 from memoryos.cube import MemCube, to_json
+from memoryos.infrastructure.vault import checksum
 from memoryos.infrastructure.vault.contract import LinkKind, tags_text
 from memoryos.scope import Scope, namespace_from_path
 
@@ -46,6 +47,10 @@ def _owner() -> list[Column[Any]]:
         Column("agent_id", _Text, nullable=False),
         Column("namespace", _Text, nullable=False),
     ]
+
+
+def _checksum() -> Column[Any]:
+    return Column("checksum", BigInteger)  # of `checksum`; NULL of what an older program wrote
 
 
 def _to_cube(*columns: str) -> list[ForeignKeyConstraint]:
@@ -79,6 +84,7 @@ cubes = Table(
     Column("tags", _Text),  # a JSON list; NULL when there are none
     Column("version", Integer, nullable=False),
     Column("document", _Text, nullable=False),  # the cube as JSON
+    _checksum(),
     PrimaryKeyConstraint("tenant", "id"),
     Index("cubes_by_owner", *OWNER, "kind", "tier", "position"),
     Index("cubes_by_position", *OWNER, "position", unique=True),
@@ -91,6 +97,7 @@ versions = Table(  # what a cube was before each revision
     Column("cube_id", _Text, nullable=False),
     Column("version", Integer, nullable=False),
     Column("document", _Text, nullable=False),
+    _checksum(),
     PrimaryKeyConstraint("tenant", "cube_id", "version"),
     *_to_cube("cube_id"),
 )
@@ -123,6 +130,7 @@ vectors = Table(
     Column("cube_id", _Text, nullable=False),
     Column("part", Integer, nullable=False),  # 0: the whole cube
     Column("data", LargeBinary, nullable=False),  # little-endian float32
+    _checksum(),
     PrimaryKeyConstraint("tenant", "cube_id", "part"),
     *_to_cube("cube_id"),
 )
@@ -141,6 +149,7 @@ passages = Table(  # the turns of pages, long ones in parts, as search knows the
     Column("turn", Integer),  # index in the page; NULL, like the others, of an older program's: part - 1, all of it
     Column("start", Integer),  # characters of the turn's words
     Column("end", Integer),
+    _checksum(),
     PrimaryKeyConstraint("tenant", "cube_id", "part"),
     *_to_cube("cube_id"),
 )
@@ -230,7 +239,7 @@ def scope_of(tenant: str, user: str, agent: str, path: str) -> Scope:
 
 def cube_row(cube: MemCube) -> dict[str, Any]:
     """The columns of a cube, without its position."""
-    expires_at = cube.governance.lifespan.expires_at
+    expires_at, document = cube.governance.lifespan.expires_at, to_json(cube)
     return {
         **owner_row(cube.scope),
         "id": cube.id,
@@ -243,5 +252,6 @@ def cube_row(cube: MemCube) -> dict[str, Any]:
         "expires_at": micros(expires_at) if expires_at else None,
         "tags": tags_text(cube.descriptive.tags),
         "version": cube.version.number,
-        "document": to_json(cube),
+        "document": document,
+        "checksum": checksum.of_text(document),
     }

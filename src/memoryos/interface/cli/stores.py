@@ -1,4 +1,4 @@
-"""`memoryos backup`, `restore`, `copy` and `verify`: whole stores, all tenants."""
+"""`memoryos backup`, `restore`, `copy`, `verify` and `scrub`: whole stores, all tenants."""
 
 from __future__ import annotations
 
@@ -77,6 +77,25 @@ def verify(
     else:
         _tell(report)
     if not report.is_sound:
+        raise typer.Exit(1)
+
+
+def scrub(
+    store: Annotated[str | None, typer.Argument(help=f"{_STORE} (default: MEMORYOS_DB).")] = None,
+    json: Json = False,
+) -> None:
+    """Overwrite what deleted memories left in the store's files; exit code 1 when some of it was refused."""
+    with render.counted("scrubbing", quiet=json) as progress:
+        scrubbed = stores.scrub(store or load_settings().db, progress=progress)
+    if json:
+        render.print_json({"complete": scrubbed.is_complete, **asdict(scrubbed)})
+    else:
+        _print(
+            f"Rewrote {len(scrubbed.done):,} parts: {scrubbed.nbytes_before:,} bytes, now {scrubbed.nbytes_after:,}."
+        )
+        for refused in scrubbed.refused:
+            _print(f"  not done: {refused}")
+    if not scrubbed.is_complete:
         raise typer.Exit(1)
 
 

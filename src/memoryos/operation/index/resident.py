@@ -212,7 +212,8 @@ class Resident:
         here = {cube.id for cube in cubes if _HELD.get(cube.kind) is cube.tier}
         vectors = reader.vectors(here)
         for cube in cubes:
-            if cube.id in here:
+            is_usable = cube.kind is not Kind.SEGMENT or cube.id in vectors  # a damaged vector is left out
+            if cube.id in here and is_usable:
                 self._keep(Entry(cube, vectors.get(cube.id)))
             else:
                 self._let_go(cube.id)

@@ -5,6 +5,7 @@ Alembic is imported only when there is something to migrate: opening a current s
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -16,7 +17,9 @@ from memoryos.errors import StoreCorrupt, StoreTooNew
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0007"  # the newest revision in versions/; a test holds it against the files
+_REVISION = re.compile("[0-9]{4}")
+
+HEAD = "0008"  # the newest revision in versions/; a test holds it against the files
 
 _ONE_AT_A_TIME = Lock()  # Alembic's context is global: two threads would migrate each other's store
 
@@ -39,6 +42,8 @@ def is_current(connection: Connection) -> bool:
     Raises StoreTooNew for a later schema and StoreCorrupt for a database that is not a vault.
     """
     found = revision(connection)
+    if found is not None and not (_REVISION.fullmatch(found) and int(found)):
+        raise StoreCorrupt(f"the store names no schema that there is. {StoreCorrupt.__doc__}")
     if found is not None and found > HEAD:
         raise StoreTooNew(f"the store has schema {found}, this program knows {HEAD}. {StoreTooNew.__doc__}")
     return found == HEAD

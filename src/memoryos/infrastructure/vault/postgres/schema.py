@@ -10,6 +10,8 @@ from memoryos.infrastructure.vault import fence, tables
 
 PARTITIONS = 16  # of each table; a tenant lies in one of them, whole
 
+_CHECKED = {"cubes": ("document",), "vectors": ("data",), "passages": ("words", "vector")}  # what a checksum is of
+
 _VISIBLE = (  # asked once a statement, not once a row
     f"tenant = (SELECT current_setting('{fence.TENANT}', true))"
     f" OR (SELECT current_setting('{fence.EVERY_TENANT}', true)) = 'on'"
@@ -23,12 +25,29 @@ def create(connection: Connection) -> None:
     for table in metadata.sorted_tables:
         if "tenant" in table.c:
             split(connection, table.name)
+    for statement in guard():
+        connection.execute(text(statement))
 
 
 def split(connection: Connection, table: str) -> None:
     """Give a new table, which is partitioned by hash of the tenant, its partitions and its policy."""
     for statement in (*_partitions(table), *policy(table)):
         connection.execute(text(statement))
+
+
+def guard() -> Iterator[str]:
+    """The statements that take a checksum away where a program that knows none changes what it is of."""
+    yield (
+        "CREATE FUNCTION memoryos_drop_checksum() RETURNS trigger LANGUAGE plpgsql"
+        " AS 'BEGIN NEW.checksum := NULL; RETURN NEW; END'"
+    )
+    for table, columns in _CHECKED.items():
+        differs = " OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in columns)
+        yield (
+            f"CREATE TRIGGER {table}_checksum BEFORE UPDATE OF {', '.join(columns)} ON {table} FOR EACH ROW"
+            f" WHEN (OLD.checksum IS NOT DISTINCT FROM NEW.checksum AND ({differs}))"
+            " EXECUTE FUNCTION memoryos_drop_checksum()"
+        )
 
 
 def _split_by_tenant() -> MetaData:

@@ -33,10 +33,11 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.vault import migrations
 from memoryos.infrastructure.vault.fence import Call, Calls, enclosing, lock_number
-from memoryos.infrastructure.vault.postgres import schema
+from memoryos.infrastructure.vault.postgres import schema, scrubbing
 from memoryos.infrastructure.vault.postgres.bell import PostgresBell
 from memoryos.infrastructure.vault.postgres.connections import Gate, begun, is_full, open_engine
 from memoryos.infrastructure.vault.postgres.home import search_path
+from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.tables import owner_row
 from memoryos.scope import Scope
@@ -92,6 +93,13 @@ class PostgresVault(SqlVault):
         """What the database takes on disk."""
         with self._reading(EVERY_TENANT) as connection:
             return int(connection.execute(select(func.pg_database_size(func.current_database()))).scalar_one())
+
+    def scrub(self, progress: Progress | None = None) -> Scrubbed:
+        """Write every table of ours anew, with fresh statistics, and ask for a checkpoint, as far as the role may."""
+        before = self.nbytes()
+        with self._usable(), self._gate.passed():
+            done, refused = scrubbing.scrub(self._engine, progress)
+        return Scrubbed(done, refused, before, self.nbytes())
 
     def _take_back(self, connection: psycopg.Connection, _record: object) -> None:
         """Close a connection that was in use when the store was closed, and so is not in the pool any more."""

@@ -9,12 +9,14 @@ seconds, and sooner or later none within its timeout.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -25,12 +27,16 @@ from sqlalchemy.engine import URL
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
 from memoryos.infrastructure.vault import compiled
+from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
 from memoryos.infrastructure.vault.sqlite.bell import SqliteBell
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.scope import Scope
+
+logger = logging.getLogger(__name__)
 
 _WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
 _PATIENCE = "memoryos_patience"  # execution option: seconds to wait for it
@@ -48,6 +54,10 @@ _ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the 
     sqlite3.SQLITE_CORRUPT: StoreCorrupt,
     sqlite3.SQLITE_NOTADB: StoreCorrupt,
 }
+
+_TEXT = partial(str, encoding="utf-8", errors=ESCAPED)  # the driver's own decoding quotes what it cannot decode
+
+_OF_THE_SCHEMA = ("no such ", "malformed ", "unsupported file format", "error in ")
 
 _PRIMARY = 0xFF  # the bits of an error's code that name its kind
 
@@ -69,6 +79,7 @@ class SqliteVault(SqlVault):
         refuse_inherited(path)
         self.path = path
         self._lock = Lock()  # threads queue here instead of polling the file lock
+        self._log_is_due = False  # to be emptied of what was erased
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._still = StillFile.at(path, is_only_read=is_only_read)
         engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
@@ -93,6 +104,26 @@ class SqliteVault(SqlVault):
     def errors_in_file(self, connection: Connection) -> list[str]:
         """What SQLite finds wrong with its pages and indexes."""
         return [said for (said,) in connection.exec_driver_sql("PRAGMA integrity_check") if said != "ok"]
+
+    def empty_log(self) -> None:
+        """Put the log into the file, and cut it to nothing; put off while somebody reads an older state."""
+        with self._lock, self._usable():
+            self._log_is_due = not _is_log_emptied(self._kept_writer())
+        if self._log_is_due:
+            logger.warning("log not emptied yet", extra={"action": "erase"})
+
+    def scrub(self, progress: Progress | None = None) -> Scrubbed:
+        """Write the file anew without what deleted rows left, and empty its log."""
+        before, refused = self.nbytes(), []
+        steps: list[tuple[str, Callable[[Connection], bool]]] = [("file", _is_compacted), ("log", _is_log_emptied)]
+        with self._lock, self._usable():
+            for number, (name, step) in enumerate(steps, 1):
+                if not step(self._kept_writer()):
+                    refused.append(f"{name}: another connection is in a transaction; run it again later")
+                if progress:
+                    progress(number, len(steps))
+        names = [name for name, _ in steps if not any(said.startswith(name) for said in refused)]
+        return Scrubbed(tuple(names), tuple(refused), before, self.nbytes())
 
     def _connected(self, path: Path, busy_timeout_seconds: float, *, is_only_read: bool) -> Engine:
         if self._still:
@@ -130,6 +161,8 @@ class SqliteVault(SqlVault):
             finally:
                 driver.rollback()  # of what was not committed
                 writer.rollback()  # SQLAlchemy's own, which a statement that it ran may have begun
+            if self._log_is_due:  # a reader was in the way when words were erased
+                self._log_is_due = not _is_log_emptied(writer)
 
     def _trying(self, owner: Scope) -> AbstractContextManager[Connection]:
         return self._writing(owner)
@@ -155,6 +188,8 @@ class SqliteVault(SqlVault):
         log = log_of(self.path)
         if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and log.exists():
             return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
+        if code == sqlite3.SQLITE_ERROR and str(driver).startswith(_OF_THE_SCHEMA):  # our statements fit our schema
+            return StoreCorrupt, shown(driver)
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 
     def _prepare(self) -> None:
@@ -172,6 +207,26 @@ class SqliteVault(SqlVault):
         """Switch the file to WAL; it stays so. Outside a transaction, as SQLite demands."""
         with self._usable(), closing(self._engine.raw_connection()) as connection:
             connection.cursor().execute("PRAGMA journal_mode = WAL")
+
+
+def _is_log_emptied(writer: Connection) -> bool:
+    """Empty the log; whether nobody was in the way. What fails is put off: the erasure itself is on the disk."""
+    try:
+        is_busy, _, _ = writer.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError:
+        return False
+    return not is_busy
+
+
+def _is_compacted(writer: Connection) -> bool:
+    """Write the file anew; whether nobody was in the way."""
+    try:
+        writer.connection.cursor().execute("VACUUM")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+        return False
+    return True
 
 
 def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0) -> Engine:
@@ -229,6 +284,7 @@ def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
 
 
 def _configure(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.text_factory = _TEXT
     connection.isolation_level = None  # we say BEGIN ourselves, or DDL would commit behind our back
     connection.execute("PRAGMA synchronous = FULL")  # durable when add() returns, power cut included
     connection.execute("PRAGMA fullfsync = ON")  # on macOS only this empties the drive's own cache

@@ -1,0 +1,23 @@
+"""Scrubbed: what became of the traces of deleted memories in a database's files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Progress = Callable[[int, int], None]  # called with (steps done, steps in all)
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """What was done, and what could not be."""
+
+    done: tuple[str, ...]  #: names of what was rewritten or emptied
+    refused: tuple[str, ...]  #: what could not be, and why
+    nbytes_before: int
+    nbytes_after: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing was refused."""
+        return not self.refused

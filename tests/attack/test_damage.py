@@ -1,0 +1,202 @@
+"""Bytes of real files that change by themselves: what is damaged is named, left out, and never quoted."""
+
+from __future__ import annotations
+
+import logging
+import random
+import sqlite3
+import zlib
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from memoryos import MemoryOS, load_settings, stores
+from memoryos.errors import CubeDamaged, MemoryOSError, StoreCorrupt
+from memoryos.infrastructure.vault.damage import Fault
+
+SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_capacity=3, heat_threshold=0)
+SECRET = "zanzibarquux"
+SAID = [f"The {SECRET} number {number} is hidden under the kitchen mat." for number in range(12)]
+FLIPS = 150  # in CI; each takes about 20 ms
+
+
+def opened(path: Path) -> MemoryOS:
+    return MemoryOS.open(path, user="ann", settings=SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A store with something of everything, which nobody has open."""
+    path = tmp_path_factory.mktemp("whole") / "memory.db"
+    with opened(path) as memory:
+        pages = [memory.add(text, "Noted.") for text in SAID]
+        memory.add("I live in Lisbon.")
+        memory.update(pages[3], f"The {SECRET} number 3 is in the garden now.")
+        memory.wait()
+        memory.consolidate()
+    return path
+
+
+@pytest.fixture
+def store(whole, tmp_path) -> Path:
+    path = tmp_path / "memory.db"
+    path.write_bytes(whole.read_bytes())
+    return path
+
+
+def changed(path: Path, number: int, old: bytes, new: bytes) -> None:
+    """Change bytes of the document of one page, in the file itself."""
+    data = path.read_bytes()
+    place = data.index(f'The {SECRET} number {number} is hidden under the kitchen mat.","speaker"'.encode())
+    at = data.index(old, place)
+    path.write_bytes(data[:at] + new + data[at + len(old) :])
+
+
+def the_damaged(path: Path) -> str:
+    (damage,) = [one for one in stores.verify(path).damages if one.fault is Fault.DOCUMENT]
+    return damage.id
+
+
+@pytest.mark.parametrize("new", [b"\xffitchen", b"mitchen"], ids=["no UTF-8", "another letter"])
+def test_a_damaged_page_is_named_left_out_and_never_quoted(store, new, caplog):
+    changed(store, 7, b"kitchen", new)
+    page = the_damaged(store)
+    caplog.set_level(logging.DEBUG)
+    with opened(store) as memory:
+        hits = memory.search(f"{SECRET} number 7 kitchen", pages=20).hits
+        assert hits and page not in {hit.id for hit in hits}
+        assert memory.context(f"{SECRET} number").text
+        with pytest.raises(CubeDamaged, match=f"{page}.*restore") as raised:
+            memory.get(page)
+    assert page in {getattr(record, "cube", None) for record in caplog.records}
+    assert SECRET not in caplog.text + str(raised.value) + str(raised.value.__cause__) + str(raised.value.__context__)
+
+
+def test_a_damaged_page_can_be_deleted_and_the_store_is_sound_again(store):
+    changed(store, 7, b"kitchen", b"\xffitchen")
+    page = the_damaged(store)
+    with opened(store) as memory:
+        memory.delete(page)
+        memory.wait()
+        memory.add("New words.")
+        memory.wait()
+    assert not [one for one in stores.verify(store).damages if one.fault is Fault.DOCUMENT]
+
+
+def test_a_damaged_vector_or_passage_is_found_and_made_again(store):
+    by_hand(store, "UPDATE passages SET checksum = checksum + 1 WHERE part = 1; UPDATE vectors SET checksum = 1")
+    found = {damage.fault for damage in stores.verify(store).damages}
+    assert found == {Fault.PASSAGES, Fault.VECTOR}
+    with opened(store) as memory:
+        memory.search(SECRET)
+    assert stores.verify(store, repair=True, settings=SETTINGS).is_sound
+
+
+def test_a_damaged_version_is_named(store):
+    by_hand(store, "UPDATE versions SET checksum = checksum + 1")
+    (damage, *_) = stores.verify(store).damages
+    assert damage.fault is Fault.VERSIONS
+    with opened(store) as memory, pytest.raises(CubeDamaged, match=damage.id):
+        memory.history(damage.id)
+
+
+def test_what_an_older_program_changes_is_not_taken_for_damage(store):
+    by_hand(store, "UPDATE cubes SET document = document || ' '; UPDATE vectors SET data = data || x'00'")
+    assert ask(store, "SELECT count(*) FROM cubes WHERE checksum IS NOT NULL") == 0
+    assert ask(store, "SELECT count(*) FROM vectors WHERE checksum IS NOT NULL") == 0
+    with opened(store) as memory:
+        assert len(memory.pages()) == len(SAID) + 1
+    stores.scrub(store)
+    assert ask(store, "SELECT count(*) FROM cubes WHERE checksum IS NULL") == 0
+
+
+def test_a_byte_of_the_schema_is_told_as_damage(store):
+    data = store.read_bytes()
+    at = data.index(b"CREATE TABLE cubes")
+    for place in range(at, at + 200, 9):
+        store.write_bytes(data[:place] + b"\xff" + data[place + 1 :])
+        with suppress(StoreCorrupt), opened(store) as memory:
+            memory.search(SECRET)
+
+
+def test_flipped_bits_anywhere_raise_our_errors_and_quote_nothing(whole, tmp_path, caplog):
+    chance, data = random.Random(19), whole.read_bytes()
+    seen = []
+    for number in range(FLIPS):
+        flipped = bytearray(data)
+        for _ in range(chance.choice([1, 1, 8])):
+            flipped[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(flipped)
+        seen += used(path)
+        path.unlink()
+    assert seen
+    assert not [message for message in seen if SECRET in message]
+    assert SECRET not in caplog.text
+
+
+def used(path: Path) -> list[str]:
+    """What is said when a damaged store is used and verified; every error is one of ours."""
+    said = []
+    for use in (search_and_read, stores.verify):
+        try:
+            done = use(path)
+        except MemoryOSError as error:
+            said += [str(error), str(error.__cause__), str(error.__context__)]
+        else:
+            said += [damage.detail for damage in getattr(done, "damages", ())]
+    return said
+
+
+def search_and_read(path: Path) -> None:
+    with opened(path) as memory:
+        memory.search(SECRET)
+        memory.context(f"{SECRET} kitchen")
+        memory.pages()
+        memory.events()
+        memory.stats()
+
+
+def test_an_index_beside_the_store_with_a_hostile_header_is_made_anew(store):
+    with opened(store) as memory:
+        files = memory._vault.index_files
+        owner = memory.scopes()[0].owner
+        file = files._file(owner)
+        file.parent.mkdir(exist_ok=True)
+        for header in HOSTILE:
+            file.write_bytes(sealed(header))
+            assert files.read(owner, lambda about: bool(about["format"])) is None
+        file.write_bytes(sealed(HOSTILE[0]))
+    with opened(store) as memory:
+        assert memory.search(SECRET).hits
+
+
+HOSTILE = [
+    b"[" * 100_000 + b"]" * 100_000,
+    b'{"about":' * 50_000 + b"1" + b"}" * 50_000,
+    b"[]",
+    b"null",
+    b'{"about": 7, "arrays": []}',
+    b'{"about": {"format": 1}, "arrays": {"a": 1}}',
+    b'{"about": {"format": 1}, "arrays": [["a", "<f4", [1e308]]]}',
+    b'{"about": {"format": 1}, "arrays": [["a", "<f4", [99999999999999999999999]]]}',
+    b'{"about": {"format": 1}, "arrays": [["a", {"x": 1}, "y"]]}',
+    b'{"about": {"format": 1}, "arrays": [[1, "<f4", [-1]], ["b", "O", [1]]]}',
+]
+
+
+def sealed(header: bytes) -> bytes:
+    """A kept index with that header and a checksum that is right."""
+    body = b"memoryos index 1\n" + len(header).to_bytes(8, "little") + header
+    return body + zlib.crc32(body).to_bytes(8, "little")
+
+
+def by_hand(path: Path, script: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(script)
+
+
+def ask(path: Path, question: str) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(question).fetchone()[0]

@@ -1,0 +1,99 @@
+"""What was deleted is in no file of the store: not in its log while it is open, not in the file when it is closed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from contract import server
+from memoryos import MemoryOS, load_settings, stores
+
+SETTINGS = load_settings(embedder="hashing", short_term_capacity=1)
+WORD = "zanzibarquux"
+HAN = "量子茶壶"
+
+
+def grep(folder: Path, word: str) -> list[str]:
+    """The files below the folder that hold the word as UTF-8."""
+    return [file.name for file in folder.rglob("*") if file.is_file() and word.encode() in file.read_bytes()]
+
+
+def filled(memory: MemoryOS) -> list[str]:
+    pages = [memory.add(f"The {WORD} number {number}, {HAN}, is under the mat.", "Noted.") for number in range(6)]
+    memory.add("The bees like lavender.", "Indeed.")
+    memory.wait()
+    return pages
+
+
+def test_deleted_words_are_in_no_file_while_the_store_is_open_or_after(tmp_path):
+    memory = MemoryOS.open(tmp_path / "memory.db", user="ann", settings=SETTINGS)
+    for page in filled(memory):
+        memory.delete(page)
+    memory.wait()
+    assert [grep(tmp_path, word) for word in (WORD, HAN)] == [[], []]
+    memory.close()
+    assert [grep(tmp_path, word) for word in (WORD, HAN)] == [[], []]
+
+
+def test_a_reader_puts_the_emptying_of_the_log_off_until_the_next_write(tmp_path):
+    memory = MemoryOS.open(tmp_path / "memory.db", user="ann", settings=SETTINGS)
+    pages = filled(memory)
+    with memory._vault.read(memory.scopes()[0]) as reader:
+        reader.sequence()  # its snapshot is of before
+        for page in pages:
+            memory.delete(page)
+        assert grep(tmp_path, WORD)
+    memory.add("Something else.")
+    memory.wait()
+    assert grep(tmp_path, WORD) == []
+    memory.close()
+
+
+def test_scrub_writes_a_store_anew_and_leaves_its_memories(tmp_path):
+    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=SETTINGS) as memory:
+        for page in filled(memory):
+            memory.delete(page)
+        memory.wait()
+        steps = []
+        scrubbed = stores.scrub(tmp_path / "memory.db", progress=lambda done, total: steps.append((done, total)))
+        assert scrubbed.is_complete and scrubbed.done == ("file", "log") and steps == [(1, 2), (2, 2)]
+        assert scrubbed.nbytes_after <= scrubbed.nbytes_before
+        assert [page.payload.turns[0].text for page in memory.pages()] == ["The bees like lavender."]
+    assert stores.verify(tmp_path / "memory.db").is_sound
+
+
+def test_scrub_on_postgres_says_what_the_role_may_not_do(tmp_path):
+    place = server.store_of(tmp_path).render_as_string(hide_password=False)
+    with MemoryOS.open(place, user="ann", settings=SETTINGS) as memory:
+        for page in filled(memory):
+            memory.delete(page)
+        memory.wait()
+    scrubbed = stores.scrub(place)
+    assert any(name.startswith("cubes_") for name in scrubbed.done)
+    assert not scrubbed.refused or "GRANT pg_checkpoint" in scrubbed.refused[-1]
+    assert stores.verify(place).is_sound
+    with psycopg.connect(place.replace("postgresql+psycopg", "postgresql")) as connection:
+        dead = connection.execute("SELECT sum(n_dead_tup) FROM pg_stat_user_tables").fetchone()
+    assert dead == (0,)
+
+
+def test_the_candidate_index_on_postgres_loses_deleted_words_at_once(tmp_path):
+    place = server.store_of(tmp_path).render_as_string(hide_password=False)
+    with MemoryOS.open(place, user="ann", settings=SETTINGS) as memory:
+        pages = filled(memory)
+        owner = memory.scopes()[0]
+        if not memory._sources.move_out(owner):
+            pytest.skip("there is no candidate index")
+        before = indexed(place)
+        for page in pages:
+            memory.delete(page)
+        assert (before, indexed(place)) == (14, 2)
+
+
+def indexed(place: str) -> int:
+    """How many turns the candidate indexes say that they hold."""
+    with psycopg.connect(place.replace("postgresql+psycopg", "postgresql")) as connection:
+        connection.execute("SELECT set_config('memoryos.every_tenant', 'on', true)")
+        return connection.execute("SELECT sum(turns) FROM memoryos_candidates.owners").fetchone()[0]
