@@ -429,9 +429,7 @@ def test_the_notes_say_that_nothing_bears_on_the_question(memory, model):
     memory.respond("Where did the night train with Greta go?")
     never, said = (request["messages"][-1]["content"] for request in model.requests)
     notes = never.partition("<memory>\n")[2].partition("\n</memory>")[0].splitlines()
-    told = [
-        line for line in notes if not line.startswith("Before these messages, until ")
-    ]
+    told = [line for line in notes if not line.startswith("Before these messages, until ")]
     assert told == ["Nothing in memory answers this question."]
     assert "Nothing in memory" not in said
     assert "Lisbon" in said
