@@ -110,7 +110,7 @@ class SqliteVault(SqlVault):
         with self._lock, self._usable():
             self._log_is_due = not _is_log_emptied(self._kept_writer())
         if self._log_is_due:
-            logger.warning("log not emptied yet", extra={"action": "erase"})
+            logger.info("log not emptied yet", extra={"action": "erase"})  # the next erasure or close does it
 
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
         """Write the file anew without what deleted rows left, and empty its log."""
