@@ -9,8 +9,10 @@ import zlib
 from contextlib import closing, suppress
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from contract import server
 from memoryos import MemoryOS, load_settings, stores
 from memoryos.errors import CubeDamaged, MemoryOSError, StoreCorrupt
 from memoryos.infrastructure.vault.damage import Fault
@@ -200,3 +202,20 @@ def by_hand(path: Path, script: str) -> None:
 def ask(path: Path, question: str) -> int:
     with closing(sqlite3.connect(path)) as connection:
         return connection.execute(question).fetchone()[0]
+
+
+def test_on_postgres_too_a_damaged_page_is_left_out_and_an_older_program_makes_none(tmp_path):
+    place = server.store_of(tmp_path).render_as_string(hide_password=False)
+    with MemoryOS.open(place, user="ann", settings=SETTINGS) as memory:
+        page, other = memory.add(SAID[0]), memory.add(SAID[1])
+        memory.wait()
+        with psycopg.connect(place.replace("postgresql+psycopg", "postgresql")) as connection:
+            connection.execute("SELECT set_config('memoryos.every_tenant', 'on', false)")
+            connection.execute("UPDATE cubes SET checksum = checksum + 1 WHERE id = %s", (page,))
+            connection.execute("UPDATE cubes SET document = document || ' ' WHERE id = %s", (other,))
+            left = connection.execute("SELECT checksum FROM cubes WHERE id = %s", (other,)).fetchone()
+        assert left == (None,)
+        assert [hit.id for hit in memory.search(SECRET).hits] == [other]
+        with pytest.raises(CubeDamaged, match=page):
+            memory.get(page)
+    assert [(one.fault, one.id) for one in stores.verify(place).damages] == [(Fault.DOCUMENT, page)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from memoryos.operation.rota import Rota
 from memoryos.scope import Scope
 
 LEASE = timedelta(minutes=1)
+MOST_IN_A_ROW = 20  # times that a job about the same memory is run without a pause
 MOST_TRIES = 5
 MOST_TRIES_OUT = 60  # while a model cannot be reached: half a day
 FIRST_DELAY = timedelta(seconds=2)
@@ -69,11 +71,11 @@ class JobRunner:
     def run_all(self, scope: Scope, goes_on: GoesOn = lambda: True) -> int:
         """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished.
 
-        One that comes a second time cannot be finished, for its row is damaged: it waits until its lease has ended.
+        One about a memory that comes again and again is never done, for a row is damaged: it waits for its lease to end.
         """
-        finished, ran = 0, set[str]()
-        while goes_on() and (jobs := self._lease(scope)) and not ran.issuperset(job.id for job in jobs):
-            ran.update(job.id for job in jobs)
+        finished, ran = 0, Counter[tuple[JobKind, str]]()
+        while goes_on() and (jobs := self._lease(scope)) and ran[jobs[0].kind, jobs[0].cube_id] < MOST_IN_A_ROW:
+            ran.update((job.kind, job.cube_id) for job in jobs)
             finished += self.run(scope, jobs, goes_on)
         return finished
 

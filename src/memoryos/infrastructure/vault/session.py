@@ -23,6 +23,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
 from memoryos.infrastructure.vault.cold import ColdPart, packs_of
 from memoryos.infrastructure.vault.contract import (
+    COLD_TIER,
     Archived,
     Census,
     Entry,
@@ -55,6 +56,8 @@ from memoryos.scope import Scope
 logger = logging.getLogger(__name__)
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
+
+_TIERS = frozenset((*(tier.value for tier in Tier), COLD_TIER))
 
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
@@ -110,7 +113,7 @@ class SqlReader:
         asked = limit
         while True:
             cubes = [self._readable(*row) for row in ask(self._connection, query, {**values, "limit": asked})]
-            found = [cube for cube in cubes if cube]
+            found = [cube for cube in cubes if cube and cube.kind.value == values["kind"]]
             if asked is None or limit is None or len(cubes) < asked or len(found) >= limit:
                 return found[:limit]
             asked += len(cubes) - len(found)
@@ -475,8 +478,10 @@ def _passages(rows: Iterator[Any]) -> Iterator[StoredPassage]:
 def _has_types(passage: StoredPassage) -> bool:
     """Whether what stands beside a passage, of which there is no checksum, can be read; SQLite stores any type."""
     numbers, texts = (passage.position, passage.expires_at), (passage.session, passage.tags, passage.segment)
-    return all(one is None or type(one) is int for one in numbers) and all(
-        one is None or type(one) is str for one in texts
+    return (
+        passage.tier in _TIERS
+        and all(one is None or type(one) is int for one in numbers)
+        and all(one is None or type(one) is str for one in texts)
     )
 
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from memoryos.clock import Clock
 from memoryos.config import PersonaSharing, Settings
 from memoryos.cube import Fact, Kind, MemCube, Origin, Segment, Subject
-from memoryos.errors import StorageError
+from memoryos.errors import StorageError, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Entry, Job, JobKind, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
@@ -88,9 +88,13 @@ class Promoter:
 
         Jobs that are not due yet only fill the calls for those that are.
         """
-        waiting = list(jobs)
+        waiting, before = list(jobs), list[str]()
         while any(job.not_before is None for job in waiting) and goes_on():
             portions = self._portions(scope, waiting)
+            wanted = [page.id for portion in portions for page in portion.pages]
+            if wanted and wanted == before:
+                raise StoreCorrupt("pages that were read are still to be read: `memoryos verify` tells what is damaged")
+            before = wanted
             self._promote(scope, portions)
             ended = {portion.job.id for portion in portions if portion.ends_job}
             waiting = [job for job in waiting if job.id not in ended]

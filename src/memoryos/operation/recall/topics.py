@@ -51,7 +51,10 @@ def homes(reader: Reader, resident: Resident, pages: Iterable[str]) -> dict[str,
     with resident.lock:
         segments = {page: segment for page in pages if (segment := resident.turns.segment_of(page))}
         known = {segment: resident.held(segment) for segment in segments.values()}
-    archived = reader.get(segment for segment, cube in known.items() if cube is None)
+    read = reader.get(segment for segment, cube in known.items() if cube is None)
+    archived = {
+        segment: cube for segment, cube in read.items() if cube.kind is Kind.SEGMENT
+    }  # a damaged link's is none
     found = {segment: Home(segment, topic_name(cube or archived.get(segment))) for segment, cube in known.items()}
     return {page: found[segment] for page, segment in segments.items()}
 
