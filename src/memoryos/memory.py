@@ -132,21 +132,7 @@ class MemoryOS:
         schema = PersonaSchema.named(self.settings.persona_schema)
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self._purse = Purse(vault, self.settings, clock, limits)
-        bounds = Bounds(
-            self.settings.prompt_tokens,
-            self.settings.context_tokens,
-            self.settings.most_pages,
-            self.settings.abstain_below,
-        )
-        self._responder = Responder(
-            self._model,
-            self._purse,
-            Streams(self.settings.llm_concurrency),
-            self._filling,
-            self._remember,
-            bounds,
-            clock,
-        )
+        self._responder = self._made_responder()
         reader = self._model_reader(schema)
         self._promoter = Promoter(vault, embedder, RuleExtractor(schema), self.settings, clock, reader)
         self._repairer = Repairer(vault, residency, self.settings, clock)
@@ -923,6 +909,12 @@ class MemoryOS:
         if most := self.settings.most_pages:
             return most + self.settings.short_term_capacity
         return max(self.settings.recall_pages, budget // SHORT_TURN)
+
+    def _made_responder(self) -> Responder:
+        known = self.settings
+        bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
+        streams = Streams(known.llm_concurrency)
+        return Responder(self._model, self._purse, streams, self._filling, self._remember, bounds, self._clock)
 
     def _model(self) -> ChatModel:
         if self._chat is None:
