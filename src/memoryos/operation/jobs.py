@@ -69,7 +69,7 @@ class JobRunner:
     def run_all(self, scope: Scope, goes_on: GoesOn = lambda: True) -> int:
         """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished.
 
-        One about a memory that comes again and again is never done, for a row is damaged: it waits for its lease to end.
+        One about a memory that comes again and again is never done, for a row is damaged: it waits for its lease.
         """
         finished, ran = 0, Counter[tuple[JobKind, str]]()
         while goes_on() and (jobs := self._lease(scope)) and ran[jobs[0].kind, jobs[0].cube_id] < MOST_IN_A_ROW:
