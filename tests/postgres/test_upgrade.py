@@ -68,7 +68,7 @@ def next_version(tmp_path: Path) -> Iterator[None]:
     """Within the block this process is of the next version."""
     folder = tmp_path / "migrations"
     shutil.copytree(Path(migrations.__file__).parent, folder)
-    (folder / "versions" / "0008_moods.py").write_text(NEXT)
+    (folder / "versions" / "0009_moods.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "_FOLDER", folder)
         patch.setattr(migrations, "HEAD", "0009")
@@ -112,14 +112,14 @@ def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tm
             assert mine in {page.id for page in new.pages()}
             assert [event.sequence for event in new.events()] == sorted(event.sequence for event in new.events())
     with server.administrator(make_url(url).database) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0008",)]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0009",)]
         assert connection.execute("SELECT count(*) FROM cubes WHERE mood IS NULL").fetchone()[0] > 0
 
 
 def test_an_old_program_that_comes_later_is_told(url, tmp_path):
     with next_version(tmp_path):
         MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")).close()
-    with pytest.raises(StoreTooNew, match="0008"):
+    with pytest.raises(StoreTooNew, match="0009"):
         MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing"))
 
 

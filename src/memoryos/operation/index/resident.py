@@ -170,7 +170,7 @@ class Resident:
             arrays = ArrayReader(kept.arrays)
             arrays.read("turns", turns)
             arrays.read("words", vocabulary)
-        except (KeyError, IndexError, ValueError):
+        except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             return False
         self.turns, self._vocabulary = turns, vocabulary
         self._unkept = len(kept.since)
