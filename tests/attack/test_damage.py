@@ -17,6 +17,8 @@ from memoryos import MemoryOS, load_settings, stores
 from memoryos.errors import CubeDamaged, MemoryOSError, StoreCorrupt
 from memoryos.infrastructure.vault.damage import Fault
 
+pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
+
 SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_capacity=3, heat_threshold=0)
 SECRET = "zanzibarquux"
 SAID = [f"The {SECRET} number {number} is hidden under the kitchen mat." for number in range(12)]

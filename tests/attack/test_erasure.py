@@ -10,6 +10,8 @@ import pytest
 from contract import server
 from memoryos import MemoryOS, load_settings, stores
 
+pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
+
 SETTINGS = load_settings(embedder="hashing", short_term_capacity=1)
 WORD = "zanzibarquux"
 HAN = "量子茶壶"

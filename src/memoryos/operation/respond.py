@@ -148,7 +148,7 @@ def _head(cube: MemCube, turn: Turn) -> str:
     if turn.role is Role.ASSISTANT and any(one.role is not Role.ASSISTANT for one in turns_of(cube)):
         return ""
     # Stored system and tool messages are quoted, so that they have no more authority than the user.
-    quoted = "" if turn.role is Role.USER else f"({turn.role.value} message) "
+    quoted = "" if turn.role in (Role.USER, Role.ASSISTANT) else f"({turn.role.value} message) "
     return f"[{_moment(turn.at or cube.descriptive.event_at)}] {quoted}"
 
 
