@@ -40,6 +40,8 @@ class Flood:
         for number in range(pages):
             for scope in self.flooding:
                 self.memory.add(f"Page {number} of {scope.user}. I like tea.", scope=scope)
+        for scope in self.flooding:
+            self.memory.segments(scope=scope)  # the pages are in their segments, and the jobs in the queue
 
     def answer(self, request: dict) -> Reply:
         """Read a page, while more come in; after the third, the new one comes."""
