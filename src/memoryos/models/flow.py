@@ -8,6 +8,8 @@ from concurrent.futures import Future
 from threading import RLock
 from typing import Generic, TypeVar
 
+from memoryos.interruptible import result
+
 T = TypeVar("T")
 
 
@@ -76,7 +78,7 @@ class Flow(Iterator[T], Generic[T]):
         return future
 
     def __next__(self) -> T:
-        piece = self.next().result()
+        piece = result(self.next())
         if piece is None:
             raise StopIteration
         return piece

@@ -12,6 +12,8 @@ from concurrent.futures import Future
 from threading import Lock, Thread, get_ident
 from typing import Any, TypeVar
 
+from memoryos.interruptible import result
+
 CLOSING_SECONDS = 5.0  # that closing connections may take
 
 T = TypeVar("T")
@@ -63,7 +65,7 @@ def result_of(call: Coroutine[Any, Any, T]) -> T:
     """What the call returns or raises; when the wait is interrupted, the call ends, too."""
     future = start(call)
     try:
-        return future.result()
+        return result(future)
     finally:
         future.cancel()
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Self
 
 from memoryos.errors import ModelError
+from memoryos.interruptible import result
 from memoryos.models.flow import Flow
 
 
@@ -27,7 +28,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         if self._is_over:
             raise StopIteration
         with self._ended_by_errors():
-            piece = self._kept(self._flowing().next().result())
+            piece = self._kept(result(self._flowing().next()))
         if piece is None:
             raise StopIteration
         return piece

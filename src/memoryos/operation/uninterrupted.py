@@ -11,20 +11,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from contextvars import copy_context
 from functools import partial, wraps
 from inspect import isfunction
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar, cast
 from weakref import finalize
 
 from memoryos.errors import StorageError
+from memoryos.interruptible import received
 
 T = TypeVar("T")
-
-# Python looks for a signal before it waits for a lock. One that comes between the two it sees when the waiting ends.
-_LOOK_SECONDS = 0.1
 
 # Queues and locks in C: an interrupt finds them before or after an operation, never within one.
 _Answer = tuple[Any, BaseException | None]
@@ -52,7 +49,7 @@ class Hand:
             self._start()
         answer: SimpleQueue[_Answer] = SimpleQueue()
         self._calls.put((partial(copy_context().run, call), answer))
-        value, error = _received(answer)
+        value, error = received(answer)
         if error is not None:
             try:
                 raise error
@@ -98,12 +95,6 @@ def _by_hand(method: Callable[..., T]) -> Callable[..., T]:
         return self._hand.run(lambda: method(self, *args, **kwargs))
 
     return call
-
-
-def _received(answer: SimpleQueue[_Answer]) -> _Answer:
-    while True:
-        with suppress(Empty):
-            return answer.get(timeout=_LOOK_SECONDS)
 
 
 def _serve(calls: _Calls) -> None:
