@@ -1,4 +1,4 @@
-"""What callers may pass to MemoryOS: each check returns the value or raises InvalidInput naming the argument."""
+"""What callers may pass to the public methods: each check returns the value or raises InvalidInput naming the argument."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text, shown
 
 PATH_CHARS = 4_000
+QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 NAME_BYTES = 247  # of a file or a folder; SQLite adds up to 8 to the name of the file
 
 MOST = 2**31 - 1  # pages, tokens
@@ -30,7 +31,7 @@ _Item = TypeVar("_Item")
 
 
 class Only(TypedDict, total=False):
-    """The filters of `MemoryOS.search`, for operations that hand them on."""
+    """The filters of `Memory.search`, for operations that hand them on."""
 
     since: datetime | str | None
     until: datetime | str | None
@@ -70,10 +71,15 @@ def _file_path(value: Path) -> Path:
 def scope(value: Scope | None) -> Scope:
     """Check that the call says whose memory it means."""
     if value is None:
-        raise InvalidInput("scope", "no user was named", "Pass user= to MemoryOS.open, or scope=Scope(user=...)")
+        raise InvalidInput("scope", "no user was named", "Pass user=, or scope=Scope(user=...)")
     if not isinstance(value, Scope):
         raise InvalidInput("scope", f"expected a Scope, got {type(value).__name__}", "Pass scope=Scope(user=...)")
     return value
+
+
+def question(value: str) -> str:
+    """Check what is asked."""
+    return checked_text("query", value, limit=QUERY_CHARS)
 
 
 def cube_id(value: str, *, field: str = "id") -> str:
@@ -211,6 +217,11 @@ def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -
 def kinds(value: Iterable[Kind | str]) -> frozenset[Kind]:
     """What to look for: the kinds named, or all that are found unasked."""
     return _choices("kinds", value, SEARCHABLE) or UNASKED
+
+
+def mounts(value: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Check the names of mounts; None is all that serve the owner."""
+    return None if value is None else sequence("mounts", value, str)
 
 
 def session(value: str | None) -> str | None:

@@ -17,7 +17,7 @@ from memoryos.errors import InvalidInput
 from memoryos.importers.load import load_legacy
 from memoryos.importers.memoryos_folder import list_users, read_folder
 from memoryos.language.quotation import item
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.overview import Persona
 from memoryos.operation.recall.hit import Strategy

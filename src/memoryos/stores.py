@@ -1,4 +1,5 @@
-"""Whole stores, all tenants: back one up, restore it, copy it to another place, verify it, scrub it.
+"""Whole stores, all tenants: back one up, restore it, copy it to another place, verify it, scrub it,
+change its embedder.
 
 Memories may be open on the store meanwhile, also in other processes. A store is the path of a file or the URL of a
 PostgreSQL database, as for `MemoryOS.open`.
@@ -24,6 +25,7 @@ from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sealing import seal
 from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
+from memoryos.operation import reembed as reembedding
 from memoryos.operation.mend import mend
 
 
@@ -126,6 +128,27 @@ def scrub(
     with closing(_opened("store", store, settings, clock)) as vault:
         seal(vault.change)
         return vault.scrub(progress)
+
+
+def reembed(
+    store: str | Path,
+    embedder: Embedder,
+    *,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+    clock: Clock = system_clock,
+) -> None:
+    """Give the whole store, all tenants, the vectors of another embedder; nothing is extracted again.
+
+    Searches and writes of memories that are open on it go on meanwhile, with the old embedder. When this returns they
+    are refused with EmbedderMismatch, and have to be opened with the new one. A change that was cut off goes on where
+    it was; to name the store's own embedder gives it up. `progress` is told cubes of all that have vectors.
+    Raises InvalidInput when there is no such file, StorageError when it cannot be used.
+    """
+    clock = _checked(settings, progress, clock)
+    arguments.part("embedder", embedder)
+    with closing(_opened("store", store, settings, clock)) as vault:
+        reembedding.reembed(vault, embedder, progress)
 
 
 def _checked(

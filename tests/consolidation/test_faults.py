@@ -14,7 +14,7 @@ from memoryos import MemoryOS
 from memoryos.bench.scripted_reader import reply
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.operation import jobs
-from memoryos.operation.jobs import MOST_TRIES
+from memoryos.operation.job_runner import MOST_TRIES
 
 SAID = [
     ("My name is Carla and I live in Porto.", "Porto is lovely."),

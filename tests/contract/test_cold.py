@@ -13,7 +13,7 @@ from memoryos.cube import Kind, Role, Tier, Turn, to_json
 from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.vault.contract import JobKind, JobState, Operation
 from memoryos.models.hashing import Hashing
-from memoryos.operation.jobs import MOST_TRIES
+from memoryos.operation.job_runner import MOST_TRIES
 from memoryos.scope import Scope
 
 TOM = Scope(user="tom")

@@ -12,7 +12,7 @@ import numpy as np
 from crash.stores import number_of, unique_word
 from memoryos.cube import Kind, Tier
 from memoryos.infrastructure.vault.contract import LinkKind
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation.passages import page_entries
 
 

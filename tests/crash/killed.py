@@ -14,7 +14,7 @@ import forked
 from crash.checks import assert_sound
 from crash.stores import open_store
 from memoryos.clock import Clock, system_clock
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 
 TESTS = Path(__file__).parents[1]
 PAGES = 8  # before anything happened

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings, load_settings
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
 

@@ -17,7 +17,7 @@ from crash.stores import OWNER, cold_settings, objects_of, open_store
 from memoryos import stores
 from memoryos.clock import system_clock
 from memoryos.cube import Tier
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault import rows
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation import rebuild as rebuilding
 from memoryos.operation import reembed as reembedding

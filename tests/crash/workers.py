@@ -34,7 +34,7 @@ from forked import fork
 from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Role, Turn
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation import moves as moving
 from memoryos.operation.consolidation import promotion
 from memoryos.scope import Scope

@@ -14,7 +14,7 @@ from memoryos.clock import system_clock
 from memoryos.cube import Kind, Role, State, Tier, Turn
 from memoryos.infrastructure.vault.contract import JobKind, JobState
 from memoryos.operation import worker
-from memoryos.operation.jobs import LEASE
+from memoryos.operation.job_runner import LEASE
 
 from .world import ANN, World
 

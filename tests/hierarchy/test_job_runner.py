@@ -17,7 +17,7 @@ from memoryos.cube import Role, Turn
 from memoryos.errors import BadAnswer, BudgetSpent, LeaseLost, ModelUnavailable
 from memoryos.infrastructure.vault.contract import Entry, Job, JobKind, JobState
 from memoryos.operation import jobs
-from memoryos.operation.jobs import FIRST_DELAY, LONGEST_DELAY, MOST_TRIES, MOST_TRIES_OUT, JobRunner, retry_at
+from memoryos.operation.job_runner import FIRST_DELAY, LONGEST_DELAY, MOST_TRIES, MOST_TRIES_OUT, JobRunner, retry_at
 
 from .world import ANN, START, World
 

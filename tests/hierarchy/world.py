@@ -24,7 +24,7 @@ from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.jobs import JobRunner
+from memoryos.operation.job_runner import JobRunner
 from memoryos.operation.passages import page_vectors
 from memoryos.operation.repairer import Repairer
 

@@ -21,7 +21,7 @@ from memoryos.bench.metrics import TOKEN_BUDGETS, text_scores
 from memoryos.bench.never_said import NEVER, OPEN, questions_about
 from memoryos.bench.progress import Progress, each, unwatched
 from memoryos.config import Settings
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder
 from memoryos.scope import Scope
 

@@ -25,7 +25,7 @@ from memoryos.bench.witness import State, Violation, Witness, Word, disordered, 
 from memoryos.config import Settings, load_settings
 from memoryos.cube import Kind, MemCube, to_json
 from memoryos.errors import MemoryOSError
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation.recall.hit import Recall
 from memoryos.scope import Scope
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from memoryos.bench.timing import milliseconds, percentiles
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 
 Exchange = tuple[str, str]
 

@@ -20,7 +20,7 @@ from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.bench.variants import Variant
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.load import load_conversation
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation.recall.context import Context
 from memoryos.scope import Scope
 

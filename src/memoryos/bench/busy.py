@@ -20,7 +20,7 @@ from memoryos.bench.floor import least_add
 from memoryos.config import JobsRun, Settings, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import JobState
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder
 
 USER = "busy"

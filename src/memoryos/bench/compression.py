@@ -25,7 +25,7 @@ from memoryos.config import Settings
 from memoryos.cube import Turn
 from memoryos.importers.load import load_conversation
 from memoryos.language.sentences import split_sentences
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.recall.digest import Digest

@@ -21,7 +21,7 @@ from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.config import ExtractorKind, Settings
 from memoryos.cube import Origin
 from memoryos.importers.dialogue import Conversation, Session
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.operation.hierarchy.tally import Tally
 from memoryos.scope import Scope

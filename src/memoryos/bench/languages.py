@@ -17,7 +17,7 @@ from typing import Any
 
 from memoryos.bench.progress import Progress, unwatched
 from memoryos.config import Settings
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
 

@@ -26,7 +26,7 @@ from memoryos.config import JobsRun, Settings
 from memoryos.cube import Role, Turn
 from memoryos.infrastructure.vault.locks import Hold
 from memoryos.infrastructure.vault.place import database_url, is_url, open_vault
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.operation.step import some_at_a_time
 from memoryos.scope import Scope

@@ -25,7 +25,7 @@ from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.locomo import read_locomo
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.mount import Mount
 from memoryos.operation.recall.hit import Strategy

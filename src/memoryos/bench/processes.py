@@ -25,7 +25,7 @@ from memoryos.bench.timing import percentiles
 from memoryos.config import Settings, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import JobState
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 
 GRACE_SECONDS = 300.0  # to start, and to finish what was begun; who takes longer hangs
 

@@ -28,7 +28,7 @@ from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
 from memoryos.importers.source import Text, read_json
 from memoryos.language.words import keywords, stems, words
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.repairer import RepairReport
 from memoryos.scope import Scope

@@ -22,7 +22,7 @@ from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.summary import Estimate, Rows, Summary, estimate, places_of, summarise
 from memoryos.bench.variants import Variant
 from memoryos.config import Settings
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder
 from memoryos.operation.recall.hit import Strategy
 

@@ -21,7 +21,7 @@ from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
 from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.timing import milliseconds
 from memoryos.config import Settings
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
 
 ADDS = 100

@@ -34,7 +34,7 @@ from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.load import load_conversation
 from memoryos.infrastructure.vault.contract import Vector
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.operation.hierarchy.tuning import RANGES
 from memoryos.operation.recall.hit import Strategy

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights, ablations
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.scope import Scope

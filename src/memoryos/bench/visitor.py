@@ -20,7 +20,7 @@ from memoryos.bench.machine import rss_mb
 from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.config import Settings, load_settings
 from memoryos.errors import MemoryOSError
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.scope import Scope
 
 USER = "bench"

@@ -14,7 +14,7 @@ from memoryos.clock import system_clock
 from memoryos.cube import MemCube, Origin, Page, Role, Subject, Turn
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.memoryos_folder import LegacyMemory, LegacyPage
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation.ingest import checked_turn
 from memoryos.scope import Scope
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memoryos.infrastructure.vault.contract import Job
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correct import Corrector
-from memoryos.operation.jobs import GoesOn
+from memoryos.operation.job_runner import GoesOn
 from memoryos.operation.sources import Sources
 from memoryos.scope import Scope
 

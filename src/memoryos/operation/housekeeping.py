@@ -22,7 +22,7 @@ from memoryos.operation.background import Background
 from memoryos.operation.cold import Cooler
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.ingest import Progress
-from memoryos.operation.jobs import GoesOn, JobRunner
+from memoryos.operation.job_runner import GoesOn, JobRunner
 from memoryos.operation.moves import Left, Mover
 from memoryos.operation.rebuild import Phase, Rebuilder, stage_of
 from memoryos.operation.recall.visits import Counts, VisitLog

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, ProfileField, Subject, Tier
-from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader
+from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader, Vault
 from memoryos.operation.consolidation.promotion import rejections
 from memoryos.operation.hierarchy.calibrator import noted
 from memoryos.operation.hierarchy.heat import heat
@@ -16,6 +16,7 @@ from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
 from memoryos.operation.hierarchy.tally import Tally
 from memoryos.operation.hierarchy.tuning import Tuned, explained
 from memoryos.operation.recall.hit import Recall
+from memoryos.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,12 @@ class Stats:
 def profile(owner: Reader, persona: Reader) -> Profile:
     """The personas: the user's from where it lives, the agent's from the owner."""
     return Profile(user=_persona(persona, Subject.USER), agent=_persona(owner, Subject.AGENT))
+
+
+def profile_of(vault: Vault, owner: Scope, home: Scope) -> Profile:
+    """The personas of an owner, whose user's persona lives in `home`."""
+    with vault.read(owner) as reader, vault.read(home) as persona:
+        return profile(reader, persona)
 
 
 def _persona(reader: Reader, subject: Subject) -> Persona:

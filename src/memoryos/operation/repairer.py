@@ -38,7 +38,7 @@ from memoryos.operation.hierarchy.rehome import (
 )
 from memoryos.operation.hierarchy.repair import is_mixed, plan, strays
 from memoryos.operation.index.residency import Residency
-from memoryos.operation.jobs import GoesOn
+from memoryos.operation.job_runner import GoesOn
 from memoryos.operation.passages import page_vectors
 from memoryos.operation.step import Step, take
 from memoryos.scope import Scope

@@ -73,7 +73,8 @@ class Hand:
 class HasHand(Protocol):
     """What has a hand for its calls."""
 
-    _hand: Hand
+    @property
+    def _hand(self) -> Hand: ...
 
 
 C = TypeVar("C", bound=type)

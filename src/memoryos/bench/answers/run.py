@@ -27,7 +27,7 @@ from memoryos.bench.progress import Progress
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.models.tokenizer import count_tokens
 from memoryos.scope import Scope

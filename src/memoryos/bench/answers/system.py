@@ -11,7 +11,7 @@ from memoryos.bench.answers.question import Asked
 from memoryos.config import Settings
 from memoryos.cube import Page, Tier, Turn
 from memoryos.importers.dialogue import Conversation
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.scope import Scope

@@ -18,7 +18,7 @@ from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_memory
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation.overview import SegmentView, Stats
 from memoryos.operation.recall.hit import Hit
 

@@ -18,7 +18,7 @@ from memoryos.importers.locomo import read_locomo
 from memoryos.importers.memoryos_folder import list_users, read_folder
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_memory
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 
 app = typer.Typer(
     help="Import conversations from other systems; importing again adds nothing twice.", no_args_is_help=True

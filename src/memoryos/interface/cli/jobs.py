@@ -12,7 +12,7 @@ from rich.table import Table
 from memoryos.infrastructure.vault.contract import Job, JobState
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.operation.overview import Stats
 
 _LOOK_SECONDS = 0.5  # between two looks at jobs that cannot run yet

@@ -11,7 +11,7 @@ from memoryos.arguments import store_place
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 
 Db = Annotated[
     str | None,

@@ -11,7 +11,7 @@ from memoryos.config import load_settings
 from memoryos.infrastructure.vault.place import shown
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_memory
-from memoryos.memory import MemoryOS
+from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.ingest import Progress
 from memoryos.scope import Scope

@@ -29,7 +29,7 @@ from memoryos.operation.hierarchy.long_term import LongTerm
 from memoryos.operation.hierarchy.mid_term import SUMMARY_CHARS, segment_of
 from memoryos.operation.hierarchy.recent import ask_for_recent, due_recent, note_early, read_early
 from memoryos.operation.hierarchy.tally import Tally, count
-from memoryos.operation.jobs import LEASE
+from memoryos.operation.job_runner import LEASE
 from memoryos.operation.step import Step, some_at_a_time, take
 from memoryos.scope import Scope
 

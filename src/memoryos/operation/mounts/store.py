@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from memoryos.cube import Origin, Turn
+from memoryos.operation.intake import Arriving, Intake
 from memoryos.operation.mounts.adapter import Found, Wanted
 from memoryos.operation.searcher import Searcher
 from memoryos.scope import Scope
@@ -13,11 +14,11 @@ from memoryos.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class StoreAdapter:
-    """One owner's memory in a store; `add`, `wait` and `release` are that store's."""
+    """One owner's memory in a store; `intake`, `wait` and `release` are that store's."""
 
     searcher: Searcher
     scope: Scope
-    add: Callable[..., list[str]]
+    intake: Intake
     wait: Callable[[], None] | None = None  #: None: who asks waits for this store anyway, and closes it
     release: Callable[[], None] | None = None
 
@@ -34,7 +35,8 @@ class StoreAdapter:
         self, turns: Sequence[Turn], *, tags: Sequence[str], origin: Origin, idempotency_key: str | None
     ) -> list[str]:
         """Store a dialogue."""
-        return self.add(turns, tags=tags, origin=origin, idempotency_key=idempotency_key, scope=self.scope)
+        arriving = Arriving(turns, self.intake.clock(), tuple(tags), origin, idempotency_key)
+        return self.intake.store(self.scope, arriving)
 
     def sync(self) -> None:
         """Return when the work behind the writes is done; what others write is seen by each query."""

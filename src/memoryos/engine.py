@@ -1,0 +1,220 @@
+"""Engine: the parts of an open store, put together once and shared by every Memory of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from memoryos import arguments
+from memoryos.clock import Clock, checked_clock, system_clock
+from memoryos.config import ExtractorKind, Settings, load_settings
+from memoryos.cube import Subject
+from memoryos.errors import StorageError
+from memoryos.infrastructure.candidates.contract import CandidateIndex
+from memoryos.infrastructure.vault.contract import JobKind, Reader, Vault
+from memoryos.models.chat import ChatModel, OpenAIChat
+from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.models.limits import Limits
+from memoryos.models.remembered import WORDS, Remembered
+from memoryos.models.reranker import Reranker
+from memoryos.operation import ingest
+from memoryos.operation.cold import Cooler
+from memoryos.operation.consolidation.extractor import RuleExtractor
+from memoryos.operation.consolidation.persona import PersonaSchema
+from memoryos.operation.consolidation.promotion import Promoter, persona_scope
+from memoryos.operation.consolidation.reader import ModelReader
+from memoryos.operation.correct import Corrector
+from memoryos.operation.erase import Eraser
+from memoryos.operation.hierarchy.lesson import Lesson
+from memoryos.operation.housekeeping import Housekeeping
+from memoryos.operation.index.follower import Follower
+from memoryos.operation.index.keeper import Keeper
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.intake import Arriving, Intake
+from memoryos.operation.job_runner import Handler, JobRunner
+from memoryos.operation.mounts.mounted import Mounted
+from memoryos.operation.rebuild import Rebuilder
+from memoryos.operation.recall.hit import Recall
+from memoryos.operation.recaller import Recaller
+from memoryos.operation.repairer import Repairer
+from memoryos.operation.respond import Bounds
+from memoryos.operation.responder import Responder
+from memoryos.operation.searcher import Searcher
+from memoryos.operation.sources import Sources
+from memoryos.operation.spending import Purse
+from memoryos.operation.streams import Streams
+from memoryos.operation.uninterrupted import Hand
+from memoryos.scope import Scope
+
+LEXICON = "static"  # the embedder whose words tell which are close in meaning
+
+
+class Engine:
+    """What does the work of one store: it takes in, recalls, learns, answers and keeps house."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        embedder: Embedder,
+        *,
+        settings: Settings | None = None,
+        chat: ChatModel | None = None,
+        reranker: Reranker | None = None,
+        clock: Clock = system_clock,
+        candidates: CandidateIndex | None = None,
+    ) -> None:
+        """Put the parts together. Raises InvalidInput for one that is none."""
+        self.clock = checked_clock(clock)
+        arguments.part("embedder", embedder)
+        arguments.parts(settings=settings, chat=chat, reranker=reranker)
+        self.hand = Hand("calls")
+        self.settings = settings or load_settings()
+        self.vault, self.embedder, self.chat = vault, embedder, chat
+        self._connections = [chat] if isinstance(chat, OpenAIChat) else []
+        self._is_closed = False
+        self.mounted = Mounted()
+        self._find_with(candidates, reranker)
+        self._learn_with(PersonaSchema.named(self.settings.persona_schema))
+        self.recaller = Recaller(
+            self.searcher,
+            self.mounted,
+            self.lexicon,
+            Remembered(embedder),
+            self.housekeeping,
+            self.settings,
+            self.clock,
+            reranker,
+        )
+        self.intake = Intake(vault, embedder, self.mounted, self.housekeeping, self.clock)
+        self.responder = self._made_responder()
+
+    def _find_with(self, candidates: CandidateIndex | None, reranker: Reranker | None) -> None:
+        """What search reads: indexes in memory, which follow the store."""
+        lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
+        self.lexicon = Remembered(lexicon, WORDS)
+        follower = Follower(candidates) if candidates else None
+        self.residency = Residency(
+            self.settings.resident_mb * 1_000_000,
+            lambda: Resident(self.embedder.dim, lexicon, recent),
+            follower,
+            Keeper(self.vault, self.embedder, lexicon),
+        )
+        self.sources = Sources(self.vault, self.embedder, self.residency, follower)
+        self.searcher = Searcher(self.sources, self.settings)
+
+    def _learn_with(self, schema: PersonaSchema) -> None:
+        """What follows a write: facts, repair, erasure, cold storage."""
+        limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
+        self.purse = Purse(self.vault, self.settings, self.clock, limits)
+        reader, rules = self._model_reader(schema), RuleExtractor(schema)
+        self.promoter = Promoter(self.vault, self.embedder, rules, self.settings, self.clock, reader)
+        self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
+        handlers: dict[JobKind, Handler] = {
+            JobKind.EXTRACT: self.promoter,
+            JobKind.READ_RECENT: self.promoter,
+            JobKind.REPAIR: self.repairer,
+            JobKind.ERASE: Eraser(self.promoter, self.sources),
+        }
+        runner = JobRunner(self.vault, handlers, self.clock)
+        self.cooler = Cooler(self.vault, self.settings, self.clock)
+        rebuilder = Rebuilder(self.promoter)
+        self.housekeeping = Housekeeping(runner, rebuilder, self.residency, self.cooler, self.settings)
+
+    # For the verbs
+
+    def check_open(self) -> None:
+        """Raise StorageError when the store was closed."""
+        if self._is_closed:
+            raise StorageError("the memory is closed; open it again")
+
+    def caught_up(self, owner: Scope) -> Scope:
+        """The owner, each page of whom is where it belongs."""
+        self.responder.wait()
+        self.housekeeping.catch_up(owner)
+        return owner.owner
+
+    @contextmanager
+    def settled(self, owner: Scope) -> Iterator[Reader]:
+        """The owner's memory, each page where it belongs."""
+        with self.vault.read(self.caught_up(owner)) as reader:
+            yield reader
+
+    def corrector(self, owner: Scope) -> Corrector:
+        """What changes and removes the owner's memories."""
+        self.caught_up(owner)
+        return Corrector(self.promoter, owner)
+
+    def home(self, owner: Scope, subject: Subject = Subject.USER) -> Scope:
+        """Where the persona of that subject lives."""
+        return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
+
+    def learn(self, owner: Scope, lesson: Lesson) -> None:
+        """Put what was stated into LPM."""
+        home = self.home(owner, lesson.payload.subject)
+        with self.vault.write(home) as writer:
+            self.promoter.learn(writer, home, [lesson])
+
+    def wait(self) -> None:
+        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
+        self.check_open()
+        self.responder.wait()
+        self.housekeeping.wait()
+        self.mounted.sync()
+
+    def close(self) -> None:
+        """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
+        self._is_closed = True
+        with ExitStack() as steps:  # each step runs, whatever became of those before it
+            steps.callback(self.hand.stop)
+            steps.callback(self.vault.close)
+            steps.callback(self.housekeeping.close)
+            steps.callback(self.sources.close)
+            steps.callback(self.mounted.close)
+            for connection in self._connections:
+                steps.callback(connection.close)
+            steps.callback(self.responder.close)
+
+    # Parts of the above
+
+    def _made_responder(self) -> Responder:
+        known = self.settings
+        bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
+        streams = Streams(known.llm_concurrency)
+        return Responder(self._model, self.purse, streams, self._filling, self._remember, bounds, self.clock)
+
+    def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
+        text = arguments.question(query)
+        self.responder.wait()  # what was answered a moment ago is part of the memory
+        return self.recaller.fill(owner, text, tokens)
+
+    def _remember(self, query: str, answer: str, owner: Scope) -> None:
+        now = self.clock()
+        turns = ingest.turns_of(query, answer, at=None, attachments=(), now=now, limit=self.settings.max_text_chars)
+        self.intake.store(owner, Arriving(turns, now))
+
+    def _model(self) -> ChatModel:
+        if self.chat is None:
+            self.chat = self._connected(quoting=True)
+        return self.chat
+
+    def _model_reader(self, schema: PersonaSchema) -> ModelReader | None:
+        """What reads pages in the background, when that is a model."""
+        if self.settings.extractor is ExtractorKind.RULES:
+            return None
+        # What goes wrong there is kept with a job: it must not quote what a user said.
+        chat = self.chat or self._connected(quoting=False)
+        return ModelReader(chat, self.purse, schema, f"model:{self.settings.llm_model or 'custom'}")
+
+    def _connected(self, *, quoting: bool) -> OpenAIChat:
+        chat = OpenAIChat(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)
+        self._connections.append(chat)
+        return chat
+
+
+def left(engine: Engine, error: type[BaseException] | None, close: Callable[[], None]) -> None:
+    """Close at the end of a `with`."""
+    if error is not None:  # an interrupted import must not take minutes to end; nothing is lost
+        engine.housekeeping.abandon()
+    if not engine.hand.is_forked:  # a child of a fork has nothing of it to close
+        close()

@@ -1,0 +1,169 @@
+"""MemoryOS: a store of memories, and `open`, which opens one owner's memory in it at once."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from memoryos import arguments
+from memoryos.clock import Clock, system_clock
+from memoryos.config import Settings
+from memoryos.engine import Engine, left
+from memoryos.errors import InvalidInput
+from memoryos.memory import Memory
+from memoryos.models.chat import ChatModel
+from memoryos.models.embedder import Embedder
+from memoryos.models.reranker import Reranker
+from memoryos.nouns.admin import Admin
+from memoryos.nouns.mounts import Mounts
+from memoryos.opening import open_engine
+from memoryos.operation.uninterrupted import Hand, uninterrupted
+from memoryos.scope import PRIVATE, Scope
+
+
+@uninterrupted
+class MemoryOS:
+    """A store: the memories of many users and agents, in one file or one database. Threads may share it."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Get one from `MemoryOS.open`."""
+        self._engine = engine
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        chat: ChatModel | None = None,
+        reranker: Reranker | None = None,
+        clock: Clock = system_clock,
+        read_only: bool = False,
+    ) -> Self:
+        """Open the store in the file at `path`, creating it when it does not exist.
+
+        `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database.
+        A store that is opened `read_only` must be there, and stays as it is: writes raise StoreReadOnly. Raises
+        StorageError when the store cannot be used, ModelError when an embedder behind an endpoint does not answer,
+        MissingExtra for a URL without the extra `postgres`.
+        """
+        engine = open_engine(
+            path,
+            settings=settings,
+            embedder=embedder,
+            chat=chat,
+            reranker=reranker,
+            clock=clock,
+            read_only=read_only,
+        )
+        store = cls(engine)
+        with ExitStack() as undo:
+            undo.callback(engine.close)
+            for mount in engine.settings.mounts:
+                store.mounts.add(mount, later=True)
+            undo.pop_all()
+        return store
+
+    def memory(
+        self,
+        user: str | None = None,
+        *,
+        agent: str | None = "default",
+        session: str | None = None,
+        tenant: str = "default",
+        namespace: tuple[str, ...] = PRIVATE,
+        scope: Scope | None = None,
+    ) -> Memory:
+        """One owner's memory; to make it costs nothing, and to close it closes nothing.
+
+        Name the user, with the ids beside it, or the `scope` as a whole. Raises InvalidInput for a bad id.
+        """
+        return Memory(self._engine, _owner(user, agent, session, tenant, namespace, scope))
+
+    @property
+    def settings(self) -> Settings:
+        """What the store was opened with."""
+        return self._engine.settings
+
+    @property
+    def mounts(self) -> Mounts:
+        """The memories that searches look into, too."""
+        return Mounts(self._engine)
+
+    @property
+    def admin(self) -> Admin:
+        """What concerns everybody."""
+        return Admin(self._engine)
+
+    def wait(self) -> None:
+        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
+        self._engine.wait()
+
+    def close(self) -> None:
+        """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        left(self._engine, kind, self.close)
+
+    @property
+    def _hand(self) -> Hand:
+        return self._engine.hand
+
+
+def open(  # noqa: A001 - as `io.open` and `gzip.open`: memoryos.open
+    path: str | Path,
+    *,
+    user: str | None = None,
+    agent: str | None = "default",
+    session: str | None = None,
+    tenant: str = "default",
+    namespace: tuple[str, ...] = PRIVATE,
+    scope: Scope | None = None,
+    settings: Settings | None = None,
+    embedder: Embedder | None = None,
+    chat: ChatModel | None = None,
+    reranker: Reranker | None = None,
+    clock: Clock = system_clock,
+    read_only: bool = False,
+) -> Memory:
+    """Open one owner's memory in the store at `path`; to close it closes the store.
+
+    The store is opened as `MemoryOS.open` does it, and the owner is named as for `MemoryOS.memory`.
+    """
+    owner = _owner(user, agent, session, tenant, namespace, scope)
+    store = MemoryOS.open(
+        path,
+        settings=settings,
+        embedder=embedder,
+        chat=chat,
+        reranker=reranker,
+        clock=clock,
+        read_only=read_only,
+    )
+    return Memory(store._engine, owner, store.close)
+
+
+def _owner(
+    user: str | None,
+    agent: str | None,
+    session: str | None,
+    tenant: str,
+    namespace: tuple[str, ...],
+    scope: Scope | None,
+) -> Scope:
+    if scope is None:
+        if user is None:
+            raise InvalidInput("user", "is missing", "Name whose memory it is: user=, or scope=Scope(user=...)")
+        return Scope(user, agent, session, tenant, namespace)
+    if user is not None:
+        raise InvalidInput("scope", "is named beside `user`", "Pass one of them")
+    return arguments.scope(scope)

@@ -1,0 +1,69 @@
+"""Admin: what concerns everybody in a store."""
+
+from __future__ import annotations
+
+import threading
+
+from memoryos import arguments
+from memoryos.config import LONGEST_WAIT
+from memoryos.engine import Engine
+from memoryos.errors import InvalidInput
+from memoryos.operation.cold import Cooled
+from memoryos.operation.ingest import Progress
+from memoryos.operation.uninterrupted import Hand, uninterrupted
+from memoryos.operation.worker import Worker
+from memoryos.scope import Scope
+from memoryos.text import checked_text
+
+MOST_THREADS = 256  # of one worker
+
+
+@uninterrupted
+class Admin:
+    """The work of a store as a whole."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def scopes(self, *, tenant: str = "default") -> list[Scope]:
+        """Every scope of a tenant that holds a memory."""
+        return self._engine.vault.owners(checked_text("tenant", tenant, limit=256))
+
+    def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:
+        """Do the jobs of every scope of the store until `stop` is set, then finish those that run; returns how many.
+
+        Several processes may do so at once: each scope is worked on by one at a time. A new job wakes it; for those
+        that come due by themselves it looks every `poll_seconds`. Without them it ends when nothing is due.
+        """
+        arguments.instance("stop", stop, threading.Event, "Pass threading.Event()")
+        at_once = arguments.natural("threads", threads, least=1, most=MOST_THREADS)
+        if poll_seconds is not None:
+            arguments.duration("poll_seconds", poll_seconds, most=LONGEST_WAIT)
+        self._engine.check_open()
+        worker = Worker(self._engine.vault, self._engine.housekeeping)
+        return worker.run(stop, threads=at_once, poll_seconds=poll_seconds)
+
+    def cool(self, *, after_days: float | None = None, progress: Progress | None = None) -> Cooled:
+        """Move the store's archived pages that nobody visited for so long into the object store, of all tenants.
+
+        It is done by itself, too, where `cold_after_days` is set, which is also what `after_days` is when left out.
+        Packs out of use are removed. `progress` is told owners. Raises InvalidInput, ObjectsUnreachable.
+        """
+        vault, cooler = self._engine.vault, self._engine.cooler
+        days = self._engine.settings.cold_after_days if after_days is None else after_days
+        if days is None or not vault.packs.are_kept:
+            field = "after_days" if vault.packs.are_kept else "object_store"
+            raise InvalidInput(field, "is not set", "Set MEMORYOS_OBJECT_STORE and MEMORYOS_COLD_AFTER_DAYS")
+        arguments.duration("after_days", days, most=arguments.LONGEST_DAYS)
+        arguments.callback("progress", progress)
+        done, owners = Cooled(), vault.archiving()
+        for number, owner in enumerate(owners, 1):
+            done += cooler.cool(owner, days)
+            done += Cooled(removed=cooler.sweep(owner))
+            if progress:
+                progress(number, len(owners))
+        return done
+
+    @property
+    def _hand(self) -> Hand:
+        return self._engine.hand

@@ -1,0 +1,21 @@
+"""Noun: a part of a Memory with verbs of its own, such as `memory.facts.add`."""
+
+from __future__ import annotations
+
+from memoryos.engine import Engine
+from memoryos.operation.uninterrupted import Hand
+from memoryos.scope import Scope
+
+
+class Noun:
+    """One kind of thing of one owner."""
+
+    __slots__ = ("_engine", "_scope")
+
+    def __init__(self, engine: Engine, scope: Scope) -> None:
+        self._engine = engine
+        self._scope = scope
+
+    @property
+    def _hand(self) -> Hand:
+        return self._engine.hand

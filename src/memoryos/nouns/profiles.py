@@ -1,0 +1,28 @@
+"""Profiles: the user and the agent as LPM knows them."""
+
+from __future__ import annotations
+
+from memoryos import arguments
+from memoryos.cube import Origin, Subject
+from memoryos.nouns.noun import Noun
+from memoryos.operation import overview
+from memoryos.operation.overview import Profile
+from memoryos.operation.stated import stated_field
+from memoryos.operation.uninterrupted import uninterrupted
+
+
+@uninterrupted
+class Profiles(Noun):
+    """Profile fields, traits and facts of the user and of the agent."""
+
+    def get(self) -> Profile:
+        """What LPM holds about the user and about the agent."""
+        return overview.profile_of(self._engine.vault, self._scope, self._engine.home(self._scope))
+
+    def set(
+        self, field: str, value: str, *, subject: Subject = Subject.USER, origin: Origin = Origin.USER_INPUT
+    ) -> None:
+        """State a static field of a persona, such as the user's name or, with Subject.AGENT, the agent's role."""
+        about, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
+        lesson = stated_field(field, value, subject=about, at=self._engine.clock(), origin=origin)
+        self._engine.learn(self._scope, lesson)

@@ -1,0 +1,53 @@
+"""Proposals: changes of facts that wait for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memoryos import arguments
+from memoryos.cube import MemCube, Subject
+from memoryos.nouns.noun import Noun
+from memoryos.operation.propose import Proposal, accept, proposals, published, reject
+from memoryos.operation.stated import VALUE_CHARS
+from memoryos.operation.uninterrupted import uninterrupted
+from memoryos.text import checked_text
+
+
+@uninterrupted
+class Proposals(Noun):
+    """The proposals of one owner."""
+
+    def publish(self, facts: Sequence[str], *, source: str, subject: Subject = Subject.USER) -> Sequence[Proposal]:
+        """Let a trusted source say what holds: what is new is learned, what contradicts is proposed.
+
+        Returns the changes that wait for an answer; nothing that is known changes before `accept`.
+        """
+        about, promoter = arguments.one_of("subject", subject, Subject), self._engine.promoter
+        limit = min(self._engine.settings.max_text_chars, VALUE_CHARS)
+        texts = [checked_text("facts", text, limit=limit) for text in arguments.sequence("facts", facts, str)]
+        lessons = published(promoter, texts, checked_text("source", source, limit=256), about)
+        home = self._engine.home(self._scope, about)
+        verdicts = promoter.verdicts(home, lessons)
+        with self._engine.vault.write(home) as writer:
+            promoter.learn(writer, home, lessons, verdicts=verdicts)
+            return proposals(writer)
+
+    def list(self) -> Sequence[Proposal]:
+        """The changes that wait for an answer, oldest first."""
+        found: list[Proposal] = []
+        for home in dict.fromkeys(self._engine.home(self._scope, subject) for subject in Subject):
+            with self._engine.vault.read(home) as reader:
+                found += proposals(reader)
+        return found
+
+    def accept(self, proposal_id: str) -> MemCube:
+        """Make a change that was proposed; what gives way stays readable. Raises NotFound."""
+        _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id))
+        with self._engine.vault.write(home) as writer:
+            return accept(writer, home, self._engine.promoter, proposal_id)
+
+    def reject(self, proposal_id: str) -> MemCube:
+        """Keep what is known; the same is not proposed again. Raises NotFound."""
+        _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id))
+        with self._engine.vault.write(home) as writer:
+            return reject(writer, proposal_id)

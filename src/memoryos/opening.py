@@ -1,0 +1,55 @@
+"""Opening: a store's file or database becomes an engine."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from memoryos import arguments
+from memoryos.clock import Clock, checked_clock, system_clock
+from memoryos.config import ExtractorKind, Settings, load_settings
+from memoryos.engine import Engine
+from memoryos.infrastructure.candidates.place import open_candidates
+from memoryos.infrastructure.vault.place import open_vault
+from memoryos.models.chat import ChatModel
+from memoryos.models.embedder import Embedder, load_embedder, opened_with
+from memoryos.models.reranker import Reranker
+
+
+def open_engine(
+    path: str | Path,
+    *,
+    settings: Settings | None = None,
+    embedder: Embedder | None = None,
+    chat: ChatModel | None = None,
+    reranker: Reranker | None = None,
+    clock: Clock = system_clock,
+    read_only: bool = False,
+) -> Engine:
+    """The engine of the store at `path`, which is created when it does not exist. Raises like `MemoryOS.open`."""
+    clock = checked_clock(clock)
+    arguments.parts(settings=settings, embedder=embedder, chat=chat, reranker=reranker)
+    settings = settings or load_settings()
+    if read_only:  # nothing is extracted, and no index beside the store is fed
+        settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
+    place = arguments.store_place(path)
+    vault, embedder = opened_with(
+        embedder or load_embedder(settings.embedder, settings),
+        lambda name: open_vault(
+            place,
+            embedder=name,
+            clock=clock,
+            busy_timeout_seconds=settings.busy_timeout_seconds,
+            connections=settings.connections,
+            object_store=settings.object_store,
+            is_only_read=read_only,
+        ),
+    )
+    with ExitStack() as undo:
+        undo.callback(vault.close)
+        candidates = open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim)
+        engine = Engine(
+            vault, embedder, settings=settings, chat=chat, reranker=reranker, clock=clock, candidates=candidates
+        )
+        undo.pop_all()
+    return engine
