@@ -192,9 +192,9 @@ def _keep(program: int, talk: socket.socket, lives: int) -> None:
 
 def _warm_up() -> None:
     """What a program reads, compiles or builds when it uses a memory for the first time."""
-    memory = importlib.import_module("memoryos")
+    memoryos = importlib.import_module("memoryos")
     importlib.import_module("memoryos.interface.cli.app").command()
-    with TemporaryDirectory() as folder, memory.MemoryOS.open(Path(folder, "memory.db"), user="nobody") as store:
+    with TemporaryDirectory() as folder, memoryos.open(Path(folder, "memory.db"), user="nobody") as store:
         store.add("I live in Porto.", "我住在成都。")
         store.wait()
         store.search("Porto")

@@ -8,7 +8,8 @@ from memoryos.config import Settings, load_settings
 from memoryos.cube import Attachment, Kind, MemCube, Role, Subject, Tier, Turn
 from memoryos.errors import MemoryOSError
 from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS, open
+from memoryos.memory_os import MemoryOS
+from memoryos.memory_os import open_memory as open  # noqa: A004 - as in `gzip.open`
 from memoryos.mount import Mount
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.scope import Namespace, Scope

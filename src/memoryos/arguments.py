@@ -1,4 +1,4 @@
-"""What callers may pass to the public methods: each check returns the value or raises InvalidInput naming the argument."""
+"""What callers may pass to the public methods: each check returns the value, or raises InvalidInput."""
 
 from __future__ import annotations
 
@@ -68,12 +68,10 @@ def _file_path(value: Path) -> Path:
     return path
 
 
-def scope(value: Scope | None) -> Scope:
+def scope(value: Scope) -> Scope:
     """Check that the call says whose memory it means."""
-    if value is None:
-        raise InvalidInput("scope", "no user was named", "Pass user=, or scope=Scope(user=...)")
     if not isinstance(value, Scope):
-        raise InvalidInput("scope", f"expected a Scope, got {type(value).__name__}", "Pass scope=Scope(user=...)")
+        raise InvalidInput("scope", f"expected a Scope, got {type(value).__name__}", "Pass Scope(user=...)")
     return value
 
 

@@ -16,7 +16,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS
+from memoryos.memory_os import MemoryOS, open_memory
 from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
@@ -55,6 +55,16 @@ def _awaited(
         return await asyncio.to_thread(method, self.sync, *args, **kwargs)
 
     return cast("Callable[Concatenate[Awaited[_Sync], _Params], Coroutine[Any, Any, _Result]]", call)
+
+
+def _opened(function: Callable[_Params, Memory]) -> Callable[_Params, Coroutine[Any, Any, AsyncMemory]]:
+    """The function as a coroutine that opens the memory in a thread."""
+
+    @wraps(function)
+    async def call(*args: _Params.args, **kwargs: _Params.kwargs) -> AsyncMemory:
+        return AsyncMemory(await asyncio.to_thread(function, *args, **kwargs))
+
+    return call
 
 
 class AsyncFacts(Awaited[Facts]):
@@ -135,6 +145,8 @@ class AsyncAdmin(Awaited[Admin]):
 class AsyncMemory(Awaited[Memory]):
     """What one owner's agent remembers; the event loop stays free. `sync` is the same Memory without await."""
 
+    open = staticmethod(_opened(open_memory))
+
     add = _awaited(Memory.add)
     add_many = _awaited(Memory.add_many)
     update = _awaited(Memory.update)
@@ -201,6 +213,11 @@ class AsyncMemory(Awaited[Memory]):
         """Repair and rebuild."""
         return AsyncUpkeep(self.sync.upkeep)
 
+    @property
+    def mounts(self) -> AsyncMounts:
+        """The memories that searches look into beside this one; they are mounted for the whole store."""
+        return AsyncMounts(self.sync.mounts)
+
     def of(self, scope: Scope) -> AsyncMemory:
         """Another owner's memory in the same store; to close it closes nothing."""
         return AsyncMemory(self.sync.of(scope))
@@ -251,21 +268,19 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
 
     def memory(
         self,
-        user: str | None = None,
+        user: str,
         *,
         agent: str | None = "default",
         session: str | None = None,
         tenant: str = "default",
         namespace: tuple[str, ...] = PRIVATE,
-        scope: Scope | None = None,
     ) -> AsyncMemory:
-        """One owner's memory; to make it costs nothing, and to close it closes nothing.
+        """One owner's memory; to make it costs nothing, and to close it closes nothing. Raises InvalidInput."""
+        return self.of(Scope(user, agent, session, tenant, namespace))
 
-        Name the user, with the ids beside it, or the `scope` as a whole. Raises InvalidInput for a bad id.
-        """
-        return AsyncMemory(
-            self.sync.memory(user, agent=agent, session=session, tenant=tenant, namespace=namespace, scope=scope)
-        )
+    def of(self, scope: Scope) -> AsyncMemory:
+        """Like `memory`, for a scope."""
+        return AsyncMemory(self.sync.of(scope))
 
     @property
     def settings(self) -> Settings:

@@ -17,6 +17,7 @@ from memoryos.errors import InvalidInput
 from memoryos.importers.load import load_legacy
 from memoryos.importers.memoryos_folder import list_users, read_folder
 from memoryos.language.quotation import item
+from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.overview import Persona
@@ -71,10 +72,11 @@ class Memoryos:
         )
         self.user_id = user_id
         self.assistant_id = assistant_id
-        self.memory = MemoryOS.open(folder / DATABASE, user=user_id, agent=assistant_id, settings=settings)
+        self._store = MemoryOS.open(folder / DATABASE, settings=settings)
+        self.memory = self._store.memory(user_id, agent=assistant_id)
         self.retriever = Retriever(self.memory, user_id, assistant_id)
         with ExitStack() as undo:
-            undo.callback(self.memory.close)
+            undo.callback(self._store.close)
             self._import_once(folder)
             undo.pop_all()  # imported: the memory stays open
 
@@ -110,14 +112,14 @@ class Memoryos:
 
     def get_user_profile_summary(self) -> str:
         """The user's profile, traits and knowledge as text; "None" when nothing is known."""
-        user = self.memory.profile().user
+        user = self.memory.profile.get().user
         return "None" if user.is_empty else _summary(user)
 
     get_user_profile = get_user_profile_summary  # the name its web page gives
 
     def get_assistant_knowledge_summary(self) -> list[dict[str, str]]:
         """What the assistant knows of itself, oldest first."""
-        return [_knowledge(cube) for cube in self.memory.profile().agent.facts]
+        return [_knowledge(cube) for cube in self.memory.profile.get().agent.facts]
 
     def force_mid_term_analysis(self) -> None:
         """Extract every segment with new pages into long-term memory now."""
@@ -130,31 +132,31 @@ class Memoryos:
             "user_id": self.user_id,
             "short_term_count": stats.stm_pages,
             "mid_term_sessions_count": stats.mtm_segments,
-            "has_user_profile": not self.memory.profile().user.is_empty,
+            "has_user_profile": not self.memory.profile.get().user.is_empty,
             "assistant_knowledge_count": stats.agent_facts,
         }
 
     def close(self) -> None:
         """Finish background work and release the store; at the end of a program this happens by itself."""
-        self.memory.close()
+        self._store.close()
 
     def _import_once(self, folder: Path) -> None:
         if not any((folder / name).is_dir() for name in ("users", "assistants")):
             return
-        known = {event.kind for event in self.memory.events()}
+        known = {event.kind for event in self.memory.log.events()}
         if Kind.PAGE in known:  # load_legacy adds the pages last, in one transaction: the import was complete
             return
         zone = datetime.now(UTC).astimezone().tzinfo or UTC  # that code's timestamps are local time
         legacy = read_folder(folder, user=self.user_id, assistant=self.assistant_id, zone=zone)
         if legacy.pages or not known:
             is_shared = list_users(folder) != (self.user_id,)
-            load_legacy(self.memory, legacy, shared_assistant=is_shared)
+            load_legacy(self._store, legacy, shared_assistant=is_shared)
 
 
 class Retriever:
     """The `retriever` of a Memoryos."""
 
-    def __init__(self, memory: MemoryOS, user_id: str, assistant_id: str) -> None:
+    def __init__(self, memory: Memory, user_id: str, assistant_id: str) -> None:
         self._memory = memory
         self._user_id = user_id
         self._assistant_id = assistant_id
@@ -171,7 +173,7 @@ class Retriever:
     ) -> dict[str, Any]:
         """The pages and the knowledge that bear on a question, without those below the thresholds."""
         scope = Scope(user=user_id or self._user_id, agent=self._assistant_id)
-        found = self._memory.search(user_query, strategy=Strategy.TWO_STAGE, explain=True, scope=scope)
+        found = self._memory.of(scope).search(user_query, strategy=Strategy.TWO_STAGE, explain=True)
         segments = list(dict.fromkeys(hit.segment for hit in found.hits if hit.segment))[:top_k_sessions]
         pages = [
             _page(hit.cube)

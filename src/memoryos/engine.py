@@ -74,7 +74,7 @@ class Engine:
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._is_closed = False
         self.mounted = Mounted()
-        self._find_with(candidates, reranker)
+        self._find_with(candidates)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
         self.recaller = Recaller(
             self.searcher,
@@ -89,7 +89,7 @@ class Engine:
         self.intake = Intake(vault, embedder, self.mounted, self.housekeeping, self.clock)
         self.responder = self._made_responder()
 
-    def _find_with(self, candidates: CandidateIndex | None, reranker: Reranker | None) -> None:
+    def _find_with(self, candidates: CandidateIndex | None) -> None:
         """What search reads: indexes in memory, which follow the store."""
         lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
         self.lexicon = Remembered(lexicon, WORDS)

@@ -20,6 +20,7 @@ from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
+from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
 from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
@@ -105,6 +106,11 @@ class Memory:
     def upkeep(self) -> Upkeep:
         """Repair and rebuild."""
         return Upkeep(self._engine, self._scope)
+
+    @property
+    def mounts(self) -> Mounts:
+        """The memories that searches look into beside this one; they are mounted for the whole store."""
+        return Mounts(self._engine)
 
     def of(self, scope: Scope) -> Memory:
         """Another owner's memory in the same store; to close it closes nothing."""

@@ -11,7 +11,6 @@ from memoryos import arguments
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.engine import Engine, left
-from memoryos.errors import InvalidInput
 from memoryos.memory import Memory
 from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
@@ -69,19 +68,19 @@ class MemoryOS:
 
     def memory(
         self,
-        user: str | None = None,
+        user: str,
         *,
         agent: str | None = "default",
         session: str | None = None,
         tenant: str = "default",
         namespace: tuple[str, ...] = PRIVATE,
-        scope: Scope | None = None,
     ) -> Memory:
-        """One owner's memory; to make it costs nothing, and to close it closes nothing.
+        """One owner's memory; to make it costs nothing, and to close it closes nothing. Raises InvalidInput."""
+        return self.of(Scope(user, agent, session, tenant, namespace))
 
-        Name the user, with the ids beside it, or the `scope` as a whole. Raises InvalidInput for a bad id.
-        """
-        return Memory(self._engine, _owner(user, agent, session, tenant, namespace, scope))
+    def of(self, scope: Scope) -> Memory:
+        """Like `memory`, for a scope."""
+        return Memory(self._engine, arguments.scope(scope))
 
     @property
     def settings(self) -> Settings:
@@ -119,15 +118,14 @@ class MemoryOS:
         return self._engine.hand
 
 
-def open(  # noqa: A001 - as `io.open` and `gzip.open`: memoryos.open
+def open_memory(
     path: str | Path,
     *,
-    user: str | None = None,
+    user: str,
     agent: str | None = "default",
     session: str | None = None,
     tenant: str = "default",
     namespace: tuple[str, ...] = PRIVATE,
-    scope: Scope | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     chat: ChatModel | None = None,
@@ -139,7 +137,7 @@ def open(  # noqa: A001 - as `io.open` and `gzip.open`: memoryos.open
 
     The store is opened as `MemoryOS.open` does it, and the owner is named as for `MemoryOS.memory`.
     """
-    owner = _owner(user, agent, session, tenant, namespace, scope)
+    owner = Scope(user, agent, session, tenant, namespace)
     store = MemoryOS.open(
         path,
         settings=settings,
@@ -150,20 +148,3 @@ def open(  # noqa: A001 - as `io.open` and `gzip.open`: memoryos.open
         read_only=read_only,
     )
     return Memory(store._engine, owner, store.close)
-
-
-def _owner(
-    user: str | None,
-    agent: str | None,
-    session: str | None,
-    tenant: str,
-    namespace: tuple[str, ...],
-    scope: Scope | None,
-) -> Scope:
-    if scope is None:
-        if user is None:
-            raise InvalidInput("user", "is missing", "Name whose memory it is: user=, or scope=Scope(user=...)")
-        return Scope(user, agent, session, tenant, namespace)
-    if user is not None:
-        raise InvalidInput("scope", "is named beside `user`", "Pass one of them")
-    return arguments.scope(scope)

@@ -1,5 +1,4 @@
-"""Whole stores, all tenants: back one up, restore it, copy it to another place, verify it, scrub it,
-change its embedder.
+"""Whole stores, all tenants: backup, restore, copy, verify, scrub, and a change of the embedder.
 
 Memories may be open on the store meanwhile, also in other processes. A store is the path of a file or the URL of a
 PostgreSQL database, as for `MemoryOS.open`.

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import forked
-from memoryos import MemoryOS, Role, Turn, load_settings
+import memoryos
+from memoryos import Role, Turn, load_settings
 from memoryos.bench.dialogue import Dialogue
 from memoryos.errors import EmbedderMismatch
 from memoryos.interface.cli.demo import load_script
@@ -332,7 +333,7 @@ def test_demo_does_not_mix_with_an_existing_store(run):
 
 
 def test_what_was_never_said_is_not_told(run, tmp_path):
-    with MemoryOS.open(tmp_path / "memoryos.db", user="default") as memory:
+    with memoryos.open(tmp_path / "memoryos.db", user="default") as memory:
         for day in range(80):
             memory.add(f"On day {day} I took the night train to Lisbon with Greta.")
     never, said = "How many stitches did the surgeon sew after my scooter accident?", "With whom was the night train?"
@@ -395,7 +396,7 @@ TAX = ("the tax return", "income tax", "the tax office", "tax forms", "a tax ref
 def test_repair_by_another_process_is_seen_here_and_can_be_undone(run, tmp_path):
     settings = load_settings(segment_threshold=-1.0, short_term_capacity=1, self_repair=False)  # one segment takes all
     untuned = {"MEMORYOS_SELF_TUNING": "0"}  # so few pages would find other segments by another theta
-    with MemoryOS.open(tmp_path / "memoryos.db", user="default", settings=settings) as memory:
+    with memoryos.open(tmp_path / "memoryos.db", user="default", settings=settings) as memory:
         ids = memory.add_many(
             [
                 Turn(role=Role.USER, text=f"Tell me about {text}.")
@@ -405,7 +406,7 @@ def test_repair_by_another_process_is_seen_here_and_can_be_undone(run, tmp_path)
         )
         memory.add("The end.")
         memory.wait()
-        (mixed,) = memory.segments()
+        (mixed,) = memory.segments.list()
         report = document(run("repair", "--json", **untuned))
         assert report["split"] == 1
         assert report["pages"] == len(mixed.page_ids) == 16
@@ -413,7 +414,7 @@ def test_repair_by_another_process_is_seen_here_and_can_be_undone(run, tmp_path)
         assert {hits[page] for page in ids[::2]}.isdisjoint({hits[page] for page in ids[1::2]})
         undo = [argument for event in report["events"] for argument in ("--undo", str(event))]
         assert "pages back" in run("repair", *undo, **untuned).stdout
-        assert [view.page_ids for view in memory.segments()] == [mixed.page_ids]
+        assert [view.page_ids for view in memory.segments.list()] == [mixed.page_ids]
     assert run("repair", "--undo", "1", **untuned).returncode == 3
     assert "0 moved, 0 segments split off, 0 merged" in run("repair", **untuned).stdout
 
@@ -448,7 +449,7 @@ def test_reembed_tells_how_to_open_the_store_from_now_on(run, locomo):
 def test_a_process_searches_and_adds_while_another_one_reembeds(tmp_path):
     path = tmp_path / "memoryos.db"
     command = [forked.executable(), "-m", "memoryos", "reembed", "--embedder", "minilm", "--json"]
-    with MemoryOS.open(path, user="ann") as memory:
+    with memoryos.open(path, user="ann") as memory:
         memory.add("The boat is called Aurora.")
         memory.add_many(Dialogue(1).session(80))
         memory.wait()
@@ -466,9 +467,9 @@ def test_a_process_searches_and_adds_while_another_one_reembeds(tmp_path):
         assert (other.returncode, err) == (0, "")
         assert json.loads(out)["embedder"].startswith("minilm")
     assert len(added) >= 3
-    with MemoryOS.open(path, user="ann", settings=load_settings(embedder="minilm")) as memory:
+    with memoryos.open(path, user="ann", settings=load_settings(embedder="minilm")) as memory:
         assert "Aurora" in memory.search("What is the boat called?").hits[0].text
-        assert {page.id for page in memory.pages()}.issuperset(added)
+        assert {page.id for page in memory.pages.list()}.issuperset(added)
 
 
 def test_the_demo_conversation_is_long_mixed_and_partly_chinese():
@@ -504,9 +505,9 @@ def test_every_command_that_names_its_stores_explains_itself_and_speaks_json(run
 
 def test_a_proposal_is_listed_and_answered(run, tmp_path):
     old, new = "The limit is 4 pages", "The limit is 3 pages"
-    with MemoryOS.open(tmp_path / "memoryos.db", user="ann") as memory:
-        memory.publish([old], source="v1")
-        memory.publish([new], source="v2")
+    with memoryos.open(tmp_path / "memoryos.db", user="ann") as memory:
+        memory.proposals.publish([old], source="v1")
+        memory.proposals.publish([new], source="v2")
     (proposal,) = document(run("proposals", "list", "--user", "ann", "--json"))["proposals"]
     assert (proposal["text"], proposal["replaces"][0]["text"], proposal["source"]) == (new, old, "v2")
     assert new in run("proposals", "list", "--user", "ann").stdout

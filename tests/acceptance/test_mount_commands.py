@@ -7,6 +7,7 @@ import json
 import pytest
 
 import forked
+import memoryos
 from memoryos import MemoryOS, Scope
 
 CLINIC = Scope(user="clinic", namespace=("expert", "cardiology"))
@@ -15,8 +16,8 @@ CLINIC = Scope(user="clinic", namespace=("expert", "cardiology"))
 @pytest.fixture
 def run(tmp_path):
     with MemoryOS.open(tmp_path / "expert.db") as clinic:
-        clinic.add("Propranolol narrows the airways.", tags=["asthma"], scope=CLINIC)
-    with MemoryOS.open(tmp_path / "memoryos.db", user="ann") as own:
+        clinic.of(CLINIC).add("Propranolol narrows the airways.", tags=["asthma"])
+    with memoryos.open(tmp_path / "memoryos.db", user="ann") as own:
         own.add("My asthma got worse in spring.", tags=["asthma"])
     scope = {"user": CLINIC.user, "namespace": CLINIC.namespace}
     mounts = json.dumps([{"name": "cardiology", "place": str(tmp_path / "expert.db"), "scope": scope}])

@@ -12,8 +12,9 @@ from contextlib import closing
 import pytest
 
 import forked
+import memoryos
 from generation.scripted_model import Reply, says, scripted_model
-from memoryos import MemoryOS, load_settings
+from memoryos import load_settings
 from memoryos.bench.scripted_reader import reply
 
 TALK = ["I have two cats, Miso and Nori.", "I live in Porto.", "I work as a nurse.", "Good night."]
@@ -82,7 +83,7 @@ def talk(tmp_path):
     def write(user, **changes):
         wanted = {"embedder": "hashing", "jobs": "worker", "short_term_capacity": 1, "heat_threshold": 0}
         changes = {name.removeprefix("MEMORYOS_").lower(): value for name, value in changes.items()}
-        with MemoryOS.open(tmp_path / "memory.db", user=user, settings=load_settings(**wanted, **changes)) as memory:
+        with memoryos.open(tmp_path / "memory.db", user=user, settings=load_settings(**wanted, **changes)) as memory:
             for said in TALK:
                 memory.add(said, "I see.")
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+import memoryos
 from contract import server
-from memoryos import MemoryOS, load_settings, stores
+from memoryos import Memory, load_settings, stores
 from memoryos.errors import CubeDamaged, MemoryOSError, StoreCorrupt
 from memoryos.infrastructure.vault.damage import Fault
 
@@ -25,8 +26,8 @@ SAID = [f"The {SECRET} number {number} is hidden under the kitchen mat." for num
 FLIPS = 150  # in CI; each takes about 20 ms
 
 
-def opened(path: Path) -> MemoryOS:
-    return MemoryOS.open(path, user="ann", settings=SETTINGS)
+def opened(path: Path) -> Memory:
+    return memoryos.open(path, user="ann", settings=SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_what_an_older_program_changes_is_not_taken_for_damage(store):
     assert ask(store, "SELECT count(*) FROM cubes WHERE checksum IS NOT NULL") == 0
     assert ask(store, "SELECT count(*) FROM vectors WHERE checksum IS NOT NULL") == 0
     with opened(store) as memory:
-        assert len(memory.pages()) == len(SAID) + 1
+        assert len(memory.pages.list()) == len(SAID) + 1
     stores.scrub(store)
     assert ask(store, "SELECT count(*) FROM cubes WHERE checksum IS NULL") == 0
 
@@ -157,15 +158,15 @@ def search_and_read(path: Path) -> None:
     with opened(path) as memory:
         memory.search(SECRET)
         memory.context(f"{SECRET} kitchen")
-        memory.pages()
-        memory.events()
+        memory.pages.list()
+        memory.log.events()
         memory.stats()
 
 
 def test_an_index_beside_the_store_with_a_hostile_header_is_made_anew(store):
     with opened(store) as memory:
-        files = memory._vault.index_files
-        owner = memory.scopes()[0].owner
+        files = memory._engine.vault.index_files
+        owner = memory.admin.scopes()[0].owner
         file = files._file(owner)
         file.parent.mkdir(exist_ok=True)
         for header in HOSTILE:
@@ -208,7 +209,7 @@ def ask(path: Path, question: str) -> int:
 
 def test_on_postgres_too_a_damaged_page_is_left_out_and_an_older_program_makes_none(tmp_path):
     place = server.store_of(tmp_path).render_as_string(hide_password=False)
-    with MemoryOS.open(place, user="ann", settings=SETTINGS) as memory:
+    with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
         page, other = memory.add(SAID[0]), memory.add(SAID[1])
         memory.wait()
         with psycopg.connect(place.replace("postgresql+psycopg", "postgresql")) as connection:

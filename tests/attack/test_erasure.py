@@ -7,8 +7,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+import memoryos
 from contract import server
-from memoryos import MemoryOS, load_settings, stores
+from memoryos import Memory, load_settings, stores
 
 pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
 
@@ -22,7 +23,7 @@ def grep(folder: Path, word: str) -> list[str]:
     return [file.name for file in folder.rglob("*") if file.is_file() and word.encode() in file.read_bytes()]
 
 
-def filled(memory: MemoryOS) -> list[str]:
+def filled(memory: Memory) -> list[str]:
     pages = [memory.add(f"The {WORD} number {number}, {HAN}, is under the mat.", "Noted.") for number in range(6)]
     memory.add("The bees like lavender.", "Indeed.")
     memory.wait()
@@ -30,7 +31,7 @@ def filled(memory: MemoryOS) -> list[str]:
 
 
 def test_deleted_words_are_in_no_file_while_the_store_is_open_or_after(tmp_path):
-    memory = MemoryOS.open(tmp_path / "memory.db", user="ann", settings=SETTINGS)
+    memory = memoryos.open(tmp_path / "memory.db", user="ann", settings=SETTINGS)
     for page in filled(memory):
         memory.delete(page)
     memory.wait()
@@ -40,9 +41,9 @@ def test_deleted_words_are_in_no_file_while_the_store_is_open_or_after(tmp_path)
 
 
 def test_a_reader_puts_the_emptying_of_the_log_off_until_the_next_write(tmp_path):
-    memory = MemoryOS.open(tmp_path / "memory.db", user="ann", settings=SETTINGS)
+    memory = memoryos.open(tmp_path / "memory.db", user="ann", settings=SETTINGS)
     pages = filled(memory)
-    with memory._vault.read(memory.scopes()[0]) as reader:
+    with memory._engine.vault.read(memory.admin.scopes()[0]) as reader:
         reader.sequence()  # its snapshot is of before
         for page in pages:
             memory.delete(page)
@@ -54,7 +55,7 @@ def test_a_reader_puts_the_emptying_of_the_log_off_until_the_next_write(tmp_path
 
 
 def test_scrub_writes_a_store_anew_and_leaves_its_memories(tmp_path):
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=SETTINGS) as memory:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=SETTINGS) as memory:
         for page in filled(memory):
             memory.delete(page)
         memory.wait()
@@ -62,13 +63,13 @@ def test_scrub_writes_a_store_anew_and_leaves_its_memories(tmp_path):
         scrubbed = stores.scrub(tmp_path / "memory.db", progress=lambda done, total: steps.append((done, total)))
         assert scrubbed.is_complete and scrubbed.done == ("file", "log") and steps == [(1, 2), (2, 2)]
         assert scrubbed.nbytes_after <= scrubbed.nbytes_before
-        assert [page.payload.turns[0].text for page in memory.pages()] == ["The bees like lavender."]
+        assert [page.payload.turns[0].text for page in memory.pages.list()] == ["The bees like lavender."]
     assert stores.verify(tmp_path / "memory.db").is_sound
 
 
 def test_scrub_on_postgres_says_what_the_role_may_not_do(tmp_path):
     place = server.store_of(tmp_path).render_as_string(hide_password=False)
-    with MemoryOS.open(place, user="ann", settings=SETTINGS) as memory:
+    with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
         for page in filled(memory):
             memory.delete(page)
         memory.wait()
@@ -83,10 +84,10 @@ def test_scrub_on_postgres_says_what_the_role_may_not_do(tmp_path):
 
 def test_the_candidate_index_on_postgres_loses_deleted_words_at_once(tmp_path):
     place = server.store_of(tmp_path).render_as_string(hide_password=False)
-    with MemoryOS.open(place, user="ann", settings=SETTINGS) as memory:
+    with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
         pages = filled(memory)
-        owner = memory.scopes()[0]
-        if not memory._sources.move_out(owner):
+        owner = memory.admin.scopes()[0]
+        if not memory._engine.sources.move_out(owner):
             pytest.skip("there is no candidate index")
         before = indexed(place)
         for page in pages:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from generation.scripted_model import Reply, ScriptedModel, scripted_model
-from memoryos import MemoryOS, Scope, load_settings
+from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.bench.scripted_reader import reply
 
 PATIENCE = 60.0  # seconds; nobody waits that long when all is well
@@ -27,7 +27,7 @@ FLOOD, NEW = Scope(user="flood"), Scope(user="new")
 class Flood:
     """Users whose jobs never end: for each page of theirs that the model reads, another comes in."""
 
-    memory: MemoryOS
+    memory: Memory
     flooding: list[Scope]
     new: Scope
     read: list[str] = field(default_factory=list)  #: whose pages the model read, in order
@@ -39,9 +39,9 @@ class Flood:
     def begin(self, pages: int) -> None:
         for number in range(pages):
             for scope in self.flooding:
-                self.memory.add(f"Page {number} of {scope.user}. I like tea.", scope=scope)
+                self.memory.of(scope).add(f"Page {number} of {scope.user}. I like tea.")
         for scope in self.flooding:
-            self.memory.segments(scope=scope)  # the pages are in their segments, and the jobs in the queue
+            self.memory.of(scope).segments.list()  # the pages are in their segments, and the jobs in the queue
 
     def answer(self, request: dict) -> Reply:
         """Read a page, while more come in; after the third, the new one comes."""
@@ -58,14 +58,14 @@ class Flood:
         if user == self.new.user:
             self.done.set()
         else:
-            self.memory.add(f"Page {1000 + number} of {user}. I like tea.", scope=self._scope(user))
+            self.memory.of(self._scope(user)).add(f"Page {1000 + number} of {user}. I like tea.")
         if number == 3:
             self._come()
 
     def _come(self) -> None:
         for number in range(2):  # the first leaves STM for the second
-            self.memory.add(f"Page {number} of {self.new.user}. I live in Rome.", scope=self.new)
-        self.memory.segments(scope=self.new)  # it is in its segment, and the job in the queue
+            self.memory.of(self.new).add(f"Page {number} of {self.new.user}. I live in Rome.")
+        self.memory.of(self.new).segments.list()  # it is in its segment, and the job in the queue
         self.came = len(self.read)
 
     def _scope(self, user: str) -> Scope:
@@ -84,11 +84,11 @@ def model() -> Iterator[ScriptedModel]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, model: ScriptedModel) -> Iterator[Callable[..., MemoryOS]]:
+def opened(tmp_path: Path, model: ScriptedModel) -> Iterator[Callable[..., Memory]]:
     """opened(jobs): a memory in which each page is a job of its own."""
     memories = []
 
-    def make(jobs: str) -> MemoryOS:
+    def make(jobs: str) -> Memory:
         settings = load_settings(
             embedder="hashing",
             extractor="model",
@@ -114,10 +114,10 @@ def opened(tmp_path: Path, model: ScriptedModel) -> Iterator[Callable[..., Memor
 
 
 @contextmanager
-def working(memory: MemoryOS, threads: int) -> Iterator[None]:
+def working(memory: Memory, threads: int) -> Iterator[None]:
     """A worker of the store, as `memoryos worker` runs it."""
     stop = threading.Event()
-    worker = threading.Thread(target=memory.work, args=(stop,), kwargs={"threads": threads, "poll_seconds": 0.05})
+    worker = threading.Thread(target=memory.admin.work, args=(stop,), kwargs={"threads": threads, "poll_seconds": 0.05})
     worker.start()
     try:
         yield

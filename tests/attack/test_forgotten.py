@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import MemoryOS, load_settings
+import memoryos
+from memoryos import load_settings
 
 PATIENCE = 20.0  # seconds; threads end in their own time
 
@@ -20,7 +21,7 @@ def held() -> tuple[int, int]:
 
 
 def forget(path) -> None:
-    memory = MemoryOS.open(path, user="ann", settings=load_settings(embedder="hashing"))
+    memory = memoryos.open(path, user="ann", settings=load_settings(embedder="hashing"))
     memory.add("I bought a kite.")
     assert memory.search("kite").hits
     memory.wait()

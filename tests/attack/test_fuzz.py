@@ -17,27 +17,36 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from memoryos import AsyncMemoryOS, Attachment, MemoryOS, Mount, Scope, Settings, Turn, load_settings, stores
+import memoryos
+from memoryos import (
+    AsyncMemory,
+    Attachment,
+    Memory,
+    MemoryOS,
+    Mount,
+    Scope,
+    Settings,
+    Turn,
+    load_settings,
+    stores,
+)
+from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, MemoryOSError, StorageError
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
+from public import function_of, method_of, methods_of
 
 from .arguments import Arguments, hostile, plain
 
-OPENS = {"open", "reembed"}  # they take a place, and no memory
 ENDS = {"close"}
-WITHOUT_A_STORE = {"cool", "unmount"}  # without an object store, and without mounts, they are refused before
+WITHOUT_A_STORE = {"of", "mounts.list", "mounts.remove"}  # they read nothing
 
 EXAMPLES, LONG_EXAMPLES = 12, 400  # calls of each method, on each store
 
 
-def methods_of(kind: type) -> list[str]:
-    """The names of the public methods."""
-    return [name for name, member in inspect.getmembers(kind, callable) if not name.startswith("_")]
-
-
-METHODS = [name for name in methods_of(MemoryOS) if name not in OPENS | ENDS]
+METHODS = [name for name in methods_of(Memory) if name not in ENDS]
+STORE_METHODS = [name for name in methods_of(MemoryOS) if name not in ENDS]
 
 
 def refusal(call: Callable[[], Any]) -> MemoryOSError | None:
@@ -65,23 +74,23 @@ class Script:
         yield "Yes."
 
 
-def opened(folder: Path) -> MemoryOS:
-    return MemoryOS.open(folder / "memory.db", user="ann", embedder=Hashing(), chat=Script())
+def opened(folder: Path) -> Memory:
+    return memoryos.open(folder / "memory.db", user="ann", embedder=Hashing(), chat=Script())
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[MemoryOS]:
+def memory(tmp_path: Path) -> Iterator[Memory]:
     with closing(opened(tmp_path)) as memory:
         for number in range(12):
             memory.add(f"I live in Town{number}, and I like jazz.", "I see.", tags=["home"])
-        memory.add_fact("I have a cat.")
-        memory.set_profile("name", "Ann")
+        memory.facts.add("I have a cat.")
+        memory.profile.set("name", "Ann")
         memory.consolidate()
         yield memory
 
 
-def arguments_for(memory: MemoryOS) -> Arguments:
-    cubes = [*memory.pages(), *memory.profile().user.facts]
+def arguments_for(memory: Memory) -> Arguments:
+    cubes = [*memory.pages.list(), *memory.profile.get().user.facts]
     files = [Path("memory.db"), Path("new.db"), Path("nowhere/x.db"), Path()]
     return Arguments([cube.id for cube in cubes[:3]] + [cube.id for cube in cubes[-2:]], files)
 
@@ -100,10 +109,10 @@ def calls(long: bool) -> settings:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_call_with_any_arguments_is_answered_or_refused_with_an_error_of_ours(memory, name, long):
-    method = getattr(memory, name)
+    method = method_of(memory, name)
 
     @calls(long)
-    @given(arguments_for(memory).of(getattr(MemoryOS, name)))
+    @given(arguments_for(memory).of(function_of(Memory, name)))
     def attack(given_arguments):
         positional, named = given_arguments
         refusal(lambda: method(*positional, **named))
@@ -113,13 +122,27 @@ def test_a_call_with_any_arguments_is_answered_or_refused_with_an_error_of_ours(
     assert memory.search("Where do I live?").query == "Where do I live?"
 
 
+@pytest.mark.parametrize("name", STORE_METHODS)
+def test_a_call_of_the_store_likewise(memory, name, long):
+    store = MemoryOS(memory._engine)
+
+    @calls(long)
+    @given(arguments_for(memory).of(function_of(MemoryOS, name)))
+    def attack(given_arguments):
+        positional, named = given_arguments
+        refusal(lambda: method_of(store, name)(*positional, **named))
+
+    attack()
+    assert memory.search("Where do I live?").query == "Where do I live?"
+
+
 @pytest.mark.file
-@pytest.mark.parametrize("name", sorted(OPENS))
-def test_opening_anything_is_refused_with_an_error_of_ours(memory, name, long):
+@pytest.mark.parametrize("function", [memoryos.open, MemoryOS.open, stores.reembed])
+def test_opening_anything_is_refused_with_an_error_of_ours(memory, function, long):
     numbers = itertools.count()
 
     @calls(long)
-    @given(arguments_for(memory).of(getattr(MemoryOS, name)), st.booleans())
+    @given(arguments_for(memory).of(function), st.booleans())
     def attack(given_arguments, is_file):
         positional, named = given_arguments
         if is_file:
@@ -128,10 +151,10 @@ def test_opening_anything_is_refused_with_an_error_of_ours(memory, name, long):
             return  # of the machine itself
 
         def call():
-            made = getattr(MemoryOS, name)(*positional, **named)
+            made = function(*positional, **named)
             if made is not None:
                 with closing(made):
-                    made.add("hello", scope=Scope(user="ann"))
+                    made.of(Scope(user="ann")).add("hello")
 
         refusal(call)
 
@@ -161,12 +184,12 @@ def test_the_constructor_checks_its_parts(memory, long):
     @calls(long)
     @given(
         st.fixed_dictionaries(
-            {}, optional=dict.fromkeys(["scope", "settings", "chat", "reranker", "clock", "embedder"], hostile)
+            {}, optional=dict.fromkeys(["settings", "chat", "reranker", "clock", "embedder"], hostile)
         )
     )
     def attack(named):
         embedder = named.pop("embedder", Hashing())
-        refusal(lambda: MemoryOS(memory._vault, embedder, **named).stats(scope=Scope(user="ann")))
+        refusal(lambda: MemoryOS(Engine(memory._engine.vault, embedder, **named)).memory("ann").stats())
 
     attack()
 
@@ -188,9 +211,9 @@ def test_values_that_callers_make_are_refused_likewise(kind, long):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", [name for name in methods_of(AsyncMemoryOS) if name not in OPENS | ENDS])
+@pytest.mark.parametrize("name", [name for name in methods_of(AsyncMemory) if name not in ENDS | {"of"}])
 def test_awaited_calls_are_refused_likewise(memory, name, long):
-    method = getattr(AsyncMemoryOS(memory), name)
+    method = method_of(AsyncMemory(memory), name)
 
     async def awaited(positional, named):
         result = method(*positional, **named)
@@ -199,7 +222,7 @@ def test_awaited_calls_are_refused_likewise(memory, name, long):
         return await result
 
     @calls(long)
-    @given(arguments_for(memory).of(getattr(MemoryOS, name)))
+    @given(arguments_for(memory).of(function_of(Memory, name)))
     def attack(given_arguments):
         refusal(lambda: asyncio.run(awaited(*given_arguments)))
 
@@ -209,11 +232,11 @@ def test_awaited_calls_are_refused_likewise(memory, name, long):
 @pytest.mark.parametrize("name", sorted(set(METHODS) - WITHOUT_A_STORE))
 def test_a_closed_memory_says_so(tmp_path, name):
     memory = opened(tmp_path)
-    positional, named = plain(getattr(MemoryOS, name))
+    positional, named = plain(function_of(Memory, name))
     if name == "add":  # all of its arguments may be left out, but not together
         positional = ["hello"]
     memory.close()
     with pytest.raises(StorageError, match=r"closed"):
-        result = getattr(memory, name)(*positional, **named)
+        result = method_of(memory, name)(*positional, **named)
         list(result if inspect.isgenerator(result) else ())
     memory.close()

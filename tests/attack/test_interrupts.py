@@ -13,7 +13,8 @@ from itertools import count
 
 import pytest
 
-from memoryos import MemoryOS, Role, Turn, load_settings
+import memoryos
+from memoryos import Memory, MemoryOS, Role, Turn, load_settings
 
 ROUNDS, LONG_ROUNDS = 8, 450  # interrupted calls of each operation, on each store
 TRIES = 20  # calls for each that is to be interrupted
@@ -27,16 +28,16 @@ class Interrupt(BaseException):
     """What the handler of the signal raises, as Python's own raises KeyboardInterrupt."""
 
 
-def add(memory: MemoryOS) -> object:
+def add(memory: Memory) -> object:
     return memory.add(f"I bought {next(NUMBERS)} apples in Porto.", "How nice!")
 
 
-def update(memory: MemoryOS) -> object:
-    return memory.update(memory.pages()[0].id, f"I bought {next(NUMBERS)} pears in Faro.")
+def update(memory: Memory) -> object:
+    return memory.update(memory.pages.list()[0].id, f"I bought {next(NUMBERS)} pears in Faro.")
 
 
-def delete(memory: MemoryOS) -> object:
-    return memory.delete(memory.pages()[0].id)
+def delete(memory: Memory) -> object:
+    return memory.delete(memory.pages.list()[0].id)
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -91,8 +92,8 @@ class Delays:
 def test_after_an_interrupt_the_memory_works_and_the_store_is_free(tmp_path, long, name, record_property):
     delays, wanted, interrupted = Delays(random.Random(name)), LONG_ROUNDS if long else ROUNDS, 0
     with (
-        MemoryOS.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory,
-        MemoryOS.open(tmp_path / "a.db", user="ben", settings=SETTINGS) as other,
+        memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory,
+        memoryos.open(tmp_path / "a.db", user="ben", settings=SETTINGS) as other,
     ):
         for _ in range(12):
             add(memory)
@@ -121,7 +122,7 @@ def test_a_call_that_was_interrupted_is_finished_before_the_next_one(tmp_path):
         begun.set()
         assert go_on.wait(30)
 
-    with MemoryOS.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory:
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory:
         threading.Thread(target=lambda: begun.wait(30) and os.kill(os.getpid(), signal.SIGUSR1)).start()
         before = signal.signal(signal.SIGUSR1, _interrupt)
         try:
@@ -130,7 +131,7 @@ def test_a_call_that_was_interrupted_is_finished_before_the_next_one(tmp_path):
         finally:
             signal.signal(signal.SIGUSR1, before)
         go_on.set()
-        assert [page.text for page in memory.pages()] == ["user: I bought a kite."]
+        assert [page.text for page in memory.pages.list()] == ["user: I bought a kite."]
         assert memory.search("kite").hits
 
 
@@ -139,7 +140,7 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def test_an_error_within_a_call_reaches_the_caller(tmp_path):
-    with MemoryOS.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory:
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=SETTINGS) as memory:
         with suppress(SystemExit):
             memory.add_many(leaving())
         assert memory.stats().stm_pages == 0

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 import forked
+import memoryos
 from contract.back_ends import files_on
 from generation.scripted_model import scripted_embedder
-from memoryos import MemoryOS, load_settings
+from memoryos import Memory, load_settings
 from memoryos.bench.scripted_reader import reply as reading
 from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
 from memoryos.infrastructure.vault.contract import JobState
@@ -57,14 +58,14 @@ def model() -> Iterator[Misbehaving]:
 
 
 @pytest.fixture
-def opened(tmp_path, model) -> Iterator[Callable[..., MemoryOS]]:
+def opened(tmp_path, model) -> Iterator[Callable[..., Memory]]:
     """opened(...): a memory that asks the server, with a second for each call."""
     memories = []
 
-    def make(**changes: object) -> MemoryOS:
+    def make(**changes: object) -> Memory:
         values = {"embedder": "hashing", "llm_model": "m", "llm_base_url": model.url, "llm_retries": 1}
         settings = load_settings(**{**values, "llm_timeout_seconds": 1, **changes})
-        memory = MemoryOS.open(tmp_path / "memory.db", user="tom", settings=settings)
+        memory = memoryos.open(tmp_path / "memory.db", user="tom", settings=settings)
         memories.append(memory)
         return memory
 
@@ -74,27 +75,27 @@ def opened(tmp_path, model) -> Iterator[Callable[..., MemoryOS]]:
 
 
 @pytest.fixture
-def memory(opened) -> MemoryOS:
+def memory(opened) -> Memory:
     return opened(llm_timeout_seconds=10)
 
 
-def whole(memory: MemoryOS) -> str:
+def whole(memory: Memory) -> str:
     return memory.respond("Hello?").text
 
 
-def streamed(memory: MemoryOS) -> str:
+def streamed(memory: Memory) -> str:
     return "".join(memory.respond_stream("Hello?"))
 
 
 WAYS = pytest.mark.parametrize("ask", [whole, streamed])
 
 
-def contents(memory: MemoryOS) -> list[str]:
+def contents(memory: Memory) -> list[str]:
     memory.wait()
-    return [page.text for page in memory.pages()]
+    return [page.text for page in memory.pages.list()]
 
 
-def refused(memory: MemoryOS, ask: Callable[[MemoryOS], str], match: str, kind: type = ModelError) -> None:
+def refused(memory: Memory, ask: Callable[[Memory], str], match: str, kind: type = ModelError) -> None:
     """Check that the answer is an error and soon there, and that nothing is stored."""
     begin = time.monotonic()
     with pytest.raises(kind, match=match):
@@ -142,7 +143,7 @@ def test_an_embedder_ends_in_its_time(model):
     assert time.monotonic() - begin < NO_HANG
 
 
-def hot(opened: Callable[..., MemoryOS], **changes: object) -> MemoryOS:
+def hot(opened: Callable[..., Memory], **changes: object) -> Memory:
     """A memory with pages that a model is to read."""
     memory = opened(short_term_capacity=1, extractor="model", **changes)
     memory.add("My name is Tom Baker and I live in Oslo.", "I see.")
@@ -150,11 +151,11 @@ def hot(opened: Callable[..., MemoryOS], **changes: object) -> MemoryOS:
     return memory
 
 
-def worked(memory: MemoryOS) -> list[str]:
+def worked(memory: Memory) -> list[str]:
     """Let the model read what waits; the causes of what failed."""
     memory.consolidate()
-    memory.run_jobs()
-    return [job.error for state in JobState for job in memory.jobs(state) if job.error]
+    memory.jobs.run()
+    return [job.error for state in JobState for job in memory.jobs.list(state) if job.error]
 
 
 def test_a_slow_model_puts_the_job_back_and_its_lease_is_free(opened, model):
@@ -165,7 +166,7 @@ def test_a_slow_model_puts_the_job_back_and_its_lease_is_free(opened, model):
     assert time.monotonic() - begin < NO_HANG
     assert causes
     assert all("llm_timeout_seconds" in cause for cause in causes)
-    assert memory.jobs(JobState.LEASED) == []
+    assert memory.jobs.list(JobState.LEASED) == []
 
 
 # Size
@@ -246,7 +247,7 @@ def test_a_count_that_cannot_be_refunds_no_budget(opened, model, usage):
         for calls in range(200):  # noqa: B007 - how many there were is wanted
             memory.respond("Where is Oslo?")
     assert 3 < calls < 60  # a prompt has a hundred tokens or more
-    spent = sum(one.prompt_tokens + one.completion_tokens for one in memory.usage())
+    spent = sum(one.prompt_tokens + one.completion_tokens for one in memory.log.usage())
     assert 0 < spent <= BUDGET * 1.1
 
 
@@ -258,8 +259,8 @@ def test_a_count_that_cannot_be_fails_no_job(opened, model, usage):
     model.otherwise = reply
     memory = hot(opened, llm_timeout_seconds=10)
     assert worked(memory) == []
-    assert "Oslo" in str(memory.profile().user)
-    assert all(one.prompt_tokens > 0 and one.completion_tokens > 0 for one in memory.usage())
+    assert "Oslo" in str(memory.profile.get().user)
+    assert all(one.prompt_tokens > 0 and one.completion_tokens > 0 for one in memory.log.usage())
 
 
 # Shape
@@ -363,7 +364,7 @@ def test_what_cannot_be_stored_breaks_no_job(opened, model, odd):
     model.otherwise = reply
     memory = hot(opened, llm_timeout_seconds=10)
     assert worked(memory) == []
-    facts = [fact.text for fact in memory.profile().user.facts]
+    facts = [fact.text for fact in memory.profile.get().user.facts]
     assert any("Oslo" in fact for fact in facts)
     assert odd not in "".join(facts)
 

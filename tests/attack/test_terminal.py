@@ -8,7 +8,7 @@ import pytest
 from rich.text import Text
 
 from forked import memoryos
-from memoryos import MemoryOS, load_settings
+from memoryos import load_settings
 from memoryos.interface.cli import render
 from memoryos.text import visible, visible_json
 
@@ -21,11 +21,11 @@ EVIL = "tea " + "".join(char for char in STEERING if char != "\x00") + "\x1b]52;
 
 @pytest.fixture
 def run(tmp_path):
-    with MemoryOS.open(tmp_path / "m.db", user="default", settings=load_settings(embedder="static")) as memory:
+    with memoryos.open(tmp_path / "m.db", user="default", settings=load_settings(embedder="static")) as memory:
         memory.add(f"I like {EVIL}", f"So you like {EVIL}", tags=["a\x1b[2J"])
-        memory.add_fact(f"The user likes {EVIL}.")
-        memory.set_profile("name", f"Ann {EVIL}")
-        memory.publish(["The user lives in Rome."], source="crm\x9b31m")
+        memory.facts.add(f"The user likes {EVIL}.")
+        memory.profile.set("name", f"Ann {EVIL}")
+        memory.proposals.publish(["The user lives in Rome."], source="crm\x9b31m")
         memory.consolidate()
     return lambda *arguments: memoryos(*arguments, "--db", "m.db", cwd=tmp_path)
 

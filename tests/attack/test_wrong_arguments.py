@@ -7,7 +7,8 @@ from threading import Event
 
 import pytest
 
-from memoryos import Attachment, Kind, MemoryOS, Mount, Role, Scope, Turn
+import memoryos
+from memoryos import Attachment, Kind, Mount, Role, Scope, Turn
 from memoryos.errors import InvalidInput, StorageError
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
@@ -17,7 +18,7 @@ HUGE = 10**5000  # Python refuses to write it out
 
 @pytest.fixture
 def memory(tmp_path):
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", embedder=Hashing()) as memory:
+    with memoryos.open(tmp_path / "memory.db", user="ann", embedder=Hashing()) as memory:
         memory.add("I live in Paris.")
         yield memory
 
@@ -25,29 +26,29 @@ def memory(tmp_path):
 @pytest.mark.parametrize(
     ("field", "call"),
     [
-        ("states", lambda memory: memory.jobs("deadly")),
-        ("origin", lambda memory: memory.add_fact("I have a cat.", origin="hearsay")),
-        ("origin", lambda memory: memory.set_profile("name", "Ann", origin=5)),
+        ("states", lambda memory: memory.jobs.list("deadly")),
+        ("origin", lambda memory: memory.facts.add("I have a cat.", origin="hearsay")),
+        ("origin", lambda memory: memory.profile.set("name", "Ann", origin=5)),
         ("origin", lambda memory: memory.add_many([], origin="hearsay")),
-        ("after", lambda memory: memory.events(after=2**64)),
-        ("limit", lambda memory: memory.events(limit=HUGE)),
-        ("sequences", lambda memory: memory.undo_repair(HUGE)),
+        ("after", lambda memory: memory.log.events(after=2**64)),
+        ("limit", lambda memory: memory.log.events(limit=HUGE)),
+        ("sequences", lambda memory: memory.upkeep.undo(HUGE)),
         ("weights", lambda memory: memory.search("Paris", weights=[])),
         ("weights.words", lambda _: Weights(words=float("nan"))),
         ("pages", lambda memory: memory.search("Paris", pages=HUGE)),
-        ("tier", lambda memory: memory.pages(tier="")),
+        ("tier", lambda memory: memory.pages.list(tier="")),
         ("kinds", lambda memory: memory.search("Paris", kinds=[HUGE])),
-        ("scope", lambda memory: memory.search("Paris", scope=[])),
-        ("mount", lambda memory: memory.mount(5)),
+        ("scope", lambda memory: memory.of([]).search("Paris")),
+        ("mount", lambda memory: memory.mounts.add(5)),
         ("mount.place", lambda _: Mount("notes", 5, Scope(user="ann"))),
         ("mount.scope", lambda _: Mount("notes", "notes.db", "ann")),
-        ("name", lambda memory: memory.unmount([])),
+        ("name", lambda memory: memory.mounts.remove([])),
         ("mount", lambda memory: memory.add("hello", mount=[])),
-        ("progress", lambda memory: memory.rebuild(progress=5)),
-        ("since", lambda memory: memory.usage(since=datetime(2026, 1, 1, tzinfo=UTC))),
-        ("stop", lambda memory: memory.work(None)),
-        ("threads", lambda memory: memory.work(Event(), threads=0)),
-        ("poll_seconds", lambda memory: memory.work(Event(), poll_seconds=float("nan"))),
+        ("progress", lambda memory: memory.upkeep.rebuild(progress=5)),
+        ("since", lambda memory: memory.log.usage(since=datetime(2026, 1, 1, tzinfo=UTC))),
+        ("stop", lambda memory: memory.admin.work(None)),
+        ("threads", lambda memory: memory.admin.work(Event(), threads=0)),
+        ("poll_seconds", lambda memory: memory.admin.work(Event(), poll_seconds=float("nan"))),
         ("turn.role", lambda _: Turn(role="narrator", text="hello")),
         ("attachment.caption", lambda _: Attachment(caption=5)),
     ],
@@ -59,8 +60,8 @@ def test_a_wrong_argument_is_named(memory, field, call):
 
 
 def test_right_arguments_of_the_same_kinds_still_work(memory):
-    assert memory.jobs("dead") == []
-    assert memory.usage(since=date(2026, 1, 1)) == []
+    assert memory.jobs.list("dead") == []
+    assert memory.log.usage(since=date(2026, 1, 1)) == []
     assert memory.search("Paris", weights=Weights(words=2), kinds=[Kind.PAGE]).hits
     assert Turn(role="user", text="hello") == Turn(role=Role.USER, text="hello")
 
@@ -72,13 +73,13 @@ def test_right_arguments_of_the_same_kinds_still_work(memory):
 )
 def test_a_place_that_can_be_no_file_is_refused(place):
     with pytest.raises(InvalidInput) as refused:
-        MemoryOS.open(place, user="ann")
+        memoryos.open(place, user="ann")
     assert refused.value.field == "path"
 
 
 @pytest.mark.parametrize("year", [1, 1899, 9000, 9999])
 def test_a_clock_at_an_end_of_the_calendar_is_named(tmp_path, year):
-    far = MemoryOS.open(tmp_path / "far.db", user="ann", clock=lambda: datetime(year, 6, 1, tzinfo=UTC))
+    far = memoryos.open(tmp_path / "far.db", user="ann", clock=lambda: datetime(year, 6, 1, tzinfo=UTC))
     with far, pytest.raises(InvalidInput, match="clock"):
         far.add("hello")
 

@@ -7,10 +7,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from memoryos import MemoryOS, Scope, load_settings
+from memoryos import MemoryOS, load_settings
 from memoryos.bench import locks
 from memoryos.bench.locks import Kind, measure
 from memoryos.clock import system_clock
+from memoryos.engine import Engine
 from memoryos.infrastructure.vault.locks import Hold
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.interface.cli.app import app
@@ -49,12 +50,13 @@ def test_a_vault_tells_of_each_write_and_of_no_read(tmp_path):
     held: list[Hold] = []
     place, embedder = tmp_path / "told.db", Hashing()
     vault = open_vault(place, embedder=embedder.name, clock=system_clock, busy_timeout_seconds=5)
-    with MemoryOS(vault, embedder, scope=Scope(user="ann")) as memory:
+    with MemoryOS(Engine(vault, embedder)) as store:
+        memory = store.memory("ann")
         vault.on_lock = held.append
         memory.add("I live in Rome.")
         memory.wait()
         written = len(held)
         assert written >= 2  # the page came in, and it was moved
-        memory.profile()
+        memory.profile.get()
         assert len(held) == written
         assert all(hold.seconds >= hold.cpu_seconds >= 0 for hold in held)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import memoryos
 from contract.back_ends import files_on
 from generation.scripted_model import Reply, says, scripted_model
-from memoryos import MemoryOS, load_settings
+from memoryos import Memory, load_settings
 from memoryos.bench.scripted_reader import reply
 from memoryos.infrastructure.vault.contract import JobState
 
@@ -32,11 +33,11 @@ def reads(request: dict) -> Reply:
     return says(json.dumps(reply(request["messages"]), ensure_ascii=False))
 
 
-def until_done(memory: MemoryOS, clock: Clock, *, tries: int = 60) -> None:
+def until_done(memory: Memory, clock: Clock, *, tries: int = 60) -> None:
     """Let the time pass that failed jobs wait, until none waits any more."""
     for _ in range(tries):
-        memory.run_jobs()
-        waiting = [job for job in memory.jobs(JobState.QUEUED) if not job.is_planned]
+        memory.jobs.run()
+        waiting = [job for job in memory.jobs.list(JobState.QUEUED) if not job.is_planned]
         if not waiting:
             return
         clock.now = max(clock.now, *(job.not_before or clock.now for job in waiting))
@@ -63,11 +64,11 @@ def model():
 
 
 @pytest.fixture
-def opened(tmp_path, model, clock) -> Callable[..., MemoryOS]:
+def opened(tmp_path, model, clock) -> Callable[..., Memory]:
     """opened(...): a memory whose pages the model reads."""
     memories = []
 
-    def make(**changes: object) -> MemoryOS:
+    def make(**changes: object) -> Memory:
         wanted = {
             "embedder": "hashing",
             "extractor": "model",
@@ -79,7 +80,7 @@ def opened(tmp_path, model, clock) -> Callable[..., MemoryOS]:
             "llm_timeout_seconds": 0.3,
         }
         settings = load_settings(**{**wanted, **changes})
-        memories.append(MemoryOS.open(tmp_path / "memory.db", user="carla", settings=settings, clock=clock))
+        memories.append(memoryos.open(tmp_path / "memory.db", user="carla", settings=settings, clock=clock))
         return memories[-1]
 
     yield make

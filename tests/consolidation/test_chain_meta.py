@@ -11,7 +11,7 @@ import pytest
 
 from consolidation.conftest import reads, until_done
 from generation.scripted_model import Reply, says
-from memoryos import MemoryOS
+from memoryos import Memory
 from memoryos.bench.scripted_reader import reply
 from memoryos.cube import Page
 from memoryos.infrastructure.vault.contract import JobState
@@ -27,14 +27,14 @@ ENGLISH = (
 CHINESE = ("我家厨房的旧茶壶会响。", "我家厨房的旧茶壶漏水了。", "我家厨房的旧茶壶是绿色的。", "我家厨房的旧茶壶碎了。")
 
 
-def told(memory: MemoryOS, *texts: str) -> list[str]:
+def told(memory: Memory, *texts: str) -> list[str]:
     """The ids of pages of one chain, read by the model but for the last, which is in STM."""
     pages = [memory.add(text) for text in texts]
     memory.consolidate()
     return pages
 
 
-def page(memory: MemoryOS, page_id: str) -> Page:
+def page(memory: Memory, page_id: str) -> Page:
     payload = memory.get(page_id).payload
     assert isinstance(payload, Page)
     return payload
@@ -113,10 +113,10 @@ def test_it_is_brought_up_to_date_from_what_is_new(opened, model):
 def test_it_costs_no_call_and_a_second_run_none_at_all(opened, model):
     memory = opened()
     pages = told(memory, *ENGLISH[:4])
-    assert {one.purpose: one.calls for one in memory.usage()} == {"facts": 1, "persona": 1, "summary": 1}
+    assert {one.purpose: one.calls for one in memory.log.usage()} == {"facts": 1, "persona": 1, "summary": 1}
     before = [memory.get(one) for one in pages]
     memory.consolidate()
-    memory.run_jobs()
+    memory.jobs.run()
     assert [memory.get(one) for one in pages] == before
     assert len(model.requests) == 3
 
@@ -151,7 +151,7 @@ def test_what_was_not_said_is_refused_and_counted_and_the_extract_stays(opened, 
     assert memory.stats().rejected == {flaw: 1}
     assert [page(memory, one).chain_written for one in (third, behind)] == ["", ""]
     assert page(memory, third).chain_summary.split("\n") == list(ENGLISH[:3])
-    assert memory.segments()[0].cube.payload.written, "the segment's summary is another matter"
+    assert memory.segments.list()[0].cube.payload.written, "the segment's summary is another matter"
 
 
 def test_a_chain_that_the_answer_leaves_out_keeps_its_extract(opened, model):
@@ -163,7 +163,7 @@ def test_a_chain_that_the_answer_leaves_out_keeps_its_extract(opened, model):
     model.otherwise = forgetful
     *_, third, _ = told(memory, *ENGLISH[:4])
     assert page(memory, third).chain_summary.split("\n") == list(ENGLISH[:3])
-    assert all(job.is_planned for job in memory.jobs(JobState.QUEUED))
+    assert all(job.is_planned for job in memory.jobs.list(JobState.QUEUED))
 
 
 def test_a_chinese_one(opened, model):
@@ -190,7 +190,7 @@ def test_no_word_of_a_page_that_went_is_left(opened, model, change):
         assert "Quetzalina" not in str(page(memory, one))
         assert page(memory, one).chain_summary
     memory.wait()
-    assert not [view for view in memory.segments() if "Quetzalina" in str(view.cube)]
+    assert not [view for view in memory.segments.list() if "Quetzalina" in str(view.cube)]
 
 
 def test_the_new_words_of_a_page_are_read_into_it(opened, model):
@@ -235,8 +235,8 @@ def test_a_page_that_goes_meanwhile_leaves_no_word_in_what_was_written_of_it(ope
     assert "Quetzalina" in str(summaries(model)[1]["messages"])
     until_done(memory, clock)
     assert not waiting
-    assert not memory.jobs(JobState.DEAD)
-    stored = [*memory.pages(), *(view.cube for view in memory.segments())]
+    assert not memory.jobs.list(JobState.DEAD)
+    stored = [*memory.pages.list(), *(view.cube for view in memory.segments.list())]
     assert not [cube for cube in stored if "Quetzalina" in str(cube)]
     assert page(memory, later[0]).chain_written, "the job ran again"
 
@@ -260,14 +260,14 @@ def test_a_page_of_another_talk_that_goes_meanwhile_leaves_no_word_in_its_segmen
     assert "Quetzalina" in str(summaries(model)[1]["messages"])
     until_done(memory, clock)
     assert not waiting
-    assert not [view for view in memory.segments() if "Quetzalina" in str(view.cube)]
+    assert not [view for view in memory.segments.list() if "Quetzalina" in str(view.cube)]
 
 
 def test_a_rebuild_lets_the_model_write_it_anew(opened, model):
     memory = opened()
     model.otherwise = says_of_chains("Quetzalina says that the old kettle leaks.")
     *_, third, _ = told(memory, *ENGLISH[:4])
-    memory.rebuild()
+    memory.upkeep.rebuild()
     written = page(memory, third).chain_written
     assert written
     assert "Quetzalina" not in written

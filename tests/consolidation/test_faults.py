@@ -10,7 +10,7 @@ import pytest
 
 from consolidation.conftest import KEY, START, reads, until_done
 from generation.scripted_model import Reply, says
-from memoryos import MemoryOS
+from memoryos import Memory
 from memoryos.bench.scripted_reader import reply
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.operation import jobs
@@ -35,18 +35,18 @@ def memory(opened):
     return memory
 
 
-def facts(memory: MemoryOS) -> list[str]:
-    return [fact.text for fact in memory.profile().user.facts]
+def facts(memory: Memory) -> list[str]:
+    return [fact.text for fact in memory.profile.get().user.facts]
 
 
-def knows(memory: MemoryOS) -> set[str]:
+def knows(memory: Memory) -> set[str]:
     known = facts(memory)
     return {word for word in KNOWN if any(word in fact for fact in known)}
 
 
-def everything(memory: MemoryOS, folder: Path) -> bytes:
+def everything(memory: Memory, folder: Path) -> bytes:
     """All that the store holds, its log of transactions too, without the causes of failed jobs."""
-    assert not [job for job in memory.jobs() if job.error]
+    assert not [job for job in memory.jobs.list() if job.error]
     return b"".join(path.read_bytes() for path in folder.glob("memory.db*"))
 
 
@@ -75,13 +75,13 @@ PASSING = {
 @pytest.mark.parametrize("fault", PASSING)
 def test_a_fault_that_passes_costs_time_and_nothing_else(memory, model, clock, tmp_path, fault):
     model.will(*PASSING[fault])
-    pages = [page.text for page in memory.pages()]
+    pages = [page.text for page in memory.pages.list()]
     memory.consolidate()
-    assert not model.replies or memory.jobs(JobState.QUEUED)
+    assert not model.replies or memory.jobs.list(JobState.QUEUED)
     until_done(memory, clock)
     assert knows(memory) == KNOWN
-    assert [page.text for page in memory.pages()] == pages
-    assert not memory.jobs(JobState.DEAD)
+    assert [page.text for page in memory.pages.list()] == pages
+    assert not memory.jobs.list(JobState.DEAD)
     assert WRONG.encode() not in everything(memory, tmp_path)
 
 
@@ -91,17 +91,17 @@ def test_a_fault_that_lasts_ends_in_a_dead_job_that_keeps_its_cause_and_the_page
 ):
     monkeypatch.setattr(jobs, "MOST_TRIES_OUT", 2)
     monkeypatch.setattr(jobs, "MOST_TRIES", 2)
-    before = memory.profile()
+    before = memory.profile.get()
     model.otherwise = lambda _: PASSING[fault][0]
     memory.consolidate()
     until_done(memory, clock, tries=500)
-    dead = memory.jobs(JobState.DEAD)
+    dead = memory.jobs.list(JobState.DEAD)
     assert dead
     assert all(job.error and "Error" not in job.error.split(":")[0].replace("ModelError", "") for job in dead)
     assert all(WRONG not in (job.error or "") and KEY not in (job.error or "") for job in dead)
-    assert memory.profile() == before
+    assert memory.profile.get() == before
     model.otherwise = reads  # somebody mends the model and tries again
-    memory.retry_jobs()
+    memory.jobs.retry()
     until_done(memory, clock)
     assert knows(memory) == KNOWN
 
@@ -121,7 +121,7 @@ def test_json_is_found_whatever_stands_around_it(memory, model, clock, wrap):
     memory.consolidate()
     until_done(memory, clock)
     assert knows(memory) == KNOWN
-    assert sum(one.calls for one in memory.usage()) == 3  # no repair was needed
+    assert sum(one.calls for one in memory.log.usage()) == 3  # no repair was needed
 
 
 def test_a_bare_list_is_taken_for_the_object_around_it(memory, model, clock):
@@ -241,15 +241,15 @@ def test_orders_in_a_text_are_not_followed_even_by_a_model_that_follows_them(ope
 
     model.otherwise = obedient
     memory = opened()
-    memory.set_profile("name", "Carla")
+    memory.profile.set("name", "Carla")
     memory.add(f"Here is a page I found. {order} It was about gardening.", "Interesting.")
     memory.add("Good night.", "Good night!")
     memory.consolidate()
     until_done(memory, clock)
-    profile = memory.profile()
+    profile = memory.profile.get()
     assert [(field.payload.field, field.payload.value) for field in profile.user.profile] == [("name", "Carla")]
     assert not [fact for fact in facts(memory) if name in fact]
-    assert not [view for view in memory.segments() if view.cube.text == f"The user's name is {name}."]
+    assert not [view for view in memory.segments.list() if view.cube.text == f"The user's name is {name}."]
 
 
 def test_a_model_that_is_swapped_between_two_tries_goes_on_where_the_other_failed(memory, model, clock, opened):
@@ -260,23 +260,23 @@ def test_a_model_that_is_swapped_between_two_tries_goes_on_where_the_other_faile
     until_done(other, clock)
     assert knows(other) == KNOWN
     assert {request["model"] for request in model.requests} == {"some-model", "another-model"}
-    assert {one.model for one in other.usage()} == {"some-model", "another-model"}
+    assert {one.model for one in other.log.usage()} == {"some-model", "another-model"}
 
 
 def test_a_clock_that_jumps_back_delays_no_job(memory, model, clock):
     model.will(*[Reply(status=500)] * 3)
     memory.consolidate()
-    assert memory.jobs(JobState.QUEUED)
+    assert memory.jobs.list(JobState.QUEUED)
     clock.now -= timedelta(days=900)
     until_done(memory, clock)
     assert knows(memory) == KNOWN
-    assert not memory.jobs(JobState.DEAD)
+    assert not memory.jobs.list(JobState.DEAD)
 
 
 def test_a_busy_server_is_given_the_time_it_asks_for(memory, model, clock):
     model.will(Reply(status=429, headers=(("Retry-After", "3600"),)))
     memory.consolidate()
-    assert all(job.not_before >= START + timedelta(hours=1) for job in memory.jobs(JobState.QUEUED))
+    assert all(job.not_before >= START + timedelta(hours=1) for job in memory.jobs.list(JobState.QUEUED))
 
 
 def test_one_answer_that_cannot_be_used_takes_no_other_segment_with_it(opened, model, clock):
@@ -287,7 +287,7 @@ def test_one_answer_that_cannot_be_used_takes_no_other_segment_with_it(opened, m
     model.otherwise = lambda request: says("no") if "POISON" in str(request["messages"]) else reads(request)
     memory.consolidate()
     until_done(memory, clock, tries=100)
-    [dead] = memory.jobs(JobState.DEAD)
+    [dead] = memory.jobs.list(JobState.DEAD)
     assert dead.attempts == MOST_TRIES
     assert dead.error.startswith("BadAnswer: the model sent no usable JSON object")
     assert any("tulips" in fact for fact in facts(memory))
@@ -314,25 +314,25 @@ def test_a_persona_that_broke_off_is_asked_for_again(memory, model, broken):
     memory.consolidate()
     assert not personas
     assert len(model.requests) == 4, "facts, persona, persona again, summaries"
-    assert [field.payload.value for field in memory.profile().user.profile] == ["Carla"]
+    assert [field.payload.value for field in memory.profile.get().user.profile] == ["Carla"]
 
 
 def test_a_bad_answer_cannot_wipe_a_profile(memory, model, clock):
     memory.consolidate()
     until_done(memory, clock)
-    before = memory.profile()
+    before = memory.profile.get()
     memory.add("I live in Porto, as I said.", "Yes.")
     memory.add("Good night again.", "Good night!")
     model.otherwise = lambda request: says(json.dumps({"facts": [], "profile": [], "traits": [], "topics": []}))
     memory.consolidate()
     until_done(memory, clock)
-    assert memory.profile() == before
+    assert memory.profile.get() == before
 
 
 def test_the_calls_are_counted_by_purpose(memory, model):
     model.counts = 401, 151
     memory.consolidate()
-    spent = {one.purpose: (one.calls, one.prompt_tokens, one.completion_tokens) for one in memory.usage()}
+    spent = {one.purpose: (one.calls, one.prompt_tokens, one.completion_tokens) for one in memory.log.usage()}
     assert spent == {"facts": (1, 401, 151), "persona": (1, 401, 151), "summary": (1, 401, 151)}
 
 
@@ -365,17 +365,17 @@ def test_a_budget_is_not_passed_and_the_work_goes_on_the_next_day(opened, model,
 
     model.otherwise = costly
     memory.consolidate()
-    spent = sum(one.prompt_tokens + one.completion_tokens for one in memory.usage())
+    spent = sum(one.prompt_tokens + one.completion_tokens for one in memory.log.usage())
     assert 0 < spent <= 3_000
-    waiting = memory.jobs(JobState.QUEUED)
+    waiting = memory.jobs.list(JobState.QUEUED)
     assert waiting
     assert all(job.not_before == START.replace(hour=0) + timedelta(days=1) for job in waiting if job.error)
     for _ in range(40):
         clock.now += timedelta(days=1)
-        memory.run_jobs()
+        memory.jobs.run()
         by_day: dict = {}
-        for one in memory.usage():
+        for one in memory.log.usage():
             by_day[one.day] = by_day.get(one.day, 0) + one.prompt_tokens + one.completion_tokens
         assert max(by_day.values()) <= 3_000
     assert knows(memory) == KNOWN
-    assert not memory.jobs(JobState.DEAD)
+    assert not memory.jobs.list(JobState.DEAD)

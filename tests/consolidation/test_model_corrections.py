@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from memoryos import MemoryOS
+from memoryos import Memory
 
 
 @pytest.fixture
-def memory(opened) -> MemoryOS:
+def memory(opened) -> Memory:
     return opened()
 
 
-def said(memory: MemoryOS, *texts: str) -> list[str]:
+def said(memory: Memory, *texts: str) -> list[str]:
     """The ids of pages with these texts, read by the model."""
     ids = [memory.add(text, "Noted.") for text in texts]
     memory.add("Good night.", "Good night!")
@@ -20,8 +20,8 @@ def said(memory: MemoryOS, *texts: str) -> list[str]:
     return ids
 
 
-def facts(memory: MemoryOS) -> dict[str, tuple[str, ...]]:
-    return {fact.text: fact.descriptive.provenance for fact in memory.profile().user.facts}
+def facts(memory: Memory) -> dict[str, tuple[str, ...]]:
+    return {fact.text: fact.descriptive.provenance for fact in memory.profile.get().user.facts}
 
 
 def test_a_deleted_page_takes_along_what_rests_on_it_alone(memory, model):

@@ -78,7 +78,7 @@ def test_a_denied_name_and_a_quoted_trait_are_not_believed_either(opened, model)
     memory.add("My name is not Bob. I live in Porto. My boss says 'I love parties'.")
     memory.add("Good night.")
     memory.consolidate()
-    profile = memory.profile().user
+    profile = memory.profile.get().user
     assert dict(profile.fields) == {"location": "Porto"}
     assert profile.traits == ()
     assert memory.stats().rejected == {"denied": 1, "others": 1}

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+import memoryos
 from contract import server
 from contract.back_ends import BACK_ENDS
 from contract.clouds import Azure, Cloud, Google
 from contract.objects import CloudBucket, LocalFolder
 from contract.s3 import S3
-from memoryos import MemoryOS
 from memoryos.config import load_settings
 from memoryos.infrastructure.vault.contract import Entry, Vault
 from memoryos.models.hashing import Hashing
@@ -59,7 +59,7 @@ def open_memory(place, clock):
 
     def call(user="tom", tenant="default", embedder=None, **settings):
         knobs, model = load_settings(short_term_capacity=3, **settings), embedder or Hashing()
-        opened.append(MemoryOS.open(place, user=user, tenant=tenant, settings=knobs, embedder=model, clock=clock))
+        opened.append(memoryos.open(place, user=user, tenant=tenant, settings=knobs, embedder=model, clock=clock))
         return opened[-1]
 
     yield call

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import MemoryOS, stores
+import memoryos
+from memoryos import Memory, stores
 from memoryos.config import load_settings
 from memoryos.cube import Kind, Role, Tier, Turn, to_json
 from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StoreCorrupt
@@ -31,15 +32,15 @@ TALK = (
 
 
 @pytest.fixture
-def memory(open_memory, objects) -> MemoryOS:
+def memory(open_memory, objects) -> Memory:
     """A memory whose first pages are archived, and nothing is cold yet."""
     memory = open_memory(object_store=objects.url, mid_term_capacity=1, **QUIET)
     talk(memory)
-    assert len(memory.pages(tier=Tier.ARCHIVE)) >= 3
+    assert len(memory.pages.list(tier=Tier.ARCHIVE)) >= 3
     return memory
 
 
-def talk(memory: MemoryOS) -> None:
+def talk(memory: Memory) -> None:
     memory.add_many(
         Turn(role=role, text=text)
         for pair in TALK
@@ -52,56 +53,56 @@ def names(objects) -> list[str]:
     return sorted(path.name for path in objects.folder.glob("*")) if objects.folder.exists() else []
 
 
-def cold(memory: MemoryOS) -> dict[str, str]:
+def cold(memory: Memory) -> dict[str, str]:
     """The packs of the cold pages, as the store has them."""
-    with memory._vault.read(TOM) as reader:
+    with memory._engine.vault.read(TOM) as reader:
         pages = [passage.page for passage in reader.passages()]
         return reader.cold(pages)
 
 
-def documents(memory: MemoryOS) -> dict[str, str]:
-    return {page.id: to_json(page) for page in memory.pages()}
+def documents(memory: Memory) -> dict[str, str]:
+    return {page.id: to_json(page) for page in memory.pages.list()}
 
 
-def sweep(memory: MemoryOS, clock) -> None:
+def sweep(memory: Memory, clock) -> None:
     clock.advance(hours=2)
-    memory.cool(after_days=10_000)
+    memory.admin.cool(after_days=10_000)
 
 
 def test_pages_go_out_and_are_read_byte_for_byte(memory, objects):
-    before, archived = documents(memory), {page.id for page in memory.pages(tier=Tier.ARCHIVE)}
-    moved = memory.cool(after_days=0)
+    before, archived = documents(memory), {page.id for page in memory.pages.list(tier=Tier.ARCHIVE)}
+    moved = memory.admin.cool(after_days=0)
     assert (moved.pages, moved.packs) == (len(archived), 1)
     assert set(cold(memory)) == archived
     assert names(objects) == sorted(set(cold(memory).values()))
     assert documents(memory) == before
     lines = gzip.decompress((objects.folder / names(objects)[0]).read_bytes()).decode()
     assert "小明" in lines  # readable with zcat, in whatever language
-    assert memory.cool(after_days=0).pages == 0
+    assert memory.admin.cool(after_days=0).pages == 0
 
 
 def test_only_what_nobody_visited_for_so_long_goes(memory, clock):
     clock.advance(days=10)
-    seen = memory.pages(tier=Tier.ARCHIVE)[0]
+    seen = memory.pages.list(tier=Tier.ARCHIVE)[0]
     memory.search("zqsaturn", pages=1)
     memory.close()
     assert memory.settings.cold_after_days is None
-    with MemoryOS.open(
+    with memoryos.open(
         memory_place(memory), user="tom", settings=memory.settings, embedder=Hashing(), clock=clock
     ) as m:
-        m.cool(after_days=5)
+        m.admin.cool(after_days=5)
         assert "zqsaturn" in seen.text
         assert seen.id not in cold(m)
         assert cold(m)
 
 
-def memory_place(memory: MemoryOS):
-    engine = memory._vault._engine
+def memory_place(memory: Memory):
+    engine = memory._engine.vault._engine
     return engine.url.database if engine.dialect.name == "sqlite" else engine.url.render_as_string(hide_password=False)
 
 
 def test_a_search_finds_them_on_request_and_they_come_back(memory, objects, clock):
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     assert all("zqsaturn" not in hit.text for hit in memory.search("zqsaturn", strategy="bm25").hits)
     assert memory.search("zqsaturn", strategy="bm25", archive=True).hits == ()
     found = memory.search("zqsaturn", strategy="bm25", cold=True).hits
@@ -112,13 +113,13 @@ def test_a_search_finds_them_on_request_and_they_come_back(memory, objects, cloc
     assert "zqsaturn" in memory.search("zqsaturn", strategy="bm25").hits[0].text
     sweep(memory, clock)
     assert names(objects) == []
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     assert found[0].id in cold(memory)
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "dense", "two_stage"])
 def test_every_strategy_finds_chinese_words_on_request(memory, strategy):
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     found = memory.search("望远镜叫什么名字？", strategy=strategy, pages=20, cold=True, archive=True)
     assert any("小明" in hit.text for hit in found.hits)
     left_out = memory.search("望远镜叫什么名字？", strategy=strategy, pages=20, archive=True)
@@ -126,9 +127,9 @@ def test_every_strategy_finds_chinese_words_on_request(memory, strategy):
 
 
 def test_they_are_left_out_and_found_through_a_candidate_index_too(memory, back_end):
-    assert memory.index() == (back_end == "postgres")
+    assert memory.upkeep.index() == (back_end == "postgres")
     memory.search("zqsaturn")
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     assert cold(memory).keys().isdisjoint(hit.id for hit in memory.search("zqsaturn telescope", pages=20).hits)
     found = memory.search("zqsaturn telescope", pages=20, cold=True).hits
     assert set(cold(memory)) <= {hit.id for hit in found}
@@ -138,26 +139,26 @@ def test_they_are_left_out_and_found_through_a_candidate_index_too(memory, back_
 
 
 def test_one_that_is_asked_for_by_its_id_comes_back(memory):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    memory.admin.cool(after_days=0)
     assert memory.get(page.id) == page
     memory.wait()
     assert page.id not in cold(memory)
 
 
 def test_the_log_tells_of_both(memory):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    memory.admin.cool(after_days=0)
     memory.get(page.id)
     memory.wait()
-    told = [event.operation for event in memory.events() if event.cube_id == page.id]
+    told = [event.operation for event in memory.log.events() if event.cube_id == page.id]
     assert told[-3:] == [Operation.COOL, Operation.WARM, Operation.VISIT]
 
 
 def test_as_of_and_history_read_a_cold_page(memory, clock):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
     memory.update(page.id, "My telescope is called zqjupiter.")
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     assert page.id in cold(memory)
     words = [version.text.split("\n")[0] for version in memory.history(page.id)]
     assert ["zqsaturn" in words[0], "zqjupiter" in words[1]] == [True, True]
@@ -166,32 +167,32 @@ def test_as_of_and_history_read_a_cold_page(memory, clock):
 
 
 def test_an_update_brings_it_back(memory):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    memory.admin.cool(after_days=0)
     memory.update(page.id, "It is called zqjupiter now.")
     assert cold(memory) == {}
     assert "zqjupiter" in memory.get(page.id).text
 
 
 def test_what_is_deleted_is_nowhere(memory, objects, clock):
-    page, *others = memory.pages(tier=Tier.ARCHIVE)
+    page, *others = memory.pages.list(tier=Tier.ARCHIVE)
     before = {one.id: one for one in others}
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     memory.delete(page.id)
     with pytest.raises(NotFound):
         memory.get(page.id)
     assert {one: memory.get(one).text for one in before} == {one: kept.text for one, kept in before.items()}
     sweep(memory, clock)
     assert names(objects) == []
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     assert names(objects)
     packed = b"".join(gzip.decompress((objects.folder / name).read_bytes()) for name in names(objects))
     assert b"zqsaturn" not in packed
 
 
 def test_what_came_back_and_is_deleted_is_nowhere(memory, objects, clock):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    memory.admin.cool(after_days=0)
     memory.get(page.id)
     memory.wait()
     memory.delete(page.id)
@@ -201,8 +202,8 @@ def test_what_came_back_and_is_deleted_is_nowhere(memory, objects, clock):
 
 @pytest.mark.parametrize("objects", ["s3", "az"], indirect=True)
 def test_what_was_deleted_is_removed_after_the_bucket_was_mistaken_for_another(memory, objects, clock, open_memory):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    memory.admin.cool(after_days=0)
     memory.delete(page.id)
     memory.close()  # it would sweep by itself
     mistaken = open_memory(object_store=objects.url_of_no_bucket)
@@ -214,36 +215,36 @@ def test_what_was_deleted_is_removed_after_the_bucket_was_mistaken_for_another(m
 
 
 def test_a_deletion_waits_for_the_object_store(memory, objects, clock, open_memory):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    memory.admin.cool(after_days=0)
     forget_held(memory)
     objects.go_away()
     with pytest.raises(ObjectsUnreachable, match="noted"):
         memory.delete(page.id)
     memory.wait()
-    assert [job.kind for job in memory.jobs(JobState.QUEUED)] == [JobKind.ERASE]
+    assert [job.kind for job in memory.jobs.list(JobState.QUEUED)] == [JobKind.ERASE]
     for _ in range(MOST_TRIES + 1):  # it is never given up
         clock.advance(hours=1)
-        memory.run_jobs()
-    assert [job.kind for job in memory.jobs(JobState.QUEUED)] == [JobKind.ERASE]
+        memory.jobs.run()
+    assert [job.kind for job in memory.jobs.list(JobState.QUEUED)] == [JobKind.ERASE]
     objects.come_back()
     clock.advance(hours=1)
-    memory.run_jobs()
+    memory.jobs.run()
     with pytest.raises(NotFound):
         memory.get(page.id)
-    assert memory.jobs() == []
+    assert memory.jobs.list() == []
     sweep(memory, clock)
     assert names(objects) == []
 
 
-def forget_held(memory: MemoryOS) -> None:
+def forget_held(memory: Memory) -> None:
     """As another process sees it, which has read no pack yet."""
-    memory._vault.packs._held.clear()
+    memory._engine.vault.packs._held.clear()
 
 
 def test_while_the_object_store_is_away_the_rest_goes_on(memory, objects):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    memory.admin.cool(after_days=0)
     forget_held(memory)
     objects.go_away()
     with pytest.raises(ObjectsUnreachable):
@@ -252,12 +253,12 @@ def test_while_the_object_store_is_away_the_rest_goes_on(memory, objects):
         memory.get(page.id)
     assert memory.search("train to Vienna").hits
     added = memory.add("The train to Graz was on time.")
-    memory._housekeeping.visited(TOM, [page.id, added], memory._clock())
-    memory._housekeeping.queued(TOM)
+    memory._engine.housekeeping.visited(TOM, [page.id, added], memory._engine.clock())
+    memory._engine.housekeeping.queued(TOM)
     memory.wait()
     assert memory.get(added).behaviour.visits == 1
     objects.come_back()
-    memory._housekeeping.queued(TOM)
+    memory._engine.housekeeping.queued(TOM)
     memory.wait()
     assert "zqsaturn" in memory.get(page.id).text
 
@@ -266,23 +267,23 @@ def test_nothing_goes_out_while_it_is_away(memory, objects, clock):
     before = documents(memory)
     objects.go_away()
     with pytest.raises(ObjectsUnreachable):
-        memory.cool(after_days=0)
+        memory.admin.cool(after_days=0)
     assert cold(memory) == {}
     assert documents(memory) == before
     objects.come_back()
     sweep(memory, clock)
-    with memory._vault.read(TOM) as reader:
+    with memory._engine.vault.read(TOM) as reader:
         assert reader.packs() == {}
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "flipped", "empty"])
 def test_damage_is_an_error_that_names_the_pack_and_spares_the_rest(memory, objects, damage):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    rest = [one.id for one in memory.pages() if one.tier is not Tier.ARCHIVE]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    rest = [one.id for one in memory.pages.list() if one.tier is not Tier.ARCHIVE]
+    memory.admin.cool(after_days=0)
     forget_held(memory)
     (name,) = names(objects)
-    kept = memory._vault.packs._objects  # behind its back, a server would take a while to see what was changed
+    kept = memory._engine.vault.packs._objects  # behind its back, a server would take a while to see what was changed
     whole = kept.get(name)
     middle = len(whole) // 2
     harm = {
@@ -294,7 +295,7 @@ def test_damage_is_an_error_that_names_the_pack_and_spares_the_rest(memory, obje
         kept.remove(name)
     else:
         kept.put(name, harm[damage])
-    for read in (lambda: memory.get(page.id), lambda: memory.search("zqsaturn", cold=True), memory.pages):
+    for read in (lambda: memory.get(page.id), lambda: memory.search("zqsaturn", cold=True), memory.pages.list):
         with pytest.raises(StoreCorrupt, match=name):
             read()
     assert [memory.get(one).id for one in rest] == rest
@@ -305,16 +306,16 @@ def test_damage_is_an_error_that_names_the_pack_and_spares_the_rest(memory, obje
 
 
 def test_a_pack_whose_page_changes_meanwhile_is_not_used(memory, objects, clock):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    put = memory._vault.packs._objects.put
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    put = memory._engine.vault.packs._objects.put
 
     def put_late(name, data):
         put(name, data)
         memory.update(page.id, "It is called zqjupiter now.")
 
-    memory._vault.packs._objects.put = put_late
-    assert memory.cool(after_days=0).pages == 0
-    memory._vault.packs._objects.put = put
+    memory._engine.vault.packs._objects.put = put_late
+    assert memory.admin.cool(after_days=0).pages == 0
+    memory._engine.vault.packs._objects.put = put
     assert cold(memory) == {}
     assert "zqjupiter" in memory.get(page.id).text
     sweep(memory, clock)
@@ -322,25 +323,25 @@ def test_a_pack_whose_page_changes_meanwhile_is_not_used(memory, objects, clock)
 
 
 def test_a_pack_that_took_too_long_is_not_used(memory, objects, clock):
-    put = memory._vault.packs._objects.put
+    put = memory._engine.vault.packs._objects.put
 
     def put_late(name, data):
         put(name, data)
         clock.advance(hours=2)
 
-    memory._vault.packs._objects.put = put_late
-    assert memory.cool(after_days=0).pages == 0
+    memory._engine.vault.packs._objects.put = put_late
+    assert memory.admin.cool(after_days=0).pages == 0
     assert cold(memory) == {}
     assert len(documents(memory)) == len(TALK)
 
 
 def test_a_session_that_began_before_reads_on(memory):
-    archived = memory.pages(tier=Tier.ARCHIVE)
-    with memory._vault.read(TOM) as before:
+    archived = memory.pages.list(tier=Tier.ARCHIVE)
+    with memory._engine.vault.read(TOM) as before:
         before.sequence()
-        memory.cool(after_days=0)
+        memory.admin.cool(after_days=0)
         assert before.get(page.id for page in archived) == {page.id: page for page in archived}
-    with memory._vault.read(TOM) as between:
+    with memory._engine.vault.read(TOM) as between:
         between.sequence()
         memory.get(archived[0].id)
         memory.wait()
@@ -360,21 +361,21 @@ def test_it_happens_by_itself(open_memory, objects, clock):
 
 def test_it_has_to_be_told_where_and_when(open_memory, objects):
     with pytest.raises(InvalidInput, match="object_store"):
-        open_memory().cool(after_days=0)
+        open_memory().admin.cool(after_days=0)
     with pytest.raises(InvalidInput, match="after_days"):
-        open_memory(object_store=objects.url).cool()
+        open_memory(object_store=objects.url).admin.cool()
 
 
 def test_a_backup_and_a_copy_hold_the_documents_themselves(memory, objects, tmp_path, clock):
     before = documents(memory)
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     settings = load_settings(object_store=objects.url)
     stores.backup(memory_place(memory), tmp_path / "backup.db", settings=settings)
     objects.go_away()
     try:
         assert stores.verify(tmp_path / "backup.db").is_sound
         stores.restore(tmp_path / "backup.db", tmp_path / "restored.db")
-        with MemoryOS.open(tmp_path / "restored.db", user="tom", embedder=Hashing(), clock=clock) as restored:
+        with memoryos.open(tmp_path / "restored.db", user="tom", embedder=Hashing(), clock=clock) as restored:
             assert documents(restored) == before
             assert cold(restored) == {}
         forget_held(memory)
@@ -387,11 +388,11 @@ def test_a_backup_and_a_copy_hold_the_documents_themselves(memory, objects, tmp_
 
 
 def test_verify_reads_the_packs(memory, objects):
-    memory.cool(after_days=0)
+    memory.admin.cool(after_days=0)
     settings = load_settings(object_store=objects.url)
     assert stores.verify(memory_place(memory), settings=settings).is_sound
     (name,) = names(objects)
-    memory._vault.packs._objects.put(name, b"something else")
+    memory._engine.vault.packs._objects.put(name, b"something else")
     found = stores.verify(memory_place(memory), settings=settings).damages
     assert {(one.fault, one.id) for one in found} == {("cold", page) for page in cold(memory)}
     assert all(name in one.detail for one in found)
@@ -399,16 +400,16 @@ def test_verify_reads_the_packs(memory, objects):
 
 
 def test_other_vectors_and_a_rebuild_read_cold_pages(memory, objects, clock):
-    before = {page.id: page.text for page in memory.pages()}
-    memory.cool(after_days=0)
-    memory.rebuild()
-    assert {page.id: page.text for page in memory.pages()} == before
-    assert memory.segments(archive=True)
+    before = {page.id: page.text for page in memory.pages.list()}
+    memory.admin.cool(after_days=0)
+    memory.upkeep.rebuild()
+    assert {page.id: page.text for page in memory.pages.list()} == before
+    assert memory.segments.list(archive=True)
 
 
 def test_two_that_bring_back_and_sweep_at_once_lose_nothing(memory, open_memory, objects, clock):
-    archived = memory.pages(tier=Tier.ARCHIVE)
-    memory.cool(after_days=0)
+    archived = memory.pages.list(tier=Tier.ARCHIVE)
+    memory.admin.cool(after_days=0)
     other = open_memory(object_store=objects.url, mid_term_capacity=1)
     other.get(archived[0].id)
     memory.get(archived[1].id)
@@ -416,17 +417,17 @@ def test_two_that_bring_back_and_sweep_at_once_lose_nothing(memory, open_memory,
     sweep(memory, clock)
     sweep(other, clock)
     assert names(objects) == []
-    with memory._vault.read(TOM) as reader:
+    with memory._engine.vault.read(TOM) as reader:
         assert {page.id for page in reader.cubes(Kind.PAGE, tiers=[Tier.ARCHIVE])} >= {page.id for page in archived}
         assert reader.packs() == {}
 
 
 def test_a_pack_stays_for_a_while_after_its_pages_came_back(memory, objects, clock):
-    page = memory.pages(tier=Tier.ARCHIVE)[0]
-    memory.cool(after_days=0)
+    page = memory.pages.list(tier=Tier.ARCHIVE)[0]
+    memory.admin.cool(after_days=0)
     memory.get(page.id)
     memory.wait()
-    with memory._vault.read(TOM) as reader:
+    with memory._engine.vault.read(TOM) as reader:
         assert list(reader.packs().values()) == [clock.now + timedelta(minutes=5)]
-    assert memory.cool(after_days=10_000).removed == 0
+    assert memory.admin.cool(after_days=10_000).removed == 0
     assert names(objects)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import AsyncMemoryOS, Role, Scope, Turn
+from memoryos import AsyncMemory, Role, Scope, Turn
 from memoryos.errors import InvalidInput
 from memoryos.models.hashing import Hashing
 
@@ -38,31 +38,31 @@ def test_a_repeated_add_returns_the_same_page_and_changes_nothing(open_memory, c
     memory = open_memory(embedder=embedder)
     page = memory.add("I keep bees.", "How many hives?", tags=["pets"], idempotency_key=KEY)
     memory.wait()
-    before, jobs, texts = memory.events(), memory.jobs(), embedder.texts
+    before, jobs, texts = memory.log.events(), memory.jobs.list(), embedder.texts
     clock.advance(hours=3)
     assert memory.add("I keep bees.", "How many hives?", tags=["pets"], idempotency_key=KEY) == page
     memory.wait()
-    assert (memory.events(), memory.jobs(), embedder.texts) == (before, jobs, texts)
-    assert [cube.id for cube in memory.pages()] == [page]
+    assert (memory.log.events(), memory.jobs.list(), embedder.texts) == (before, jobs, texts)
+    assert [cube.id for cube in memory.pages.list()] == [page]
 
 
 def test_a_repeated_add_may_be_awaited(open_memory):
     memory = open_memory()
 
     async def tell():
-        awaited = AsyncMemoryOS(memory)
+        awaited = AsyncMemory(memory)
         pages = await awaited.add_many(TALK, idempotency_key=KEY)
         return {await awaited.add("Good night!", idempotency_key="night") for _ in range(2)}, pages
 
     (night,), pages = asyncio.run(tell())
     assert memory.add_many(TALK, idempotency_key=KEY) == pages
-    assert [cube.id for cube in memory.pages()] == [*pages, night]
+    assert [cube.id for cube in memory.pages.list()] == [*pages, night]
 
 
 def test_another_key_or_none_is_another_page(open_memory):
     memory = open_memory()
     pages = [memory.add("Good morning!", idempotency_key=key) for key in (KEY, KEY + "8", None, None)]
-    assert [cube.id for cube in memory.pages()] == pages
+    assert [cube.id for cube in memory.pages.list()] == pages
     assert len(set(pages)) == 4
 
 
@@ -71,7 +71,7 @@ def test_a_repeated_dialogue_has_the_same_pages_in_the_same_order(open_memory, c
     pages = memory.add_many(TALK, idempotency_key=KEY)
     clock.advance(minutes=1)
     assert memory.add_many(TALK, idempotency_key=KEY) == pages
-    assert [cube.id for cube in memory.pages()] == pages == sorted(pages)
+    assert [cube.id for cube in memory.pages.list()] == pages == sorted(pages)
     assert len(pages) == 2
 
 
@@ -80,7 +80,7 @@ def test_nothing_can_be_added_again_and_again(open_memory):
     assert memory.add_many([], idempotency_key=KEY) == memory.add_many([], idempotency_key=KEY) == []
     with pytest.raises(InvalidInput, match="idempotency_key"):
         memory.add_many(TALK, idempotency_key=KEY)
-    assert memory.pages() == []
+    assert memory.pages.list() == []
 
 
 def test_a_repeated_add_takes_back_no_correction(open_memory):
@@ -88,9 +88,9 @@ def test_a_repeated_add_takes_back_no_correction(open_memory):
     page = memory.add("I keep bees.", idempotency_key=KEY)
     memory.update(page, "I keep hens.")
     memory.update(page, "I keep geese.")
-    before = memory.events()
+    before = memory.log.events()
     assert memory.add("I keep bees.", idempotency_key=KEY) == page
-    assert memory.events() == before
+    assert memory.log.events() == before
     assert "geese" in memory.get(page).text
     with pytest.raises(InvalidInput, match="idempotency_key"):
         memory.add("I keep geese.", idempotency_key=KEY)
@@ -103,7 +103,7 @@ def test_a_repeated_add_brings_nothing_back_that_was_deleted(open_memory):
     assert memory.add_many(TALK, idempotency_key=KEY) == [first, second]
     memory.delete(second)
     assert memory.add_many(TALK, idempotency_key=KEY) == [first, second]
-    assert memory.pages() == []
+    assert memory.pages.list() == []
     assert memory.search("bees").hits == ()
 
 
@@ -126,7 +126,7 @@ def test_a_key_that_was_used_for_something_else_is_refused(open_memory, other):
     with pytest.raises(InvalidInput, match=r"used for something else.*key of its own") as caught:
         memory.add(**{**call, **other})
     assert caught.value.field == "idempotency_key"
-    assert [cube.id for cube in memory.pages()] == [page]
+    assert [cube.id for cube in memory.pages.list()] == [page]
 
 
 @pytest.mark.parametrize("turns", [TALK[:2], [*TALK, *TALK], TALK[::-1]])
@@ -135,7 +135,7 @@ def test_a_key_that_was_used_for_another_dialogue_is_refused(open_memory, turns)
     pages = memory.add_many(TALK, idempotency_key=KEY)
     with pytest.raises(InvalidInput, match="idempotency_key"):
         memory.add_many(turns, idempotency_key=KEY)
-    assert [cube.id for cube in memory.pages()] == pages
+    assert [cube.id for cube in memory.pages.list()] == pages
 
 
 def test_a_time_that_was_stated_is_part_of_the_call(open_memory, clock):
@@ -156,17 +156,17 @@ def test_a_key_belongs_to_its_owner(open_memory):
         Scope(user="tom", namespace=("team", "support")),
     ]
     memory = open_memory()
-    pages = [memory.add(f"I am number {n}.", idempotency_key=KEY, scope=scope) for n, scope in enumerate(scopes)]
+    pages = [memory.of(scope).add(f"I am number {n}.", idempotency_key=KEY) for n, scope in enumerate(scopes)]
     assert len(set(pages)) == len(scopes)
     for number, scope in enumerate(scopes):
-        assert memory.add(f"I am number {number}.", idempotency_key=KEY, scope=scope) == pages[number]
-        assert [cube.id for cube in memory.pages(scope=scope)] == [pages[number]]
+        assert memory.of(scope).add(f"I am number {number}.", idempotency_key=KEY) == pages[number]
+        assert [cube.id for cube in memory.of(scope).pages.list()] == [pages[number]]
 
 
 def test_a_key_outlives_the_memory_and_a_rebuild(open_memory):
     first = open_memory()
     pages = first.add_many(TALK, idempotency_key=KEY)
-    first.rebuild()
+    first.upkeep.rebuild()
     first.close()
     assert open_memory().add_many(TALK, idempotency_key=KEY) == pages
 
@@ -178,14 +178,14 @@ def test_a_key_that_is_none_is_refused_with_the_way_to_make_one(open_memory, key
         memory.add("I keep bees.", idempotency_key=key)
     assert caught.value.field == "idempotency_key"
     assert "uuid4" in caught.value.fix
-    assert memory.pages() == []
+    assert memory.pages.list() == []
 
 
 @pytest.mark.parametrize("key", ["k" * 256, "钥匙 🔑", "../x", "'; DROP TABLE notes; --", "calibration", "%s"])
 def test_any_other_text_is_a_key(open_memory, key):
     memory = open_memory()
     assert memory.add("I keep bees.", idempotency_key=key) == memory.add("I keep bees.", idempotency_key=key)
-    assert len(memory.pages()) == 1
+    assert len(memory.pages.list()) == 1
 
 
 RACER = """
@@ -218,4 +218,4 @@ def test_processes_that_add_the_same_at_the_same_moment_add_one_page(open_memory
     for racer in racers:
         racer.communicate()
         assert racer.returncode == 0
-    assert [cube.id for cube in memory.pages()] == pages
+    assert [cube.id for cube in memory.pages.list()] == pages

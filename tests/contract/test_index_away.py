@@ -8,7 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from memoryos import MemoryOS, Role, Turn, load_settings
+import memoryos
+from memoryos import Memory, MemoryOS, Role, Turn, load_settings
+from memoryos.engine import Engine
 from memoryos.errors import IndexFailed, StoreUnreachable
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
@@ -90,16 +92,18 @@ def index() -> FrailIndex:
 def memory(index, tmp_path, clock):
     """Three pages of Ann's, moved to the index."""
     vault = SqliteVault(tmp_path / "memory.db", embedder=Hashing.name, clock=clock, busy_timeout_seconds=30)
-    with MemoryOS(vault, Hashing(), scope=ANN, settings=load_settings(), clock=clock, candidates=index) as opened:
+    engine = Engine(vault, Hashing(), settings=load_settings(), clock=clock, candidates=index)
+    with MemoryOS(engine) as store:
+        opened = store.of(ANN)
         said = ["The lighthouse is red.", "Is it?", "The bees are well.", "Good.", "Rome was hot.", "I see."]
         roles = [Role.USER, Role.ASSISTANT] * 3
         opened.add_many([Turn(role=role, text=text, at=clock()) for role, text in zip(roles, said, strict=True)])
         opened.wait()
-        assert opened.index()
+        assert opened.upkeep.index()
         yield opened
 
 
-def found(memory: MemoryOS) -> list[str]:
+def found(memory: Memory) -> list[str]:
     return [hit.cube.payload.turns[0].text for hit in memory.search("the red lighthouse").hits]
 
 
@@ -139,17 +143,18 @@ def test_an_index_that_failed_is_left_alone_for_a_while_and_then_asked_again(mem
 def test_a_scope_that_could_not_move_out_does_so_when_the_index_is_back(index, tmp_path, clock, monkeypatch):
     vault = SqliteVault(tmp_path / "memory.db", embedder=Hashing.name, clock=clock, busy_timeout_seconds=30)
     settings = load_settings(resident_mb=1)
-    with MemoryOS(vault, Hashing(), scope=ANN, settings=settings, clock=clock, candidates=index) as memory:
+    with MemoryOS(Engine(vault, Hashing(), settings=settings, clock=clock, candidates=index)) as store:
+        memory = store.of(ANN)
         talk = [Turn(role=Role.USER, text=f"The lighthouse has {n} steps.", at=clock()) for n in range(600)]
         memory.add_many(talk)
         index.fails = {"build"}
         found(memory)
-        memory._sources.wait()
+        memory._engine.sources.wait()
         assert index.asked.count("build") == 1
         index.fails = set()
         monkeypatch.setattr(follower, "_AWAY_SECONDS", 0)
         found(memory)
-        memory._sources.wait()
+        memory._engine.sources.wait()
         assert index.asked.count("build") == 2
         assert index.reached(ANN)
 
@@ -162,8 +167,8 @@ def test_it_is_closed_with_the_memory(memory, index):
 def test_a_milvus_that_is_away_costs_a_search_nothing_but_a_moment(tmp_path, clock, monkeypatch):
     monkeypatch.setattr("memoryos.infrastructure.candidates.milvus_server.CONNECTED_WITHIN", 0.3)
     settings = load_settings(embedder="hashing", candidates="milvus:http://127.0.0.1:1")
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock) as memory:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock) as memory:
         memory.add("The lighthouse is red.", "Is it?")
         assert found(memory) == ["The lighthouse is red."]
         with pytest.raises(StoreUnreachable):
-            memory.index()
+            memory.upkeep.index()

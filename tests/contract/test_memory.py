@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from memoryos import MemoryOS
+import memoryos
+from memoryos import stores
 from memoryos.infrastructure.vault.compiled import SHARED
 from memoryos.models.hashing import Hashing
 
@@ -49,8 +50,8 @@ def test_consolidation_learns_the_profile(open_memory, clock):
     talk(memory, clock)
     memory.consolidate()
     assert any("peanuts" in hit.cube.text for hit in memory.search("allergic to peanuts").hits)
-    assert "小明" in [field.payload.value for field in memory.profile().user.profile]
-    assert len(memory.pages()) == len(TALK)
+    assert "小明" in [field.payload.value for field in memory.profile.get().user.profile]
+    assert len(memory.pages.list()) == len(TALK)
 
 
 def test_who_opens_a_store_again_compiles_nothing_again(open_memory, clock):
@@ -58,7 +59,7 @@ def test_who_opens_a_store_again_compiles_nothing_again(open_memory, clock):
         with open_memory() as memory:
             memory.add("I keep bees.", "How many hives?")
             memory.consolidate()
-            memory.delete(memory.pages()[0].id)
+            memory.delete(memory.pages.list()[0].id)
         return len(SHARED["compiled_cache"])
 
     compiled = use()
@@ -70,11 +71,11 @@ def test_a_memory_that_is_opened_again_knows_everything(open_memory, clock):
     first = open_memory()
     talk(first, clock)
     first.consolidate()
-    before, profile = words(first.search("hives")), first.profile()
+    before, profile = words(first.search("hives")), first.profile.get()
     first.close()
     again = open_memory()
     assert words(again.search("hives")) == before
-    assert again.profile() == profile
+    assert again.profile.get() == profile
 
 
 def test_another_memory_follows_what_the_first_writes_and_deletes(open_memory):
@@ -116,7 +117,7 @@ def test_a_rebuild_gives_the_same_segments(open_memory, clock):
     talk(memory, clock)
     memory.consolidate()
     before = words(memory.search("hives"))
-    memory.rebuild()
+    memory.upkeep.rebuild()
     assert words(memory.search("hives")) == before
 
 
@@ -126,6 +127,6 @@ def test_a_store_changes_to_another_embedder(open_memory, place, clock):
     class Other(Hashing):
         name = "other"
 
-    MemoryOS.reembed(place, Other(), clock=clock)
-    with MemoryOS.open(place, user="tom", embedder=Other(), clock=clock) as memory:
+    stores.reembed(place, Other(), clock=clock)
+    with memoryos.open(place, user="tom", embedder=Other(), clock=clock) as memory:
         assert len(memory.search("bees").hits) == 1

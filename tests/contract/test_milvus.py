@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from milvus_lite.server_manager import server_manager_instance
 
+import memoryos
 from contract import milvus
 from contract.test_candidates import ALICE, DIM, at, matching, nearest, turn
-from memoryos import MemoryOS, Role, Turn, load_settings, stores
+from memoryos import Memory, MemoryOS, Role, Turn, load_settings, stores
 from memoryos.errors import InvalidInput, StoreUnreachable
 from memoryos.infrastructure.candidates import milvus_server
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Totals
@@ -133,11 +134,11 @@ def test_a_file_of_milvus_lite_serves_one_process_and_the_other_searches_in_memo
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "open\n"
         settings = load_settings(embedder="hashing", candidates=f"milvus:{path}")
-        with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock) as memory:
+        with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock) as memory:
             memory.add("The lighthouse is red.", "Is it?")
             assert memory.search("lighthouse").hits
             with pytest.raises(StoreUnreachable, match="one process"):
-                memory.index()
+                memory.upkeep.index()
         other.communicate("\n")
 
 
@@ -145,20 +146,20 @@ def test_a_restored_store_has_no_index_of_what_stood_in_its_place(uri, server, t
     place, backup = tmp_path / "memory.db", tmp_path / "backup.db"
     settings = load_settings(embedder="hashing", candidates=f"milvus:{uri}")
 
-    def opened() -> MemoryOS:
-        return MemoryOS.open(place, user="ann", settings=settings, clock=clock)
+    def opened() -> Memory:
+        return memoryos.open(place, user="ann", settings=settings, clock=clock)
 
     with opened() as memory:
         memory.add("The lighthouse is red.", "Is it?")
         stores.backup(place, backup)
         memory.add_many([Turn(role=Role.USER, text=f"It has {n} steps.", at=clock()) for n in range(20)])
-        assert memory.index()
+        assert memory.upkeep.index()
     place.unlink()
     stores.restore(backup, place)
     with opened() as memory:
         memory.add("Nobody painted the windmill.", "I did.")
         assert memory.search("windmill").hits[0].cube.payload.turns[0].text == "Nobody painted the windmill."
-        assert memory.index()
+        assert memory.upkeep.index()
         assert len(server.ask("list_collections")) == 2  # of owners, and of what ann says now
 
 
@@ -179,12 +180,12 @@ def test_a_server_serves_many_memories_and_searches_survive_its_end(lite_server,
     uri, process = lite_server
     settings = load_settings(embedder="hashing", candidates=f"milvus:{uri}", candidates_token="root:Milvus")
 
-    def opened() -> MemoryOS:
-        return MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock)
+    def opened() -> Memory:
+        return memoryos.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock)
 
     with opened() as memory, opened() as other:
         memory.add_many([Turn(role=Role.USER, text=f"The lighthouse has {n} steps.", at=clock()) for n in range(20)])
-        assert memory.index()
+        assert memory.upkeep.index()
         other.add("Nobody counted the steps.", "I did.")
         before = [hit.cube.id for hit in memory.search("lighthouse steps").hits]
         monkeypatch.setattr(milvus_server, "ANSWERED_WITHIN", 0.5)
@@ -193,7 +194,7 @@ def test_a_server_serves_many_memories_and_searches_survive_its_end(lite_server,
         assert [hit.cube.id for hit in memory.search("lighthouse steps").hits] == before
         assert other.search("Who counted?").hits[0].cube.payload.turns[0].text == "Nobody counted the steps."
         with pytest.raises(StoreUnreachable):
-            memory.index()
+            memory.upkeep.index()
 
 
 def test_a_turn_of_very_many_words_is_found_by_the_last_of_them(server):

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+import memoryos
 from contract import milvus, server
-from memoryos import MemoryOS, Role, Scope, Turn, load_settings
+from memoryos import Memory, Role, Scope, Turn, load_settings
 from memoryos.cube import Tier
 from memoryos.errors import StorageError
 from memoryos.operation.recall import excerpt
@@ -49,13 +50,13 @@ def open_memory(request, tmp_path):
     """
     opened = []
 
-    def one(**settings) -> MemoryOS:
+    def one(**settings) -> Memory:
         if request.param == "postgres":
             place = server.store_of(tmp_path).render_as_string(hide_password=False)
         else:
             place, settings = tmp_path / "memory.db", {"candidates": f"milvus:{milvus.uri()}", **settings}
         knobs = load_settings(**(SETTINGS | settings))
-        opened.append(MemoryOS.open(place, user="ann", settings=knobs, clock=lambda: NOW))
+        opened.append(memoryos.open(place, user="ann", settings=knobs, clock=lambda: NOW))
         return opened[-1]
 
     yield one
@@ -67,20 +68,20 @@ def open_memory(request, tmp_path):
 
 
 @pytest.fixture
-def memory(open_memory) -> MemoryOS:
+def memory(open_memory) -> Memory:
     """Sixty turns, in all three tiers."""
     made = open_memory()
     made.add_many(dialogue(60))
-    made.add_fact("Ann keeps bees")
+    made.facts.add("Ann keeps bees")
     made.wait()
     return made
 
 
-def found(memory: MemoryOS, question: str, **options) -> list[tuple[str, int]]:
+def found(memory: Memory, question: str, **options) -> list[tuple[str, int]]:
     return [(turn.cube.id, turn.index) for turn in memory.search(question, **({"pages": 8} | options)).turns]
 
 
-def said(memory: MemoryOS, question: str, **options) -> list[str]:
+def said(memory: Memory, question: str, **options) -> list[str]:
     recalled = memory.search(question, **options)
     return [hit.cube.payload.turns[0].words for hit in recalled.hits]
 
@@ -104,7 +105,7 @@ def test_the_same_is_found_as_in_memory(memory, open_memory):
         }
 
     whole = recalled(memory)
-    assert memory.index()
+    assert memory.upkeep.index()
     for asked, moved in recalled(open_memory()).items():
         expected = whole[asked]
         assert [(hit.cube.id, hit.index) for hit in moved.turns] == [
@@ -126,13 +127,13 @@ def test_the_other_strategies_find_the_same(memory):
         }
 
     whole = all_found()
-    memory.index()
+    memory.upkeep.index()
     assert all_found() == whole
 
 
 def test_few_candidates_of_many_turns_bring_the_best(memory, monkeypatch):
     whole = [found(memory, question, pages=3) for question in QUESTIONS]
-    memory.index()
+    memory.upkeep.index()
     monkeypatch.setattr(excerpt, "CANDIDATES", 12)
     moved = [found(memory, question, pages=3) for question in QUESTIONS]
     shared = sum(len(set(one) & set(other)) for one, other in zip(whole, moved, strict=True))
@@ -140,14 +141,14 @@ def test_few_candidates_of_many_turns_bring_the_best(memory, monkeypatch):
 
 
 def test_what_stands_around_a_candidate_is_no_find_itself(memory, monkeypatch):
-    memory.index()
+    memory.upkeep.index()
     monkeypatch.setattr(excerpt, "CANDIDATES", 1)
     monkeypatch.setattr(excerpt, "_FOR_EACH_PAGE", 0)
     assert len({page for page, _ in found(memory, QUESTIONS[0], strategy="dense")}) <= 2  # one by meaning, one by words
 
 
 def test_what_another_process_adds_is_found_at_the_next_search(memory, open_memory):
-    memory.index()
+    memory.upkeep.index()
     other = open_memory()
     other.add("The lighthouse keeper sings at night.", "Does he?")
     assert said(memory, "lighthouse")[0] == "The lighthouse keeper sings at night."
@@ -156,7 +157,7 @@ def test_what_another_process_adds_is_found_at_the_next_search(memory, open_memo
 
 
 def test_what_was_deleted_is_not_found_and_what_was_corrected_is(memory, open_memory):
-    memory.index()
+    memory.upkeep.index()
     gone, page = memory.add_many(
         [
             Turn(role=Role.USER, text="The lighthouse is red.", at=NOW),
@@ -174,25 +175,25 @@ def test_what_was_deleted_is_not_found_and_what_was_corrected_is(memory, open_me
 
 
 def test_pages_that_move_on_keep_their_place_in_the_index(memory):
-    memory.index()
+    memory.upkeep.index()
     memory.add_many(dialogue(40, seed=2))
     memory.wait()
     archived = memory.search("museum", tiers=[Tier.ARCHIVE], pages=30).hits
     assert archived
     assert all(hit.cube.tier is Tier.ARCHIVE for hit in archived)
     recent = memory.search("museum", tiers=[Tier.STM], pages=30).hits
-    assert {hit.cube.id for hit in recent} <= {page.id for page in memory.pages(tier=Tier.STM)}
+    assert {hit.cube.id for hit in recent} <= {page.id for page in memory.pages.list(tier=Tier.STM)}
 
 
 def test_a_digest_covers_all_of_it(memory):
     before = memory.digest(tokens=500).text
-    memory.index()
+    memory.upkeep.index()
     assert memory.digest(tokens=500).text == before
 
 
 def test_another_scope_is_searched_in_memory_as_before(memory):
-    memory.add("Bob's own lighthouse", "Fine.", scope=BOB)
-    memory.index()
+    memory.of(BOB).add("Bob's own lighthouse", "Fine.")
+    memory.upkeep.index()
     assert "Bob's own lighthouse" not in said(memory, "lighthouse")
     assert said(memory, "lighthouse", scope=BOB) == ["Bob's own lighthouse"]
 
@@ -210,19 +211,19 @@ def test_without_pgvector_it_stays_in_memory_and_says_why_when_asked():
     with server.administrator(str(url.database)) as connection:
         connection.execute("DROP EXTENSION vector")
     settings = load_settings(**SETTINGS, resident_mb=1)
-    with MemoryOS.open(url.render_as_string(hide_password=False), user="ann", settings=settings) as memory:
+    with memoryos.open(url.render_as_string(hide_password=False), user="ann", settings=settings) as memory:
         memory.add_many(dialogue(400))
         assert memory.search("museum").hits
         memory.wait()
         with pytest.raises(StorageError, match="CREATE EXTENSION vector"):
-            memory.index()
+            memory.upkeep.index()
 
 
 def test_a_file_has_no_candidate_index(tmp_path):
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=load_settings(**SETTINGS)) as memory:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=load_settings(**SETTINGS)) as memory:
         memory.add("hello", "hi")
-        assert memory.index() is False
+        assert memory.upkeep.index() is False
 
 
-def _is_moved(memory: MemoryOS) -> bool:
-    return memory._sources.follower.has(ANN)
+def _is_moved(memory: Memory) -> bool:
+    return memory._engine.sources.follower.has(ANN)

@@ -10,8 +10,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+import memoryos
 from contract import server
-from memoryos import MemoryOS, Scope, load_settings
+from memoryos import Scope, load_settings
 from memoryos.clock import system_clock
 from memoryos.errors import StoreReadOnly
 from memoryos.infrastructure.vault.contract import Operation
@@ -82,10 +83,10 @@ def test_it_is_not_made(tmp_path):
 def test_a_scope_with_a_candidate_index_is_searched_though_that_cannot_be_followed(tmp_path):
     url = server.store_of(tmp_path).render_as_string(hide_password=False)
     settings = load_settings(embedder="hashing")
-    with MemoryOS.open(url, user="ann", settings=settings) as memory:
+    with memoryos.open(url, user="ann", settings=settings) as memory:
         memory.add("The bees swarmed in May.")
-        assert memory.index()
-        with MemoryOS.open(url, user="ann", settings=settings, read_only=True) as reader:
+        assert memory.upkeep.index()
+        with memoryos.open(url, user="ann", settings=settings, read_only=True) as reader:
             assert "swarmed" in reader.search("bees").hits[0].text
             memory.add("The honey is ripe.")
             assert "honey" in reader.search("Is the honey ripe?").hits[0].text
@@ -110,23 +111,23 @@ def test_who_may_not_write_the_file_leaves_nothing_beside_it(tmp_path):
         Path(folder).chmod(0o777)
         path = Path(folder) / "memory.db"
         settings = load_settings(embedder="hashing")
-        with MemoryOS.open(path, user="ann", settings=settings) as memory:
+        with memoryos.open(path, user="ann", settings=settings) as memory:
             memory.add("The bees swarmed in May.")
         path.chmod(0o644)
         command = [sys.executable, "-c", AS_NOBODY, str(path), str(tmp_path / "first.db")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert "swarmed" in done.stdout, done.stderr
         assert [file.name for file in Path(folder).iterdir()] == ["memory.db"]
-        with MemoryOS.open(path, user="ann", settings=settings) as memory:
+        with memoryos.open(path, user="ann", settings=settings) as memory:
             memory.add("The honey is ripe.")
 
 
 def test_a_reader_leaves_nothing_beside_a_closed_file(tmp_path):
     path, settings = tmp_path / "memory.db", load_settings(embedder="hashing")
-    with MemoryOS.open(path, user="ann", settings=settings) as memory:
+    with memoryos.open(path, user="ann", settings=settings) as memory:
         memory.add("The bees swarmed in May.")
     before = path.read_bytes()
-    with MemoryOS.open(path, user="ann", settings=settings, read_only=True) as reader:
+    with memoryos.open(path, user="ann", settings=settings, read_only=True) as reader:
         assert reader.search("bees").hits
     assert [file.name for file in tmp_path.iterdir()] == ["memory.db"]
     assert path.read_bytes() == before

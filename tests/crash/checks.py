@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from crash.stores import number_of, unique_word
+from memoryos import Memory
 from memoryos.cube import Kind, Tier
 from memoryos.infrastructure.vault.contract import LinkKind
-from memoryos.memory_os import MemoryOS
 from memoryos.operation.passages import page_entries
 
 
@@ -27,26 +27,26 @@ def assert_sound(path: Path) -> None:
             assert ask(without.format(kind, indexed)) == []
 
 
-def assert_consistent(memory: MemoryOS) -> None:
+def assert_consistent(memory: Memory) -> None:
     """What the store says about its pages and segments agrees."""
     assert_answers(memory)
     assert_in_one_segment(memory)
-    assert len(memory.pages(tier=Tier.STM)) <= memory.settings.short_term_capacity
+    assert len(memory.pages.list(tier=Tier.STM)) <= memory.settings.short_term_capacity
 
 
-def assert_answers(memory: MemoryOS) -> None:
+def assert_answers(memory: Memory) -> None:
     """Each page is there once, and found."""
-    numbers = Counter(number_of(page.text) for page in memory.pages())
+    numbers = Counter(number_of(page.text) for page in memory.pages.list())
     assert set(numbers.values()) <= {1}, f"a page is there twice: {numbers}"
     assert_indexed_turn_by_turn(memory)
     assert_found_once(memory, numbers)
 
 
-def assert_indexed_turn_by_turn(memory: MemoryOS) -> None:
+def assert_indexed_turn_by_turn(memory: Memory) -> None:
     """Each page has one passage for each of its turns, in order, made of its present words."""
-    with memory._vault.read(memory._scope) as reader:
+    with memory._engine.vault.read(memory._scope) as reader:
         stored = [(passage.page, passage.part, passage.words, passage.vector) for passage in reader.passages()]
-        entries = page_entries(reader.cubes(Kind.PAGE), memory._embedder)
+        entries = page_entries(reader.cubes(Kind.PAGE), memory._engine.embedder)
     assert stored == [
         (entry.cube.id, part, " ".join(passage.words), np.asarray(passage.vector, "<f2").tobytes())
         for entry in entries
@@ -54,20 +54,20 @@ def assert_indexed_turn_by_turn(memory: MemoryOS) -> None:
     ]
 
 
-def assert_found_once(memory: MemoryOS, numbers: Counter[int]) -> None:
+def assert_found_once(memory: Memory, numbers: Counter[int]) -> None:
     """Each page is found by the word that only it has."""
     for number in numbers:
         found = memory.search(unique_word(number), strategy="bm25", archive=True).hits
         assert [number_of(hit.text) for hit in found] == [number]
 
 
-def assert_in_one_segment(memory: MemoryOS) -> None:
+def assert_in_one_segment(memory: Memory) -> None:
     """Each page that left STM belongs to one segment of its tier, and segments count their members."""
-    with memory._vault.read(memory._scope) as reader:
+    with memory._engine.vault.read(memory._scope) as reader:
         segments = {cube.id: cube for cube in reader.cubes(Kind.SEGMENT)}
         members = reader.sources(segments, LinkKind.MEMBER_OF)
         pages = reader.get(link.source for link in members)
-    assert {cube.id for cube in memory.pages() if cube.tier is not Tier.STM} == set(pages)
+    assert {cube.id for cube in memory.pages.list() if cube.tier is not Tier.STM} == set(pages)
     assert len(pages) == len(members)
     assert all(pages[link.source].tier is segments[link.target].tier for link in members)
     assert Counter(link.target for link in members) == {key: cube.payload.pages for key, cube in segments.items()}

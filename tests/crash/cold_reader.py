@@ -21,10 +21,10 @@ def main(path: Path, pages: int) -> None:
     with open_store(path, settings=cold_settings(path)) as memory:
         print("reading", flush=True)  # noqa: T201 - to the test
         while told.is_alive():
-            with memory._vault.read(OWNER) as reader:
+            with memory._engine.vault.read(OWNER) as reader:
                 ids = [passage.page for passage in reader.passages()]
                 seen_cold += bool(reader.cold(ids))
-                memory._vault.packs._held.clear()
+                memory._engine.vault.packs._held.clear()
                 assert len(reader.get(ids)) == pages
             found = memory.search(unique_word(0), strategy="bm25", cold=True).hits
             assert len(found) == 1

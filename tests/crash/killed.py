@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import forked
 from crash.checks import assert_sound
 from crash.stores import open_store
+from memoryos import Memory
 from memoryos.clock import Clock, system_clock
-from memoryos.memory_os import MemoryOS
 
 TESTS = Path(__file__).parents[1]
 PAGES = 8  # before anything happened
@@ -33,7 +33,7 @@ class Victim:
         done = path.with_suffix(".done")
         return cls(path, done.read_text() if done.exists() else None)
 
-    def reopen(self, folder: Path, clock: Clock = system_clock) -> MemoryOS:
+    def reopen(self, folder: Path, clock: Clock = system_clock) -> Memory:
         """Open a copy of what the process left, so that each test finds it as it was."""
         path = copy(self.path, folder)
         assert_sound(path)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import memoryos
+from memoryos import Memory
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings, load_settings
-from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
 
@@ -28,9 +29,9 @@ _TOPICS = (  # a reply that suits them all would make one topic of them
 
 def open_store(
     place: str | Path, clock: Clock = system_clock, embedder: str = SETTINGS.embedder, settings: Settings = SETTINGS
-) -> MemoryOS:
+) -> Memory:
     """The store as all of them use it."""
-    return MemoryOS.open(place, user=OWNER.user, settings=settings, embedder=load_embedder(embedder), clock=clock)
+    return memoryos.open(place, user=OWNER.user, settings=settings, embedder=load_embedder(embedder), clock=clock)
 
 
 def cold_settings(path: Path) -> Settings:
@@ -49,7 +50,7 @@ def unique_word(number: int) -> str:
     return f"zq{number:04d}x"
 
 
-def add_page(memory: MemoryOS, number: int, idempotency_key: str | None = None) -> str:
+def add_page(memory: Memory, number: int, idempotency_key: str | None = None) -> str:
     """Add the page with this number, which states one fact; two in a row have the same topic."""
     said, reply = _TOPICS[number // 2 % len(_TOPICS)]
     return memory.add(said.format(unique_word(number)), reply, idempotency_key=idempotency_key)

@@ -14,39 +14,38 @@ import pytest
 from crash.checks import assert_consistent
 from crash.killed import TESTS, Victim, deaths, victims
 from crash.stores import OWNER, cold_settings, objects_of, open_store
-from memoryos import stores
+from memoryos import Memory, stores
 from memoryos.clock import system_clock
 from memoryos.cube import Tier
-from memoryos.memory_os import MemoryOS
 
 
 @pytest.fixture(scope="module")
 def texts(template) -> dict[str, str]:
     with open_store(template) as memory:
-        assert len(memory.pages(tier=Tier.ARCHIVE)) >= 2
-        return {page.id: page.text for page in memory.pages()}
+        assert len(memory.pages.list(tier=Tier.ARCHIVE)) >= 2
+        return {page.id: page.text for page in memory.pages.list()}
 
 
-def reopened(victim: Victim, **later: float) -> MemoryOS:
+def reopened(victim: Victim, **later: float) -> Memory:
     now = system_clock() + timedelta(**later)
     return open_store(victim.path, lambda: now, settings=cold_settings(victim.path))
 
 
-def cold(memory: MemoryOS) -> dict[str, str]:
-    with memory._vault.read(OWNER) as reader:
+def cold(memory: Memory) -> dict[str, str]:
+    with memory._engine.vault.read(OWNER) as reader:
         return reader.cold(page.page for page in reader.passages())
 
 
-def read(memory: MemoryOS) -> dict[str, str]:
-    return {page.id: page.text for page in memory.pages()}
+def read(memory: Memory) -> dict[str, str]:
+    return {page.id: page.text for page in memory.pages.list()}
 
 
-def assert_swept(victim: Victim, memory: MemoryOS) -> None:
+def assert_swept(victim: Victim, memory: Memory) -> None:
     """What is in use is there, and nothing else."""
-    memory.cool(after_days=10_000)
+    memory.admin.cool(after_days=10_000)
     packs = {path.name for path in objects_of(victim.path).iterdir()}
     assert packs == set(cold(memory).values())
-    with memory._vault.read(OWNER) as reader:
+    with memory._engine.vault.read(OWNER) as reader:
         assert set(reader.packs()) == packs
 
 
@@ -63,14 +62,14 @@ def test_each_page_is_always_in_one_of_the_two(template, texts, tmp_path, scenar
         with reopened(victim, hours=3) as memory:
             assert_swept(victim, memory)
             assert read(memory) == texts
-            memory.cool(after_days=0)
+            memory.admin.cool(after_days=0)
             assert cold(memory)
             assert read(memory) == texts
             assert_consistent_when_warm(memory, texts)
     assert set(outcomes) == {False, True}, "some died before the swap, and some after"
 
 
-def assert_consistent_when_warm(memory: MemoryOS, texts: dict[str, str]) -> None:
+def assert_consistent_when_warm(memory: Memory, texts: dict[str, str]) -> None:
     for page in texts:
         memory.get(page)
     memory.wait()
@@ -102,10 +101,10 @@ def test_another_process_that_reads_meanwhile_always_sees_every_page(template, t
     path.write_bytes(template.read_bytes())
     rounds = 25
     with open_store(path, settings=cold_settings(path)) as memory, reading(path, len(texts)) as reader:
-        archived = [page.id for page in memory.pages(tier=Tier.ARCHIVE)]
+        archived = [page.id for page in memory.pages.list(tier=Tier.ARCHIVE)]
         moved = 0
         for _ in range(rounds):
-            moved += memory.cool(after_days=0).pages  # none of those that the other one visits at that moment
+            moved += memory.admin.cool(after_days=0).pages  # none of those that the other one visits at that moment
             memory.get(archived[0])
             memory.wait()
         told, _ = reader.communicate("stop\n", timeout=120)

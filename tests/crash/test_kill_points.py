@@ -14,14 +14,14 @@ from crash.checks import assert_answers, assert_consistent, assert_sound
 from crash.killed import PAGES, Victim, copy, deaths, victims
 from crash.stores import OTHER, SETTINGS, add_page, open_store
 from crash.victims import KEY, NEW
+from memoryos import Memory, stores
 from memoryos.clock import system_clock
 from memoryos.infrastructure.vault.contract import JobState
-from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.rebuild import Phase, stage_of
 
 
-def reopened(found: list[Victim], folder: Path) -> Iterator[tuple[Victim, MemoryOS]]:
+def reopened(found: list[Victim], folder: Path) -> Iterator[tuple[Victim, Memory]]:
     """Each store, opened and checked; every third, and the last, is able to go on."""
     for later, victim in zip(reversed(range(len(found))), found, strict=True):
         with victim.reopen(folder) as memory:
@@ -29,19 +29,19 @@ def reopened(found: list[Victim], folder: Path) -> Iterator[tuple[Victim, Memory
             yield victim, memory
             if later % 3:
                 continue
-            pages = len(memory.pages())
+            pages = len(memory.pages.list())
             add_page(memory, NEW + 1)
             memory.wait()
-            assert len(memory.pages()) == pages + 1
+            assert len(memory.pages.list()) == pages + 1
             assert_consistent(memory)
 
 
-def page_ids(memory: MemoryOS) -> set[str]:
-    return {page.id for page in memory.pages()}
+def page_ids(memory: Memory) -> set[str]:
+    return {page.id for page in memory.pages.list()}
 
 
-def facts(memory: MemoryOS) -> list[str]:
-    return sorted(fact.text for fact in memory.profile().user.facts)
+def facts(memory: Memory) -> list[str]:
+    return sorted(fact.text for fact in memory.profile.get().user.facts)
 
 
 def in_an_hour() -> datetime:
@@ -78,7 +78,7 @@ def test_an_add_that_was_killed_is_repeated_with_its_key_and_there_once(template
             memory.wait()
             assert victim.done in (None, page)
             assert page_ids(memory) == before | {page}
-            assert len(memory.pages()) == PAGES + 1
+            assert len(memory.pages.list()) == PAGES + 1
             assert_consistent(memory)
             outcomes.append(page in before)
     assert deaths(found) >= 8
@@ -98,7 +98,7 @@ def test_the_add_that_is_killed_evicts_archives_and_extracts(template, adds, tmp
 
 def unfinished(memory):
     """The jobs that somebody waits for, or that failed."""
-    return [job for job in memory.jobs() if job.state is not JobState.DONE and not job.is_planned]
+    return [job for job in memory.jobs.list() if job.state is not JobState.DONE and not job.is_planned]
 
 
 def test_a_job_that_was_cut_off_is_done_later_and_once(adds, tmp_path):
@@ -118,7 +118,7 @@ def test_a_job_that_was_cut_off_is_done_later_and_once(adds, tmp_path):
 def test_visits_are_counted_wholly_or_not_at_all(template, tmp_path):
     counts = set()
     for _, memory in reopened(victims("visits", template, tmp_path), tmp_path):
-        counts.add(tuple(page.behaviour.visits for page in memory.pages()))
+        counts.add(tuple(page.behaviour.visits for page in memory.pages.list()))
     assert len(counts) == 2
     assert (0,) * PAGES in counts
 
@@ -126,7 +126,7 @@ def test_visits_are_counted_wholly_or_not_at_all(template, tmp_path):
 def test_a_correction_is_there_or_not(template, tmp_path):
     outcomes = []
     for victim, memory in reopened(victims("update", template, tmp_path), tmp_path):
-        corrected = [page.id for page in memory.pages() if "Lisbon" in page.text]
+        corrected = [page.id for page in memory.pages.list() if "Lisbon" in page.text]
         assert [victim.done] in ([None], corrected)
         assert [len(memory.history(page)) for page in corrected] in ([], [2])
         outcomes.append(bool(corrected))
@@ -137,33 +137,33 @@ def test_a_correction_is_there_or_not(template, tmp_path):
 def test_a_deletion_is_whole_or_not_at_all(template, tmp_path):
     outcomes = []
     for victim, memory in reopened(victims("delete", template, tmp_path), tmp_path):
-        is_gone = len(memory.pages()) == PAGES - 1
-        assert is_gone or len(memory.pages()) == PAGES
+        is_gone = len(memory.pages.list()) == PAGES - 1
+        assert is_gone or len(memory.pages.list()) == PAGES
         assert victim.done not in page_ids(memory)
         outcomes.append((is_gone, facts(memory)))
     assert len({str(outcome) for outcome in outcomes}) == 2, "the facts go together with their page"
 
 
-def grouping(memory: MemoryOS) -> list[tuple[str, ...]]:
-    return sorted(tuple(sorted(view.page_ids)) for view in memory.segments(archive=True))
+def grouping(memory: Memory) -> list[tuple[str, ...]]:
+    return sorted(tuple(sorted(view.page_ids)) for view in memory.segments.list(archive=True))
 
 
 def test_a_rebuild_answers_all_the_time_and_goes_on(template, tmp_path):
     with open_store(copy(template, tmp_path)) as memory:
-        memory.rebuild()
+        memory.upkeep.rebuild()
         before, known, groups = page_ids(memory), facts(memory), grouping(memory)
     phases = []
     found = victims("rebuild", template, tmp_path)
     for victim in found:
         with victim.reopen(tmp_path, clock=in_an_hour) as memory:
-            with memory._vault.read(memory._scope) as reader:
+            with memory._engine.vault.read(memory._scope) as reader:
                 stage = stage_of(reader)
             phases.append(stage.phase if stage else None)
             assert page_ids(memory) == before
             assert_answers(memory)
             memory.search("noodle soup", strategy="two_stage")
-            memory.profile()
-            memory.rebuild()
+            memory.profile.get()
+            memory.upkeep.rebuild()
             assert_consistent(memory)
             assert (page_ids(memory), facts(memory), grouping(memory)) == (before, known, groups)
             assert unfinished(memory) == []
@@ -192,7 +192,7 @@ def test_a_store_has_one_embedder_s_vectors_or_the_other_s(template, tmp_path):
             with open_store(path, embedder=present) as memory:
                 assert_consistent(memory)
                 assert (page_ids(memory), facts(memory), grouping(memory)) == (before, known, groups)
-            MemoryOS.reembed(path, load_embedder(OTHER), settings=SETTINGS)
+            stores.reembed(path, load_embedder(OTHER), settings=SETTINGS)
     assert deaths(found) >= 30
     assert outcomes == sorted(outcomes)
     assert set(outcomes) == {False, True}
@@ -203,6 +203,6 @@ def test_a_store_that_was_not_finished_is_finished_by_the_next_open(tmp_path):
     assert deaths(found) > 20
     for victim in found:
         with open_store(victim.path) as memory:
-            assert memory.pages() == []
+            assert memory.pages.list() == []
             add_page(memory, NEW)
         assert_sound(victim.path)

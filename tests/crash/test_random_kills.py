@@ -47,9 +47,9 @@ def test_a_store_outlives_any_number_of_crashes(place):
         assert_left_sound(place)
         with open_store(place) as memory:
             assert_consistent(memory)
-            stored = [page.id for page in memory.pages()]
+            stored = [page.id for page in memory.pages.list()]
         assert [page for page in stored if page in acknowledged] == acknowledged, "all there, in order"
         assert len(stored) - len(acknowledged) <= crash, "at most the page that was being added"
     with open_store(place) as memory:
         assert len(acknowledged) >= ROUNDS * SOME
-        assert add_page(memory, 0) in {page.id for page in memory.pages()}
+        assert add_page(memory, 0) in {page.id for page in memory.pages.list()}

@@ -26,7 +26,7 @@ def is_refused(path: Path) -> bool:
     """Whether a store cannot be opened yet; one of which there is not even a table is a new one."""
     try:
         with open_store(path) as memory:
-            assert memory.events() == []
+            assert memory.log.events() == []
             return False
     except StorageError as error:
         assert "not complete" in str(error)

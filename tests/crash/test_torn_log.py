@@ -47,7 +47,7 @@ def store(tmp_path_factory) -> Path:
     for number in range(PAGES):
         add_page(memory, number)
         memory.wait()
-    with memory._housekeeping.call():  # what follows the add waits until the copy is made
+    with memory._engine.housekeeping.call():  # what follows the add waits until the copy is made
         memory.add(*said(), idempotency_key="torn")
         copied = copy(path, path.parent)
     memory.close()
@@ -104,7 +104,7 @@ TEARS = {
 
 
 def numbers(memory) -> list[int]:
-    return [number_of(page.text) for page in memory.pages()]
+    return [number_of(page.text) for page in memory.pages.list()]
 
 
 @pytest.mark.parametrize("tear", TEARS.values(), ids=TEARS)
@@ -115,7 +115,7 @@ def test_the_torn_transaction_is_lost_and_nothing_else(store, tmp_path, tear):
     assert_sound(copy(path, tmp_path / "as found"))
     with open_store(path) as memory:
         assert numbers(memory) == list(range(PAGES))
-        added = [event for event in memory.events() if event.operation is Operation.ADD and event.kind == "page"]
+        added = [event for event in memory.log.events() if event.operation is Operation.ADD and event.kind == "page"]
         assert len(added) == PAGES
         page = memory.add(*said(), idempotency_key="torn")  # the lost one; its key is lost with it
         assert memory.add(*said(), idempotency_key="torn") == page

@@ -15,7 +15,7 @@ import forked
 from crash.checks import assert_sound
 from crash.workers import settings, state
 from generation.scripted_model import Reply, ScriptedModel, scripted_model
-from memoryos import MemoryOS, Scope
+from memoryos import Memory, MemoryOS, Scope
 from memoryos.bench import scripted_reader
 from memoryos.cube import Kind, MemCube, Role, Trait, Turn
 from memoryos.infrastructure.vault.contract import JobState, LinkKind
@@ -50,9 +50,9 @@ def turns(pages: int) -> Iterator[Turn]:
 def written(path: Path, url: str | None, pages: int) -> Path:
     """A store whose writer died before it moved a page."""
     memory = MemoryOS.open(path, settings=settings(url))
-    memory._housekeeping.abandon()
+    memory._engine.housekeeping.abandon()
     for user in USERS:
-        memory.add_many(list(turns(pages)), scope=Scope(user=user))
+        memory.of(Scope(user=user)).add_many(list(turns(pages)))
     memory.close()
     return path
 
@@ -76,15 +76,15 @@ def worked_on(
 
 
 @contextmanager
-def opened(path: Path, url: str | None) -> Iterator[MemoryOS]:
+def opened(path: Path, url: str | None) -> Iterator[Memory]:
     with closing(MemoryOS.open(path, settings=settings(url))) as memory:
         yield memory
 
 
-def learned(memory: MemoryOS, user: str) -> dict[Kind, list[object]]:
+def learned(memory: Memory, user: str) -> dict[Kind, list[object]]:
     """What LPM holds of a user: what it says, and the pages that it rests on."""
     scope, persona = Scope(user=user), []
-    with memory._vault.read(scope) as reader:
+    with memory._engine.vault.read(scope) as reader:
         for kind in (Kind.FACT, Kind.TRAIT, Kind.PROFILE):
             persona += reader.cubes(kind)
         rests_on = {cube.id: [] for cube in persona}
@@ -103,13 +103,13 @@ def said(cube: MemCube) -> object:
     return payload, cube.descriptive.event_at, cube.behaviour.interactions
 
 
-def assert_all_done(memory: MemoryOS, pages: int) -> None:
+def assert_all_done(memory: Memory, pages: int) -> None:
     for user in USERS:
         scope = Scope(user=user)
-        assert len(memory.pages(scope=scope)) == pages
-        assert {job.state for job in memory.jobs(scope=scope) if not job.is_planned} == {JobState.DONE}
-        assert not [job.error for job in memory.jobs(scope=scope) if job.error]
-        views = memory.segments(archive=True, scope=scope)
+        assert len(memory.of(scope).pages.list()) == pages
+        assert {job.state for job in memory.of(scope).jobs.list() if not job.is_planned} == {JobState.DONE}
+        assert not [job.error for job in memory.of(scope).jobs.list() if job.error]
+        views = memory.of(scope).segments.list(archive=True)
         assert sum(len(view.page_ids) for view in views) == pages - memory.settings.short_term_capacity
         assert {view.cube.behaviour.interactions for view in views} == {0}
 
@@ -164,5 +164,5 @@ def test_what_a_model_reads_is_learned_once_however_often_workers_are_killed(tmp
         for user in USERS:
             assert learned(calm, user)[Kind.FACT]
             assert learned(memory, user) == learned(calm, user)
-        spent = [one for user in USERS for one in memory.usage(scope=Scope(user=user))]
+        spent = [one for user in USERS for one in memory.of(Scope(user=user)).log.usage()]
         assert sum(one.calls for one in spent) >= len(model.requests) - calm_calls, "no call is off the books"

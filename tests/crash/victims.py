@@ -35,12 +35,11 @@ from uuid_utils.compat import uuid7
 
 from crash.stores import OTHER, SETTINGS, add_page, cold_settings, objects_of, open_store, unique_word
 from forked import fork
-from memoryos import stores
+from memoryos import Memory, stores
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault import rows
-from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation import rebuild as rebuilding
 from memoryos.operation import reembed as reembedding
@@ -72,7 +71,7 @@ def now() -> datetime:
     return MOMENT
 
 
-def opened(path: Path, clock: Clock = now, settings: Settings = SETTINGS) -> MemoryOS:
+def opened(path: Path, clock: Clock = now, settings: Settings = SETTINGS) -> Memory:
     """The store as each of them uses it."""
     return open_store(path, clock, settings=settings)
 
@@ -122,10 +121,10 @@ def add(path: Path, step: int, done: Done) -> None:
 def add_with_key(path: Path, step: int, done: Done) -> None:
     """Add a page with a key, and end before what follows it."""
     memory = opened(path)
-    with memory._housekeeping.call():
+    with memory._engine.housekeeping.call():
         kill_at(step)
         done(add_page(memory, NEW, idempotency_key=KEY))
-        memory._housekeeping.abandon()
+        memory._engine.housekeeping.abandon()
 
 
 def visits(path: Path, step: int, done: Done) -> None:
@@ -159,7 +158,7 @@ def rebuild(path: Path, step: int, done: Done) -> None:
     rebuilding.AT_A_TIME = 3
     with opened(path) as memory:
         kill_at(step)
-        memory.rebuild()
+        memory.upkeep.rebuild()
         done("rebuild")
 
 
@@ -168,7 +167,7 @@ def reembed(path: Path, step: int, done: Done) -> None:
     reembedding.AT_A_TIME, reembedding.SWEPT = 3, 5
     embedder = load_embedder(OTHER)
     kill_at(step)
-    MemoryOS.reembed(path, embedder, settings=SETTINGS)
+    stores.reembed(path, embedder, settings=SETTINGS)
     done("reembed")
 
 
@@ -200,15 +199,15 @@ def cool(path: Path, step: int, done: Done) -> None:
     """Move what is archived into the object store."""
     with opened(path, settings=cold_settings(path)) as memory:
         kill_at(step, objects_of(path))
-        memory.cool(after_days=0)
+        memory.admin.cool(after_days=0)
         done("cool")
 
 
 def warm(path: Path, step: int, done: Done) -> None:
     """Read a page that is in the object store, so that it is brought back."""
     with opened(path, settings=cold_settings(path)) as memory:
-        page = memory.pages(tier=Tier.ARCHIVE)[0].id
-        memory.cool(after_days=0)
+        page = memory.pages.list(tier=Tier.ARCHIVE)[0].id
+        memory.admin.cool(after_days=0)
         kill_at(step)
         memory.get(page)
         memory.wait()
@@ -218,14 +217,16 @@ def warm(path: Path, step: int, done: Done) -> None:
 def erase(path: Path, step: int, done: Done) -> None:
     """Delete a page that is in the object store, and remove the pack that it was in."""
     with opened(path, settings=cold_settings(path)) as memory:
-        page = memory.pages(tier=Tier.ARCHIVE)[0].id
-        memory.cool(after_days=0)
+        page = memory.pages.list(tier=Tier.ARCHIVE)[0].id
+        memory.admin.cool(after_days=0)
     with opened(path, lambda: now() + timedelta(hours=2), settings=cold_settings(path)) as memory:
         kill_at(step, objects_of(path))
         memory.delete(page)
         done(page)
-        memory._clock = memory._cooler.clock = memory._vault._clock = lambda: now() + timedelta(hours=4)
-        memory.cool(after_days=10_000)
+        memory._engine.clock = memory._engine.cooler.clock = memory._engine.vault._clock = lambda: (
+            now() + timedelta(hours=4)
+        )
+        memory.admin.cool(after_days=10_000)
 
 
 def forever(place: str, first: int) -> None:
@@ -235,9 +236,9 @@ def forever(place: str, first: int) -> None:
         print(add_page(memory, number), flush=True)  # noqa: T201 - to the test that reads it
 
 
-def _middle_page(memory: MemoryOS) -> str:
+def _middle_page(memory: Memory) -> str:
     """The last page that has left STM."""
-    return memory.pages(tier=Tier.MTM)[-1].id
+    return memory.pages.list(tier=Tier.MTM)[-1].id
 
 
 def main(scenario: Callable[[Path, int, Done], None], template: Path, folder: Path) -> None:

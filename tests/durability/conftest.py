@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import MemoryOS, load_settings
+import memoryos
+from memoryos import load_settings
 from memoryos.models.hashing import Hashing
 
 
@@ -28,7 +29,7 @@ def open_memory(clock):
 
     def call(folder, **settings):
         knobs = load_settings(short_term_capacity=1, **settings)
-        opened.append(MemoryOS.open(folder / "memory.db", user="tom", settings=knobs, embedder=Hashing(), clock=clock))
+        opened.append(memoryos.open(folder / "memory.db", user="tom", settings=knobs, embedder=Hashing(), clock=clock))
         return opened[-1]
 
     yield call

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
-from memoryos import MemoryOS
+from memoryos import Memory
 from memoryos.cube import Kind
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Operation
@@ -20,7 +20,7 @@ def story(number: int, words: int = 500) -> str:
     return " ".join([f"Story {number}:", *(f"{chance.getrandbits(40):010x}" for _ in range(words))])
 
 
-def fill_up(memory: MemoryOS) -> tuple[list[str], StorageError]:
+def fill_up(memory: Memory) -> tuple[list[str], StorageError]:
     """Add until it fails; returns the pages that were acknowledged, and the error."""
     pages = []
     for number in range(ROUNDS):
@@ -31,9 +31,9 @@ def fill_up(memory: MemoryOS) -> tuple[list[str], StorageError]:
     raise AssertionError("the disk is never full")
 
 
-def assert_whole(memory: MemoryOS, pages: list[str]) -> None:
+def assert_whole(memory: Memory, pages: list[str]) -> None:
     """Each page has its passages and its event, and there is nothing else."""
-    with memory._vault.read(memory._scope) as reader:
+    with memory._engine.vault.read(memory._scope) as reader:
         added = [event for event in reader.events(limit=10_000) if event.operation is Operation.ADD]
         stored: dict[str, list[int]] = {}
         for row in reader.passages():
@@ -45,7 +45,7 @@ def assert_whole(memory: MemoryOS, pages: list[str]) -> None:
     assert [event.cube_id for event in added if event.kind is Kind.PAGE] == pages
 
 
-def assert_goes_on(memory: MemoryOS, pages: list[str]) -> None:
+def assert_goes_on(memory: Memory, pages: list[str]) -> None:
     """There is room again: the same memory stores what failed, and finds a place for every page."""
     with suppress(StorageError):  # it says once that pages could not be moved meanwhile
         memory.wait()
@@ -54,7 +54,7 @@ def assert_goes_on(memory: MemoryOS, pages: list[str]) -> None:
     ]
     assert repeated[: len(pages)] == pages
     memory.wait()
-    assert [page.id for page in memory.pages()] == repeated
+    assert [page.id for page in memory.pages.list()] == repeated
     assert memory.stats().mtm_pages == len(repeated) - 1
     assert_whole(memory, repeated)
 

@@ -10,7 +10,7 @@ from memoryos.errors import StoreFull
 
 
 def assert_sound(memory):
-    with memory._vault._engine.connect() as connection:
+    with memory._engine.vault._engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
         assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
 
@@ -48,7 +48,7 @@ def test_a_full_disk_when_the_store_is_opened(open_memory, folder):
                 open_memory(disk)
         ballast.unlink()
         memory = open_memory(disk)
-        assert [cube.id for cube in memory.pages()] == [page]
+        assert [cube.id for cube in memory.pages.list()] == [page]
         memory.add("I keep hens.")
         memory.close()
 

@@ -30,7 +30,7 @@ def names(folder):
 
 
 def ids(memory):
-    return [page.id for page in memory.pages()]
+    return [page.id for page in memory.pages.list()]
 
 
 def assert_can_be_read(memory, pages):
@@ -39,7 +39,7 @@ def assert_can_be_read(memory, pages):
     assert memory.search("杭州", strategy="two_stage").query == "杭州"
     assert "bees" in memory.context("What do I keep?").text
     assert "bees" in memory.digest().text
-    assert "Tom" in [field.payload.value for field in memory.profile().user.profile]
+    assert "Tom" in [field.payload.value for field in memory.profile.get().user.profile]
     assert memory.stats().stm_pages + memory.stats().mtm_pages == len(pages)
     assert len(memory.history(pages[0])) == 1
 
@@ -49,7 +49,7 @@ def assert_may_not_be_written(memory, pages):
         lambda: memory.add("I keep hens.", idempotency_key="again"),
         lambda: memory.update(pages[0], "I keep hens."),
         lambda: memory.delete(pages[0]),
-        lambda: memory.add_fact("Tom keeps hens."),
+        lambda: memory.facts.add("Tom keeps hens."),
     ]
     for write in writes:
         with pytest.raises(StoreReadOnly, match=r"memory\.db.*permissions"):
@@ -111,7 +111,7 @@ def test_what_is_read_while_the_file_changes_is_refused(open_memory, folder):
     first.close()
     with read_only_mount(folder) as place:
         memory = open_memory(place)
-        with pytest.raises(StoreBusy), memory._vault.read(memory._scope):
+        with pytest.raises(StoreBusy), memory._engine.vault.read(memory._scope):
             writer = open_memory(folder)
             writer.add("I keep hens.")
             writer.close()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import memoryos
 from contract.back_ends import files_on
-from memoryos import MemoryOS, load_settings
+from memoryos import load_settings
 
 from .scripted_model import scripted_embedder, scripted_model
 
@@ -49,5 +50,5 @@ def settings(model):
 
 @pytest.fixture
 def memory(tmp_path, settings):
-    with MemoryOS.open(tmp_path / "memory.db", user="tom", settings=settings) as memory:
+    with memoryos.open(tmp_path / "memory.db", user="tom", settings=settings) as memory:
         yield memory

@@ -90,7 +90,7 @@ def snapshot(folder):
 
 
 def said(memory):
-    return [turn.text for cube in memory.memory.pages() for turn in cube.payload.turns]
+    return [turn.text for cube in memory.memory.pages.list() for turn in cube.payload.turns]
 
 
 def test_an_exchange_that_is_told_twice_with_its_key_is_there_once(open_memory):
@@ -123,7 +123,7 @@ def test_add_ask_and_look(open_memory, model):
         "has_user_profile": False,
         "assistant_knowledge_count": 0,
     }
-    stored = memory.memory.pages()[0]
+    stored = memory.memory.pages.list()[0]
     assert stored.descriptive.event_at == datetime(2024, 5, 6, 7, 8, 9).astimezone()
     assert stored.descriptive.tags == ("mood=good",)
 
@@ -286,7 +286,7 @@ def test_a_folder_of_the_public_code_is_imported_whole_and_each_page_once(open_m
 
 def test_it_is_imported_once_even_if_the_user_deletes_from_it(open_memory, legacy):
     memory = open_memory()
-    memory.memory.delete(memory.memory.pages()[0].id)
+    memory.memory.delete(memory.memory.pages.list()[0].id)
     memory.close()
     assert "My parrot is called Kiwi." not in said(open_memory())
 
@@ -307,7 +307,7 @@ def test_knowledge_that_was_deleted_stays_deleted(open_memory, legacy):
     for place in ("mid_term.json", "short_term.json"):
         (legacy / "users" / "tom" / place).unlink()
     memory = open_memory()
-    [fact] = memory.memory.profile().user.facts
+    [fact] = memory.memory.profile.get().user.facts
     memory.memory.delete(fact.id)
     memory.close()
     assert "parrot" not in open_memory().get_user_profile_summary()
@@ -318,7 +318,7 @@ def test_a_folder_from_a_time_zone_ahead_is_imported(open_memory, legacy):
     write(legacy / "users" / "tom" / "short_term.json", [page(5, "Written further east.", at=ahead)])
     memory = open_memory()
     assert "Written further east." in said(memory)
-    assert memory.memory.pages()[-1].descriptive.event_at <= datetime.now(UTC)
+    assert memory.memory.pages.list()[-1].descriptive.event_at <= datetime.now(UTC)
 
 
 def test_an_import_that_failed_half_way_is_done_whole_the_next_time(open_memory, legacy):

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryos import MemoryOS, Role, Scope, Turn, load_settings
+import memoryos
+from memoryos import Memory, Role, Scope, Turn, load_settings
 from memoryos.language.quotation import INDENT
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.recall.line import Section
@@ -91,13 +92,13 @@ def heads(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip() and not line.startswith(INDENT)]
 
 
-def lived(memory: MemoryOS, text: str, speaker: str, fact: str) -> Scope:
+def lived(memory: Memory, text: str, speaker: str, fact: str) -> Scope:
     """A new owner with turns of all roles, a fact and a profile that hold these texts."""
     owner = Scope(user=f"user{next(_numbers)}")
     turns = [Turn(role=role, text=text, speaker=speaker, at=AT) for role in (Role.USER, Role.ASSISTANT, Role.TOOL)]
-    memory.add_many([*turns, Turn(role=Role.USER, text="I drink tea.", speaker="Ann", at=AT)], scope=owner)
-    memory.add_fact(fact, scope=owner)
-    memory.set_profile("name", fact[:60].strip() or "Ann", scope=owner)
+    memory.of(owner).add_many([*turns, Turn(role=Role.USER, text="I drink tea.", speaker="Ann", at=AT)])
+    memory.of(owner).facts.add(fact)
+    memory.of(owner).profile.set("name", fact[:60].strip() or "Ann")
     return owner
 
 
@@ -105,7 +106,7 @@ def lived(memory: MemoryOS, text: str, speaker: str, fact: str) -> Scope:
 @given(text=texts, speaker=texts, fact=texts, tokens=st.integers(20, 400))
 def test_a_context_has_the_headings_that_it_was_given_and_no_others(memory, text, speaker, fact, tokens):
     owner = lived(memory, text, speaker[:100], fact)
-    found = memory.context("tea 茶 " + text[:20], tokens=tokens, scope=owner)
+    found = memory.of(owner).context("tea 茶 " + text[:20], tokens=tokens)
     assert found.tokens == count_tokens(found.text) <= tokens
     assert posts(found.text) == 0
     assert is_free_of_tricks(found.text)
@@ -123,7 +124,7 @@ def test_a_context_has_the_headings_that_it_was_given_and_no_others(memory, text
 @given(text=texts, speaker=texts, tokens=st.integers(32, 300), query=st.sampled_from([None, "tea"]))
 def test_a_digest_has_a_line_for_each_of_its_lines(memory, text, speaker, tokens, query):
     owner = lived(memory, text, speaker[:100], "likes tea")
-    told = memory.digest(tokens=tokens, query=query, scope=owner)
+    told = memory.of(owner).digest(tokens=tokens, query=query)
     assert told.tokens == count_tokens(told.text) <= tokens
     assert posts(told.text) == 0
     assert is_free_of_tricks(told.text)
@@ -136,9 +137,9 @@ def test_a_digest_has_a_line_for_each_of_its_lines(memory, text, speaker, tokens
 def test_the_only_fences_of_an_answers_prompt_are_its_own(memory, model, text, speaker, fact):
     owner = lived(memory, text, speaker[:100], fact)
     for number in range(8):  # so that the first page is a note, and the last ones are messages
-        memory.add(f"{text} {number}", text, scope=owner)
+        memory.of(owner).add(f"{text} {number}", text)
     model.otherwise = lambda _: says("Fine.")
-    memory.respond(f"What about tea? {text}", scope=owner)
+    memory.of(owner).respond(f"What about tea? {text}")
     memory.wait()
     system, *dialogue, last = model.requests[-1]["messages"]
     persona = system["content"].removeprefix(INSTRUCTIONS.format(role=DEFAULT_ROLE))
@@ -167,7 +168,7 @@ def test_the_dialogue_that_a_model_learns_from_has_the_pages_and_turns_that_ther
         llm_base_url=model.url,
         llm_retries=0,
     )
-    with MemoryOS.open(tmp_path / f"{next(_numbers)}.db", user="ann", settings=chosen) as memory:
+    with memoryos.open(tmp_path / f"{next(_numbers)}.db", user="ann", settings=chosen) as memory:
         said = [Turn(role=role, text=text, speaker=speaker[:100], at=AT) for role in (Role.USER, Role.ASSISTANT)]
         memory.add_many([*said, Turn(role=Role.USER, text="Good night.", at=AT)])
         memory.consolidate()

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import forked
-from memoryos import MemoryOS, load_settings
+import memoryos
+from memoryos import load_settings
 from memoryos.errors import EmbedderMismatch, InvalidInput, MissingExtra, ModelError, ModelNotConfigured
 from memoryos.models.embedder import load_embedder
 from memoryos.models.hashing import Hashing
@@ -173,7 +174,7 @@ def test_a_failure_is_an_error_that_quotes_nothing(server, failure, caplog):
 def test_what_fails_at_the_start_leaves_no_file(server, failure, tmp_path):
     server.will(*FAILURES[failure])
     with pytest.raises(ModelError, match="nothing was stored") as caught:
-        MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server))
+        memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server))
     assert KEY not in told(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -207,7 +208,7 @@ def test_a_busy_server_is_asked_again_when_it_says(server):
 
 
 def test_a_memory_finds_what_it_stored(server, tmp_path):
-    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
+    with memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
         memory.add("My boat is called Aurora.", "A fine name.")
         memory.add("The taxes are due.", "In May?")
         assert "Aurora" in memory.search("Aurora boats", strategy="dense").hits[0].text
@@ -216,32 +217,34 @@ def test_a_memory_finds_what_it_stored(server, tmp_path):
 
 @pytest.mark.file
 def test_its_key_is_not_in_the_file(server, tmp_path):
-    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
+    with memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
         memory.add("My boat is called Aurora.", "A fine name.")
     assert KEY.encode() not in (tmp_path / "m.db").read_bytes()
 
 
 def test_a_failure_stores_nothing(server, tmp_path):
-    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
+    with memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
         memory.add("My boat is called Aurora.", "A fine name.")
         server.will(*FAILURES["too few vectors"])
         with pytest.raises(ModelError, match="nothing was stored"):
             memory.add("Whither sails she?", "South.")
-        assert [page.text for page in memory.pages()] == ["user: My boat is called Aurora.\nassistant: A fine name."]
+        assert [page.text for page in memory.pages.list()] == [
+            "user: My boat is called Aurora.\nassistant: A fine name."
+        ]
         memory.add("Whither sails she?", "South.")
-        assert len(memory.pages()) == 2
+        assert len(memory.pages.list()) == 2
 
 
 @pytest.mark.parametrize("other", [{"embedder": "openai:n"}, {"embedder_dim": 64}, {"embedder": "hashing"}])
 def test_a_store_of_another_model_is_refused(server, tmp_path, other):
-    MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server)).close()
+    memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server)).close()
     with pytest.raises(EmbedderMismatch, match="openai:m@384"):
-        MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server, **other))
-    MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server)).close()
+        memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server, **other))
+    memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server)).close()
 
 
 def test_a_question_that_comes_again_costs_no_request(server, tmp_path):
-    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
+    with memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
         memory.add("My boat is called Aurora.", "A fine name.")
         memory.wait()
         before = len(server.requests)
@@ -251,7 +254,7 @@ def test_a_question_that_comes_again_costs_no_request(server, tmp_path):
 
 
 def test_a_question_that_failed_is_asked_again(server, tmp_path):
-    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
+    with memoryos.open(tmp_path / "m.db", user="tom", settings=configured(server)) as memory:
         memory.add("My boat is called Aurora.")
         memory.wait()
         server.will(*FAILURES["NaN"])

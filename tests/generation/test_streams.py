@@ -13,7 +13,8 @@ from contextlib import aclosing
 
 import pytest
 
-from memoryos import AsyncMemoryOS, MemoryOS, load_settings
+import memoryos
+from memoryos import AsyncMemory, load_settings
 from memoryos.errors import BudgetSpent, ModelError
 
 from .scripted_model import Reply, says
@@ -30,7 +31,7 @@ def opened(tmp_path, settings):
 
     def make(**changes):
         values = settings.model_dump(exclude_unset=True) | {"llm_timeout_seconds": 25} | changes
-        memories.append(MemoryOS.open(tmp_path / "m.db", user="tom", settings=load_settings(**values)))
+        memories.append(memoryos.open(tmp_path / "m.db", user="tom", settings=load_settings(**values)))
         return memories[-1]
 
     yield make
@@ -55,7 +56,7 @@ async def read(memory, number=0, pause=0.0):
 def answers(memory):
     """The stories that are stored."""
     memory.wait()
-    return [page.text for page in memory.pages() if "story number" in page.text]
+    return [page.text for page in memory.pages.list() if "story number" in page.text]
 
 
 def streaming():
@@ -76,7 +77,7 @@ def test_ten_at_once_all_end(opened, model, at_once):
     memory = opened(llm_concurrency=at_once)
 
     async def talk():
-        both = AsyncMemoryOS(memory)
+        both = AsyncMemory(memory)
         return await asyncio.gather(*[read(both, number) for number in range(10)])
 
     assert run(talk()) == [list(STORY)] * 10
@@ -89,7 +90,7 @@ def test_two_hundred_at_once_all_end(opened, model):
     memory = opened()
 
     async def talk():
-        both = AsyncMemoryOS(memory)
+        both = AsyncMemory(memory)
         return await asyncio.gather(*[read(both, number, pause=0.01) for number in range(200)])
 
     assert run(talk()) == [list(STORY)] * 200
@@ -102,7 +103,7 @@ def test_two_hundred_idle_readers_hold_no_thread_and_keep_nobody_waiting(opened,
     memory = opened(llm_concurrency=2)
 
     async def talk():
-        both = AsyncMemoryOS(memory)
+        both = AsyncMemory(memory)
         idle = [both.respond_stream(f"Tell me story number {number}.") for number in range(200)]
         begun = await asyncio.gather(*[anext(stream) for stream in idle])
         while streaming():
@@ -144,7 +145,7 @@ def test_a_cancelled_reader_leaves_room_at_once_and_nothing_stored(opened, model
     memory = opened(llm_concurrency=1)
 
     async def talk():
-        both = AsyncMemoryOS(memory)
+        both = AsyncMemory(memory)
         task = asyncio.create_task(read(both))
         while not model.requests:
             await asyncio.sleep(0.01)
@@ -166,7 +167,7 @@ def test_those_that_wait_may_be_cancelled_and_the_others_end(opened, model):
     memory = opened(llm_concurrency=1)
 
     async def talk():
-        both = AsyncMemoryOS(memory)
+        both = AsyncMemory(memory)
         tasks = [asyncio.create_task(read(both, number)) for number in range(40)]
         while not model.requests:
             await asyncio.sleep(0.01)
@@ -187,7 +188,7 @@ def test_a_stream_that_nobody_holds_any_more_ends(opened, model):
     memory = opened(llm_concurrency=1)
 
     async def talk():
-        async with aclosing(AsyncMemoryOS(memory).respond_stream("Tell me story number 1.")) as stream:
+        async with aclosing(AsyncMemory(memory).respond_stream("Tell me story number 1.")) as stream:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(anext(stream), 0.3)
 
@@ -252,7 +253,7 @@ def test_a_stream_that_was_left_is_paid_for_as_far_as_it_went(opened, model):
     next(stream)
     until(lambda: not streaming())
     stream.close()
-    (spent,) = memory.usage()
+    (spent,) = memory.log.usage()
     assert (spent.calls, spent.completion_tokens) == (1, 5)
 
 
@@ -265,7 +266,7 @@ def threaded(memory):
     for piece in memory.respond_stream("Tell me story number 1."):
         here(piece)
 async def awaited(memory):
-    async for piece in AsyncMemoryOS(memory).respond_stream("Tell me story number 1."):
+    async for piece in AsyncMemory(memory).respond_stream("Tell me story number 1."):
         here(piece)
 with MemoryOS.open(sys.argv[1], user="tom") as memory:
     memory.add("My boat is called Aurora.", "A fine name.")
@@ -288,6 +289,8 @@ def test_a_stop_signal_in_mid_stream_ends_the_program_and_harms_nothing(tmp_path
         _, told = program.communicate(timeout=SOON)
     assert time.monotonic() - begin < LONG / 2
     assert told.strip().endswith("KeyboardInterrupt")
-    with MemoryOS.open(tmp_path / "m.db", user="tom", settings=load_settings(embedder="hashing")) as memory:
-        assert [page.text for page in memory.pages()] == ["user: My boat is called Aurora.\nassistant: A fine name."]
+    with memoryos.open(tmp_path / "m.db", user="tom", settings=load_settings(embedder="hashing")) as memory:
+        assert [page.text for page in memory.pages.list()] == [
+            "user: My boat is called Aurora.\nassistant: A fine name."
+        ]
         memory.add("It is white.", "I see.")

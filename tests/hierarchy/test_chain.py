@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import MemoryOS, Role, Scope, Turn
+from memoryos import Memory, Role, Scope, Turn
 from memoryos.infrastructure.vault.contract import Entry, Operation
 from memoryos.operation.hierarchy.redescribe import FOLLOWERS, rewrite_chain
 
 from .world import START, World
 
 
-def summary(memory: MemoryOS, page: str) -> str:
+def summary(memory: Memory, page: str) -> str:
     return memory.get(page).payload.chain_summary
 
 
@@ -51,9 +51,9 @@ def test_a_short_pause_makes_a_loose_page_continue(world: World):
 
 def test_another_session_starts_a_chain(world: World):
     memory = world.open()
-    memory.add("🍵 tea", scope=Scope(user="ann", session="monday"))
-    page = memory.add("🍵 tea", scope=Scope(user="ann", session="tuesday"))
-    same = memory.add("🍵 tea", scope=Scope(user="ann", session="tuesday"))
+    memory.of(Scope(user="ann", session="monday")).add("🍵 tea")
+    page = memory.of(Scope(user="ann", session="tuesday")).add("🍵 tea")
+    same = memory.of(Scope(user="ann", session="tuesday")).add("🍵 tea")
     assert (world.chain(page), world.chain(same)) == ([], [page])
 
 
@@ -102,7 +102,7 @@ def test_what_a_model_wrote_of_a_chain_is_extended(world: World):
     assert "Ann has" not in summary(memory, third)
 
 
-def rewrite(world: World, memory: MemoryOS, page: str, words: str) -> None:
+def rewrite(world: World, memory: Memory, page: str, words: str) -> None:
     with world.vault.write(memory.get(page).scope) as writer:
         rewrite_chain(writer, page, words)
 

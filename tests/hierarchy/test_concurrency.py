@@ -9,7 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import MemoryOS, load_settings
+import memoryos
+from memoryos import load_settings
 from memoryos.cube import Kind, Tier
 from memoryos.errors import LeaseLost, StorageError
 from memoryos.infrastructure.vault.contract import JobState, LinkKind
@@ -35,9 +36,9 @@ def facts(world: World) -> list[str]:
 def test_many_new_stores_open_at_once(tmp_path):
     def use(number: int) -> int:
         settings = load_settings(embedder="hashing")
-        with MemoryOS.open(tmp_path / f"{number}.db", user="ann", settings=settings) as memory:
+        with memoryos.open(tmp_path / f"{number}.db", user="ann", settings=settings) as memory:
             memory.add("hello")
-            return len(memory.pages())
+            return len(memory.pages.list())
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(use, range(8))) == [1] * 8
@@ -58,7 +59,7 @@ def test_updates_beside_adds_lose_nothing(world: World):
     with ThreadPoolExecutor(3) as pool:
         for task in [pool.submit(correct), pool.submit(correct), pool.submit(add)]:
             task.result()
-    assert len(memory.pages()) == 16
+    assert len(memory.pages.list()) == 16
     assert len(memory.history(page)) == 31
     assert memory.get(page).tier is Tier.MTM
     assert len(world.links(LinkKind.MEMBER_OF, page)) == 1
@@ -68,14 +69,14 @@ def test_a_segment_takes_a_page_with_it_that_joined_at_the_last_moment(world: Wo
     memory = world.open(short_term_capacity=1)
     memory.add("🍵 one")
     memory.add("🍵 two")
-    segment = memory.segments()[0].cube.id
+    segment = memory.segments.list()[0].cube.id
     with ThreadPoolExecutor(2) as pool:
         adds = pool.submit(lambda: [memory.add(f"🍵 {number}") for number in range(10)])
         deletion = pool.submit(memory.delete, segment)
         adds.result()
         deletion.result()
-    homes = {link.source for view in memory.segments() for link in world.links(LinkKind.MEMBER_OF, *view.page_ids)}
-    assert {page.id for page in memory.pages(tier=Tier.MTM)} == homes
+    homes = {link.source for view in memory.segments.list() for link in world.links(LinkKind.MEMBER_OF, *view.page_ids)}
+    assert {page.id for page in memory.pages.list(tier=Tier.MTM)} == homes
 
 
 def test_a_job_that_was_taken_over_does_not_count_twice(world: World):
@@ -91,8 +92,8 @@ def test_a_job_that_was_taken_over_does_not_count_twice(world: World):
         memory.add("🍵 more")
 
     assert world.runner(Interrupted(another_worker)).run_all(ANN) == 0
-    assert memory.segments()[0].cube.behaviour.interactions == 2
-    assert [job.state for job in memory.jobs()] == [JobState.DONE]
+    assert memory.segments.list()[0].cube.behaviour.interactions == 2
+    assert [job.state for job in memory.jobs.list()] == [JobState.DONE]
 
 
 def test_a_lease_that_is_over_cannot_be_finished(world: World):
@@ -139,7 +140,7 @@ def test_jobs_of_a_process_that_died_run_after_the_next_add(world: World):
     second = world.open(short_term_capacity=1)
     second.add("🚲")
     second.wait()
-    assert [job.state for job in second.jobs()] == [JobState.DONE]
+    assert [job.state for job in second.jobs.list()] == [JobState.DONE]
 
 
 @pytest.mark.file
@@ -155,7 +156,7 @@ def test_a_search_needs_no_lock(world: World):
         other.rollback()
         other.close()
     memory.wait()
-    assert memory.pages()[0].behaviour.visits == 1
+    assert memory.pages.list()[0].behaviour.visits == 1
 
 
 def test_visits_that_could_not_be_written_are_written_later(world: World):
@@ -168,7 +169,7 @@ def test_visits_that_could_not_be_written_are_written_later(world: World):
         memory.search("🍵", pages=100)
         memory.wait()
     memory.add("🍵 last")
-    assert memory.pages()[0].behaviour.visits == 1
+    assert memory.pages.list()[0].behaviour.visits == 1
 
 
 def test_an_error_of_the_store_does_not_quote_what_was_said(world: World):
@@ -183,7 +184,7 @@ def test_an_error_of_the_store_does_not_quote_what_was_said(world: World):
 @pytest.mark.file
 def test_what_was_deleted_or_replaced_is_gone_from_the_files(tmp_path):
     settings = load_settings(embedder="hashing")
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings) as memory:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings) as memory:
         kept = memory.add("We met at the zanzibarquux yesterday.")
         gone = memory.add("The plimpsofrag is under the mat.")
         memory.update(kept, "We met at home.")

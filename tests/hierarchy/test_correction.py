@@ -9,7 +9,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from memoryos import MemoryOS, Role, Scope, Strategy, Subject, Tier
+from memoryos import Memory, Role, Scope, Strategy, Subject, Tier
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.correct import Corrector
 
@@ -19,7 +19,7 @@ CODER = Scope(user="ann", agent="coder")
 COOK = Scope(user="ann", agent="cook")
 
 
-def three_pages(world: World, **settings) -> tuple[MemoryOS, list[str]]:
+def three_pages(world: World, **settings) -> tuple[Memory, list[str]]:
     """A segment of three pages: milk and cup, milk and pot, sugar; and an unrelated page in STM."""
     memory = world.open(short_term_capacity=1, heat_threshold=1000, **settings)
     said = ["🍵 Milk in the cup.", "🍵🐈 Milk in the pot.", "🍵 Sugar for Quetzalcoatl."]
@@ -28,7 +28,7 @@ def three_pages(world: World, **settings) -> tuple[MemoryOS, list[str]]:
     return memory, pages
 
 
-def learned(world: World, *said: str) -> tuple[MemoryOS, list[str]]:
+def learned(world: World, *said: str) -> tuple[Memory, list[str]]:
     """Pages with these lines, extracted."""
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     pages = [memory.add(f"🍵\n{line}", at=START - timedelta(days=9 - day)) for day, line in enumerate(said)]
@@ -41,14 +41,14 @@ def corrector(world: World, scope: Scope = ANN) -> Corrector:
     return Corrector(world.promoter(LineExtractor()), scope)
 
 
-def assert_gone(memory: MemoryOS, page: str, word: str) -> None:
+def assert_gone(memory: Memory, page: str, word: str) -> None:
     for strategy in Strategy:
         for query in ("🍵", word):
             found = memory.search(query, strategy=strategy, pages=100, archive=True)
             assert page not in [hit.id for hit in found.hits]
             assert page not in [turn.cube.id for turn in found.turns]
-    assert page not in [left.id for left in memory.pages()]
-    for view in memory.segments(archive=True):
+    assert page not in [left.id for left in memory.pages.list()]
+    for view in memory.segments.list(archive=True):
         assert page not in view.page_ids
         assert word.lower() not in " ".join([view.summary, *view.keywords]).lower()
     assert word not in memory.context("🍵 tea", archive=True).text
@@ -70,7 +70,7 @@ def test_a_deleted_page_is_gone_everywhere(world: World):
 def test_its_segment_is_described_anew(world: World):
     memory, pages = three_pages(world)
     memory.delete(pages[0])
-    (segment,) = memory.segments()
+    (segment,) = memory.segments.list()
     payload = segment.cube.payload
     assert segment.page_ids == tuple(pages[1:])
     assert dict(payload.keywords) == {"milk": 1, "pot": 1, "sugar": 1, "quetzalcoatl": 1}
@@ -84,7 +84,7 @@ def test_pages_join_a_corrected_segment_as_before(world: World):
     memory, pages = three_pages(world)
     memory.delete(pages[0])
     added = [memory.add("🍵 More milk."), memory.add("end")]
-    segment = next(view for view in memory.segments() if pages[1] in view.page_ids)
+    segment = next(view for view in memory.segments.list() if pages[1] in view.page_ids)
     assert segment.page_ids == (*pages[1:], added[0])
     mean = np.mean(world.vectors(*segment.page_ids), axis=0)
     assert np.allclose(world.vectors(segment.cube.id)[0], mean, atol=1e-6)
@@ -94,7 +94,7 @@ def test_the_last_page_takes_its_segment_along(world: World):
     memory, pages = three_pages(world)
     for page in pages:
         memory.delete(page)
-    assert memory.segments(archive=True) == []
+    assert memory.segments.list(archive=True) == []
     assert memory.stats().mtm_pages == 0
 
 
@@ -105,7 +105,7 @@ def test_a_page_in_stm_and_one_in_the_archive_can_be_deleted(world: World):
         assert memory.get(page).tier is tier
         memory.delete(page)
         assert_gone(memory, page, word)
-    assert len(memory.pages()) == 1
+    assert len(memory.pages.list()) == 1
 
 
 def test_the_summaries_of_its_chain_forget_it(world: World):
@@ -122,72 +122,72 @@ def test_the_summaries_of_its_chain_forget_it(world: World):
 def test_facts_with_other_support_stay(world: World):
     memory, pages = learned(world, "fact: likes tea", "fact: owns a cat", "fact: likes tea")
     corrector(world).delete(pages[0])
-    support = {fact.text: fact.descriptive.provenance for fact in memory.profile().user.facts}
+    support = {fact.text: fact.descriptive.provenance for fact in memory.profile.get().user.facts}
     assert support == {"likes tea": (pages[2],), "owns a cat": (pages[1],)}
     corrector(world).delete(pages[1])
-    assert texts(memory.profile().user.facts) == ["likes tea"]
+    assert texts(memory.profile.get().user.facts) == ["likes tea"]
     corrector(world).delete(pages[2])
-    assert memory.profile().user.is_empty
+    assert memory.profile.get().user.is_empty
 
 
 def test_a_field_falls_back_to_what_is_left(world: World):
     memory, pages = learned(world, "city=Rome", "city=Paris")
-    assert memory.profile().user.fields == {"city": "Paris"}
+    assert memory.profile.get().user.fields == {"city": "Paris"}
     corrector(world).delete(pages[1])
-    assert memory.profile().user.fields == {"city": "Rome"}
+    assert memory.profile.get().user.fields == {"city": "Rome"}
 
 
 def test_a_trait_shrinks_with_its_support(world: World):
     memory, pages = learned(world, "trait: Food", "trait: Food", "trait: Food")
-    assert memory.profile().user.traits[0].payload.level.value == "medium"
+    assert memory.profile.get().user.traits[0].payload.level.value == "medium"
     corrector(world).delete(pages[1])
-    (trait,) = memory.profile().user.traits
+    (trait,) = memory.profile.get().user.traits
     assert (trait.payload.level.value, trait.descriptive.provenance) == ("low", (pages[0], pages[2]))
 
 
 def test_what_was_stated_outright_stays(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
-    memory.add_fact("likes tea")
-    memory.set_profile("city", "Rome", subject=Subject.USER)
+    memory.facts.add("likes tea")
+    memory.profile.set("city", "Rome", subject=Subject.USER)
     world.clock.advance(days=1)
     page = memory.add("🍵\nfact: likes tea\ncity=Rome")
     memory.add("🚲 end")
     world.extract()
     corrector(world).delete(page)
-    assert texts(memory.profile().user.facts) == ["likes tea"]
-    assert memory.profile().user.fields == {"city": "Rome"}
+    assert texts(memory.profile.get().user.facts) == ["likes tea"]
+    assert memory.profile.get().user.fields == {"city": "Rome"}
 
 
 @pytest.mark.parametrize("stated_first", [True, False])
 def test_a_stated_value_comes_back_when_a_page_that_contradicts_it_goes(world: World, stated_first):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     if stated_first:
-        memory.set_profile("city", "Rome", subject=Subject.USER)
+        memory.profile.set("city", "Rome", subject=Subject.USER)
         world.clock.advance(days=1)
     page = memory.add("🍵\ncity=Paris\nfact: lives in Paris")
     memory.add("🚲 end")
     world.extract()
-    assert memory.profile().user.fields == {"city": "Paris"}
+    assert memory.profile.get().user.fields == {"city": "Paris"}
     if not stated_first:
         world.clock.advance(days=1)
-        memory.set_profile("city", "Rome", subject=Subject.USER)
+        memory.profile.set("city", "Rome", subject=Subject.USER)
     corrector(world).delete(page)
-    assert memory.profile().user.fields == {"city": "Rome"}
-    assert memory.profile().user.facts == ()
+    assert memory.profile.get().user.fields == {"city": "Rome"}
+    assert memory.profile.get().user.facts == ()
 
 
 def test_a_shared_fact_keeps_the_support_of_another_agent(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000, persona_sharing="user")
     pages = {}
     for scope in (CODER, COOK):
-        pages[scope] = memory.add("🍵\nfact: likes tea", scope=scope)
-        memory.add("🚲 end", scope=scope)
+        pages[scope] = memory.of(scope).add("🍵\nfact: likes tea")
+        memory.of(scope).add("🚲 end")
         world.extract(scope=scope)
     corrector(world, CODER).delete(pages[CODER])
-    (fact,) = memory.profile(scope=COOK).user.facts
+    (fact,) = memory.of(COOK).profile.get().user.facts
     assert (fact.text, fact.descriptive.provenance) == ("likes tea", (pages[COOK],))
     corrector(world, COOK).delete(pages[COOK])
-    assert memory.profile(scope=COOK).user.is_empty
+    assert memory.of(COOK).profile.get().user.is_empty
 
 
 def deleted(world, page, _monkeypatch):
@@ -212,8 +212,8 @@ def interrupt(*_):
 @pytest.mark.parametrize("change", [deleted, deleted_in_part, revised])
 def test_a_shared_persona_learns_nothing_of_a_page_that_changed_while_it_was_read(world: World, monkeypatch, change):
     memory = world.open(short_term_capacity=1, heat_threshold=1000, persona_sharing="user")
-    page = memory.add("🍵\nfact: likes tea", scope=CODER)
-    memory.add("🚲 end", scope=CODER)
+    page = memory.of(CODER).add("🍵\nfact: likes tea")
+    memory.of(CODER).add("🚲 end")
 
     class Slow(LineExtractor):
         def extract(self, pages):
@@ -222,7 +222,7 @@ def test_a_shared_persona_learns_nothing_of_a_page_that_changed_while_it_was_rea
             return found
 
     world.extract(Slow(), scope=CODER)
-    assert memory.profile(scope=COOK).user.is_empty
+    assert memory.of(COOK).profile.get().user.is_empty
 
 
 def test_deletion_reaches_a_shared_persona(world: World):
@@ -230,9 +230,9 @@ def test_deletion_reaches_a_shared_persona(world: World):
     page = memory.add("I have a dog called Rex.")
     memory.add("🚲 end")
     memory.consolidate()
-    assert memory.profile(scope=COOK).user.facts
+    assert memory.of(COOK).profile.get().user.facts
     memory.delete(page)
-    assert memory.profile(scope=COOK).user.facts == ()
+    assert memory.of(COOK).profile.get().user.facts == ()
 
 
 # Deleting something else
@@ -240,23 +240,23 @@ def test_deletion_reaches_a_shared_persona(world: World):
 
 def test_a_segment_goes_with_its_pages(world: World):
     memory, pages = three_pages(world)
-    memory.delete(memory.segments()[0].cube.id)
-    assert memory.segments() == []
-    assert texts(memory.pages()) == ["🚲 bike"]
+    memory.delete(memory.segments.list()[0].cube.id)
+    assert memory.segments.list() == []
+    assert texts(memory.pages.list()) == ["🚲 bike"]
     assert_gone(memory, pages[2], "Quetzalcoatl")
 
 
 def test_a_deleted_segments_facts_go_with_it(world: World):
     memory, _ = learned(world, "fact: likes tea", "fact: owns a cat")
-    corrector(world).delete(memory.segments()[0].cube.id)
-    assert memory.profile().user.is_empty
+    corrector(world).delete(memory.segments.list()[0].cube.id)
+    assert memory.profile.get().user.is_empty
 
 
 def test_a_fact_goes_alone(world: World):
     memory, pages = learned(world, "fact: likes tea", "fact: owns a cat")
-    memory.delete(memory.profile().user.facts[0].id)
-    assert texts(memory.profile().user.facts) == ["owns a cat"]
-    assert [page.id for page in memory.pages()][:2] == pages
+    memory.delete(memory.profile.get().user.facts[0].id)
+    assert texts(memory.profile.get().user.facts) == ["owns a cat"]
+    assert [page.id for page in memory.pages.list()][:2] == pages
 
 
 # Updating
@@ -287,7 +287,7 @@ def test_an_updated_page_is_found_by_its_new_words_only(world: World):
 def test_the_segment_follows_an_updated_page(world: World):
     memory, pages = three_pages(world)
     memory.update(pages[2], "🐈 喂猫 Xolotl")
-    (segment,) = memory.segments()
+    (segment,) = memory.segments.list()
     assert "quetzalcoatl" not in dict(segment.cube.payload.keywords)
     assert {"喂", "猫", "喂猫", "xolotl"} & set(dict(segment.cube.payload.keywords))
     mean = np.mean(world.vectors(*segment.page_ids), axis=0)
@@ -305,20 +305,20 @@ def test_the_chain_follows_an_updated_page(world: World):
 def test_derived_memory_follows_an_updated_page(world: World):
     memory, pages = learned(world, "fact: likes tea\ncity=Rome", "fact: owns a cat")
     corrector(world).revise(pages[0], "🍵\nfact: likes coffee\ncity=Paris")
-    assert sorted(texts(memory.profile().user.facts)) == ["likes coffee", "owns a cat"]
-    assert memory.profile().user.fields == {"city": "Paris"}
+    assert sorted(texts(memory.profile.get().user.facts)) == ["likes coffee", "owns a cat"]
+    assert memory.profile.get().user.fields == {"city": "Paris"}
 
 
 def test_derived_memory_follows_into_a_shared_persona(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000, persona_sharing="user")
-    page = memory.add("🍵\nfact: likes tea", "fact: brewed it", scope=CODER)
-    memory.add("🚲 end", scope=CODER)
+    page = memory.of(CODER).add("🍵\nfact: likes tea", "fact: brewed it")
+    memory.of(CODER).add("🚲 end")
     world.extract(scope=CODER)
     corrector(world, CODER).revise(page, "🍵\nfact: likes coffee")
     for scope in (CODER, COOK):
-        assert texts(memory.profile(scope=scope).user.facts) == ["likes coffee"]
-        assert memory.profile(scope=scope).agent.is_empty is (scope is COOK)
-    assert texts(memory.profile(scope=CODER).agent.facts) == ["brewed it"]
+        assert texts(memory.of(scope).profile.get().user.facts) == ["likes coffee"]
+        assert memory.of(scope).profile.get().agent.is_empty is (scope is COOK)
+    assert texts(memory.of(CODER).profile.get().agent.facts) == ["brewed it"]
 
 
 def test_a_page_is_updated_turn_by_turn(world: World):
@@ -330,8 +330,8 @@ def test_a_page_is_updated_turn_by_turn(world: World):
 
 def test_an_updated_fact_is_embedded_anew(world: World):
     memory = world.open()
-    memory.add_fact("🍵 likes tea")
-    (fact,) = memory.profile().user.facts
+    memory.facts.add("🍵 likes tea")
+    (fact,) = memory.profile.get().user.facts
     memory.update(fact.id, "🚲 likes bikes")
     (hit,) = memory.search("🚲").user_facts
     assert (hit.text, hit.score) == ("🚲 likes bikes", pytest.approx(1))
@@ -340,10 +340,10 @@ def test_an_updated_fact_is_embedded_anew(world: World):
 
 def test_an_updated_field_keeps_its_old_value(world: World):
     memory = world.open()
-    memory.set_profile("city", "罗马", subject=Subject.USER)
-    (city,) = memory.profile().user.profile
+    memory.profile.set("city", "罗马", subject=Subject.USER)
+    (city,) = memory.profile.get().user.profile
     memory.update(city.id, "巴黎")
-    assert memory.profile().user.fields == {"city": "巴黎"}
+    assert memory.profile.get().user.fields == {"city": "巴黎"}
     assert texts(memory.history(city.id)) == ["city: 罗马", "city: 巴黎"]
 
 
@@ -353,7 +353,7 @@ def test_what_cannot_be_edited_says_so(world: World):
         memory.update(pages[0], "new", role=Role.TOOL)
     assert caught.value.field == "role"
     with pytest.raises(InvalidInput) as caught:
-        memory.update(memory.segments()[0].cube.id, "new")
+        memory.update(memory.segments.list()[0].cube.id, "new")
     assert caught.value.field == "id"
     with pytest.raises(InvalidInput) as caught:
         memory.update(pages[0], " ")
@@ -364,8 +364,8 @@ def test_what_cannot_be_edited_says_so(world: World):
 @pytest.mark.parametrize("stranger", [Scope(user="bob"), COOK, Scope(user="ann", tenant="other")])
 def test_a_stranger_finds_no_memory_to_change(world: World, stranger):
     memory, pages = three_pages(world)
-    memory.add_fact("likes tea")
-    ids = [pages[0], memory.segments()[0].cube.id, memory.profile().user.facts[0].id]
+    memory.facts.add("likes tea")
+    ids = [pages[0], memory.segments.list()[0].cube.id, memory.profile.get().user.facts[0].id]
     for cube_id in ids:
         for call in (memory.get, memory.history, memory.delete, lambda some, **at: memory.update(some, "new", **at)):
             with pytest.raises(NotFound):
@@ -379,7 +379,7 @@ def test_corrections_survive_a_restart(world: World):
     memory.update(pages[1], "🍵 茶")
     memory.close()
     again = world.open()
-    assert texts(again.pages()) == ["🍵 茶", "🍵 Sugar for Quetzalcoatl.", "🚲 bike"]
+    assert texts(again.pages.list()) == ["🍵 茶", "🍵 Sugar for Quetzalcoatl.", "🚲 bike"]
     assert texts(again.history(pages[1])) == ["🍵🐈 Milk in the pot.", "🍵 茶"]
 
 

@@ -8,10 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from memoryos import MemoryOS, Scope, load_settings
+import memoryos
+from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.clock import system_clock
 from memoryos.cube import Kind, Role, State, Tier, Turn
+from memoryos.engine import Engine
 from memoryos.infrastructure.vault.contract import JobKind, JobState
 from memoryos.operation import worker
 from memoryos.operation.job_runner import LEASE
@@ -25,17 +27,17 @@ BATCH = 300.0  # seconds that a hot page waits for others
 TALK = [("I have two cats, Miso and Nori.", "Cute!"), ("I live in Porto.", "Lovely."), ("Good night.", "Good night!")]
 
 
-def facts(memory: MemoryOS, scope: Scope = ANN) -> list[str]:
-    return sorted(fact.text for fact in memory.profile(scope=scope).user.facts)
+def facts(memory: Memory, scope: Scope = ANN) -> list[str]:
+    return sorted(fact.text for fact in memory.of(scope).profile.get().user.facts)
 
 
-def talk(memory: MemoryOS, scope: Scope = ANN) -> None:
+def talk(memory: Memory, scope: Scope = ANN) -> None:
     for said, answer in TALK:
-        memory.add(said, answer, scope=scope)
+        memory.of(scope).add(said, answer)
 
 
-def extractions(memory: MemoryOS, *states: JobState) -> list:
-    return [job for job in memory.jobs(*states) if job.kind is JobKind.EXTRACT]
+def extractions(memory: Memory, *states: JobState) -> list:
+    return [job for job in memory.jobs.list(*states) if job.kind is JobKind.EXTRACT]
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -47,62 +49,62 @@ def until(condition: Callable[[], object]) -> None:
 
 
 @pytest.fixture
-def cold(world: World) -> MemoryOS:
+def cold(world: World) -> Memory:
     """A memory in which nothing becomes hot."""
     return world.open(short_term_capacity=1, heat_threshold=10**6, extract_within_seconds=LIMIT)
 
 
-def test_a_cold_page_is_extracted_when_its_time_has_come_and_not_before(world: World, cold: MemoryOS):
+def test_a_cold_page_is_extracted_when_its_time_has_come_and_not_before(world: World, cold: Memory):
     talk(cold)
     assert [job.not_before for job in extractions(cold, JobState.QUEUED)]
     world.clock.advance(seconds=LIMIT - 1)
-    cold.run_jobs()
+    cold.jobs.run()
     assert facts(cold) == []
     world.clock.advance(seconds=1)
-    cold.run_jobs()
+    cold.jobs.run()
     assert len(facts(cold)) >= 2
     assert extractions(cold, JobState.QUEUED, JobState.LEASED, JobState.DEAD) == []
 
 
-def test_the_next_call_does_what_has_become_due(world: World, cold: MemoryOS):
+def test_the_next_call_does_what_has_become_due(world: World, cold: Memory):
     talk(cold)
     world.clock.advance(seconds=LIMIT)
     cold.add("And good morning.", "Good morning!")
     assert len(facts(cold)) >= 2
 
 
-def test_the_next_process_does_what_has_become_due(world: World, cold: MemoryOS):
+def test_the_next_process_does_what_has_become_due(world: World, cold: Memory):
     talk(cold)
     cold.close()
     world.clock.advance(seconds=LIMIT)
     other = world.open(short_term_capacity=1, heat_threshold=10**6, extract_within_seconds=LIMIT)
     assert facts(other) == []
-    assert other.work(threading.Event(), poll_seconds=None) >= 1
+    assert other.admin.work(threading.Event(), poll_seconds=None) >= 1
     assert len(facts(other)) >= 2
 
 
-def test_pages_that_follow_do_not_put_a_page_off(world: World, cold: MemoryOS):
+def test_pages_that_follow_do_not_put_a_page_off(world: World, cold: Memory):
     cold.add("I like tea. 🍵")
     for _ in range(4):
         cold.add("I like more tea. 🍵")
         world.clock.advance(seconds=LIMIT / 4)
-    cold.run_jobs()
+    cold.jobs.run()
     assert facts(cold)
 
 
-def test_a_page_that_follows_an_extraction_gets_a_time_of_its_own(world: World, cold: MemoryOS):
+def test_a_page_that_follows_an_extraction_gets_a_time_of_its_own(world: World, cold: Memory):
     cold.add("I like tea. 🍵")
     cold.add("I like green tea. 🍵")
     world.clock.advance(seconds=LIMIT)
-    cold.run_jobs()
+    cold.jobs.run()
     before = facts(cold)
     cold.add("I grow my own tea. 🍵")
     cold.add("I have nine teapots. 🍵")
     world.clock.advance(seconds=LIMIT - 1)
-    cold.run_jobs()
+    cold.jobs.run()
     assert facts(cold) == before
     world.clock.advance(seconds=1)
-    cold.run_jobs()
+    cold.jobs.run()
     assert len(facts(cold)) > len(before)
 
 
@@ -141,10 +143,10 @@ def test_the_longest_limit_is_kept(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=10**6, extract_within_seconds=longest)
     talk(memory)
     world.clock.advance(seconds=longest - 1)
-    memory.run_jobs()
+    memory.jobs.run()
     assert facts(memory) == []
     world.clock.advance(seconds=1)
-    memory.run_jobs()
+    memory.jobs.run()
     assert facts(memory)
 
 
@@ -156,11 +158,11 @@ def reading(world: World):
     """reading(...): a memory that a model reads for, in which everything is hot; the model counts its calls."""
     opened = []
 
-    def make(**settings) -> tuple[MemoryOS, ScriptedReader]:
+    def make(**settings) -> tuple[Memory, ScriptedReader]:
         wanted = {"short_term_capacity": 1, "heat_threshold": 0, "extractor": "model", "batch_seconds": BATCH}
         values = load_settings(**{**wanted, "embedder": "hashing", **settings})
         model = ScriptedReader()
-        memory = MemoryOS.open(world.folder / "model.db", user=ANN.user, settings=values, chat=model, clock=world.clock)
+        memory = memoryos.open(world.folder / "model.db", user=ANN.user, settings=values, chat=model, clock=world.clock)
         opened.append(memory)
         return memory, model
 
@@ -174,11 +176,11 @@ def test_a_hot_page_waits_for_others_at_most_so_long(world: World, reading):
     talk(memory)
     memory.wait()
     world.clock.advance(seconds=BATCH - 1)
-    memory.run_jobs()
+    memory.jobs.run()
     assert model.calls == 0
     assert facts(memory) == []
     world.clock.advance(seconds=1)
-    memory.run_jobs()
+    memory.jobs.run()
     assert len(facts(memory)) >= 2
     assert model.calls == 3, "facts, persona and summaries of all pages at once"
 
@@ -200,7 +202,7 @@ def test_no_call_reads_more_than_a_batch(world: World, reading):
     for number in range(13):
         memory.add(f"I have a boat called number {number}, and I like it.", "Fine.")
     memory.consolidate()
-    calls = {one.purpose: one.calls for one in memory.usage()}
+    calls = {one.purpose: one.calls for one in memory.log.usage()}
     assert calls["facts"] == calls["persona"] == calls["summary"] == 3, "12 pages have left STM"
 
 
@@ -221,7 +223,7 @@ def real(world: World):
     """real(...): a memory by the clock on the wall, in which nothing becomes hot."""
     world.clock = system_clock
 
-    def make(**settings) -> MemoryOS:
+    def make(**settings) -> Memory:
         wanted = {"short_term_capacity": 1, "heat_threshold": 10**6, "extract_within_seconds": 0.5}
         return world.open(**{**wanted, **settings})
 
@@ -240,7 +242,7 @@ def test_the_alarm_of_a_process_that_left_the_jobs_to_workers_is_silent(real):
     talk(memory)
     time.sleep(0.5)
     assert facts(memory) == []
-    assert memory.work(threading.Event(), poll_seconds=None) >= 1
+    assert memory.admin.work(threading.Event(), poll_seconds=None) >= 1
     assert facts(memory)
 
 
@@ -256,20 +258,20 @@ def test_jobs_that_are_left_to_workers_are_done_by_work(world: World):
     memory = world.open(jobs="worker", short_term_capacity=1, heat_threshold=0)
     for scope in (ANN, BEN):
         talk(memory, scope)
-    memory.run_jobs()
+    memory.jobs.run()
     assert facts(memory) == []
-    waiting = sum(len(memory.jobs(JobState.QUEUED, scope=scope)) for scope in (ANN, BEN))
+    waiting = sum(len(memory.of(scope).jobs.list(JobState.QUEUED)) for scope in (ANN, BEN))
     assert waiting >= 2
-    assert memory.work(threading.Event(), threads=2, poll_seconds=None) == waiting
+    assert memory.admin.work(threading.Event(), threads=2, poll_seconds=None) == waiting
     for scope in (ANN, BEN):
         assert len(facts(memory, scope)) >= 2
-    assert memory.work(threading.Event(), poll_seconds=None) == 0
+    assert memory.admin.work(threading.Event(), poll_seconds=None) == 0
 
 
 def test_a_worker_stops_when_it_is_told(world: World):
     memory = world.open()
     stop, results = threading.Event(), []
-    thread = threading.Thread(target=lambda: results.append(memory.work(stop, poll_seconds=0.01)))
+    thread = threading.Thread(target=lambda: results.append(memory.admin.work(stop, poll_seconds=0.01)))
     thread.start()
     assert thread.is_alive()
     stop.set()
@@ -285,17 +287,17 @@ def dying(world: World, monkeypatch):
     """dying(): a memory that never gets to move a page, as if its process died after each call."""
     opened = []
 
-    def make() -> MemoryOS:
+    def make() -> Memory:
         vault = world.open_vault()
         settings = load_settings(short_term_capacity=1, heat_threshold=0)
-        memory = MemoryOS(vault, world.embedder, scope=ANN, settings=settings, clock=world.clock)
-        memory._housekeeping.abandon()
-        opened.append(memory)
-        return memory
+        engine = Engine(vault, world.embedder, settings=settings, clock=world.clock)
+        engine.housekeeping.abandon()
+        opened.append(engine)
+        return MemoryOS(engine).of(ANN)
 
     yield make
-    for memory in opened:
-        memory.close()
+    for engine in opened:
+        engine.close()
 
 
 def states(world: World) -> set[tuple[Tier, State]]:
@@ -303,7 +305,7 @@ def states(world: World) -> set[tuple[Tier, State]]:
         return {(page.tier, page.state) for page in reader.cubes(Kind.PAGE)}
 
 
-def leave(memory: MemoryOS, *texts: str) -> None:
+def leave(memory: Memory, *texts: str) -> None:
     memory.add_many([Turn(role=Role.USER, text=text) for text in texts])
 
 
@@ -311,7 +313,7 @@ def test_a_worker_moves_what_a_dead_process_left(world: World, dying):
     memory = world.open(short_term_capacity=1, heat_threshold=0, jobs="worker")
     leave(dying(), "I like tea. 🍵", "I have a bike. 🚲", "I see the moon. 🌙")
     assert states(world) == {(Tier.STM, State.GENERATED)}
-    assert memory.work(threading.Event(), poll_seconds=None) >= 2
+    assert memory.admin.work(threading.Event(), poll_seconds=None) >= 2
     assert states(world) == {(Tier.MTM, State.ACTIVATED), (Tier.STM, State.ACTIVATED)}
     assert facts(memory)
 
@@ -320,7 +322,7 @@ def test_a_worker_that_runs_for_long_moves_it_again_and_again(world: World, dyin
     monkeypatch.setattr(worker, "LOOK_AROUND_SECONDS", 0.05)
     memory = world.open(short_term_capacity=1, heat_threshold=0, jobs="worker")
     stop = threading.Event()
-    thread = threading.Thread(target=lambda: memory.work(stop, poll_seconds=0.01))
+    thread = threading.Thread(target=lambda: memory.admin.work(stop, poll_seconds=0.01))
     thread.start()
     try:
         for texts in (("I like tea. 🍵", "I have a bike. 🚲"), ("I see the moon. 🌙", "I play dice. 🎲")):
@@ -339,7 +341,7 @@ def test_a_worker_rests_while_another_one_holds_the_jobs_of_a_scope(world: World
         [held] = writer.lease(lasting=LEASE, limit=1)
         assert writer.jobs(JobState.QUEUED), "others are due"
     assert world.vault.waiting() == []
-    assert memory.work(threading.Event(), poll_seconds=None) == 0
+    assert memory.admin.work(threading.Event(), poll_seconds=None) == 0
     with world.vault.write(ANN) as writer:
         writer.release(held)
-    assert memory.work(threading.Event(), poll_seconds=None) >= 2
+    assert memory.admin.work(threading.Event(), poll_seconds=None) >= 2

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import MemoryOS, Role, Strategy, Tier, Turn
+from memoryos import Memory, Role, Strategy, Tier, Turn
 
 from .world import ANN, AXES, START, World
 
 
-def archived(memory: MemoryOS) -> list[str]:
-    live = {view.cube.id for view in memory.segments()}
-    return [view.keywords[0] for view in memory.segments(archive=True) if view.cube.id not in live]
+def archived(memory: Memory) -> list[str]:
+    live = {view.cube.id for view in memory.segments.list()}
+    return [view.keywords[0] for view in memory.segments.list(archive=True) if view.cube.id not in live]
 
 
 def test_the_coldest_segment_goes(world: World):
@@ -56,7 +56,7 @@ def test_the_fresh_segment_stays_although_it_is_the_coldest(world: World):
     memory.add("🚲 bike", at=START - timedelta(days=999))
     memory.add("🌙 moon")
     assert archived(memory) == ["tea"]
-    assert [view.keywords[0] for view in memory.segments()] == ["bike"]
+    assert [view.keywords[0] for view in memory.segments.list()] == ["bike"]
 
 
 def test_a_segment_that_awaits_extraction_stays(world: World):
@@ -76,7 +76,7 @@ def test_a_segment_that_awaits_extraction_stays(world: World):
     assert sorted(archived(memory)) == ["bike", "tea"]
 
 
-def an_archived_page(world: World) -> tuple[MemoryOS, str]:
+def an_archived_page(world: World) -> tuple[Memory, str]:
     memory = world.open(short_term_capacity=1, mid_term_capacity=1)
     page = memory.add("🍵 茶壶 teapot")
     memory.add("🚲 bike")
@@ -107,11 +107,11 @@ def test_nothing_is_lost(world: World):
     memory = world.open(short_term_capacity=2, mid_term_capacity=3)
     ids = [memory.add(f"{AXES[number % len(AXES)]} word{number}") for number in range(30)]
     stats = memory.stats()
-    assert [page.id for page in memory.pages()] == ids
+    assert [page.id for page in memory.pages.list()] == ids
     assert stats.stm_pages + stats.mtm_pages + stats.archived_pages == 30
     assert stats.mtm_segments == 3
     assert stats.archived_segments > 0
-    members = [page for view in memory.segments(archive=True) for page in view.page_ids]
+    members = [page for view in memory.segments.list(archive=True) for page in view.page_ids]
     assert sorted(members) == sorted(ids[:-2])
 
 

@@ -66,7 +66,7 @@ def test_a_page_exactly_at_theta_opens_a_segment(world: World):
     memory.add("🍵 green milk cup pot")
     memory.add("🚲 black milk cup pot")  # cosine 0 + Jaccard 3/5
     memory.add("🌙")
-    assert [view.cube.payload.pages for view in memory.segments()] == [1, 1]
+    assert [view.cube.payload.pages for view in memory.segments.list()] == [1, 1]
 
 
 def test_a_page_just_above_theta_joins(world: World):
@@ -74,7 +74,7 @@ def test_a_page_just_above_theta_joins(world: World):
     memory.add("🍵 green milk cup pot jug")
     memory.add("🚲 black milk cup pot jug")  # cosine 0 + Jaccard 4/6
     memory.add("🌙")
-    assert [view.cube.payload.pages for view in memory.segments()] == [2]
+    assert [view.cube.payload.pages for view in memory.segments.list()] == [2]
 
 
 def test_theta_is_a_setting(world: World):
@@ -82,7 +82,7 @@ def test_theta_is_a_setting(world: World):
     memory.add("🍵 green milk cup pot jug")
     memory.add("🚲 black milk cup pot jug")
     memory.add("🌙")
-    assert len(memory.segments()) == 2
+    assert len(memory.segments.list()) == 2
 
 
 def test_a_page_joins_the_best_sum_not_the_best_cosine(world: World):
@@ -91,7 +91,7 @@ def test_a_page_joins_the_best_sum_not_the_best_cosine(world: World):
     memory.add("🍵 milk cup")
     page = memory.add("🌙🌙🌙🌙🍵🍵🍵 milk cup")  # 0.8 + 0 against 0.6 + 1
     memory.add("🚂")
-    home = next(view for view in memory.segments() if page in view.page_ids)
+    home = next(view for view in memory.segments.list() if page in view.page_ids)
     assert "milk" in home.keywords
     assert "eclipse" not in home.keywords
 
@@ -102,7 +102,7 @@ def test_chinese_pages_of_one_topic_share_a_segment(world: World):
     memory.add("🌙 昨天北京天气很好")
     memory.add("🚂 火车票")
     memory.add("🍵")
-    assert sorted(view.cube.payload.pages for view in memory.segments()) == [1, 2]
+    assert sorted(view.cube.payload.pages for view in memory.segments.list()) == [1, 2]
 
 
 @given(st.lists(st.tuples(vectors, keyword_sets), min_size=1, max_size=8), vectors, keyword_sets, st.integers(1, 9))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryos import Kind, MemoryOS, Scope, Subject, Tier
+from memoryos import Kind, Memory, Scope, Subject, Tier
 from memoryos.cube import Fact, MemCube, Origin, SemanticType, State
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.operation.correct import Corrector
@@ -42,8 +42,8 @@ def teach(world: World, *lessons: Lesson, judge: Judge | None = None, scope: Sco
         return promoter.learn(writer, scope, lessons, verdicts=verdicts)
 
 
-def known(memory: MemoryOS, as_of: datetime | None = None, scope: Scope = ANN) -> list[str]:
-    return sorted(hit.text for hit in memory.search("anything", as_of=as_of, scope=scope).user_facts)
+def known(memory: Memory, as_of: datetime | None = None, scope: Scope = ANN) -> list[str]:
+    return sorted(hit.text for hit in memory.of(scope).search("anything", as_of=as_of).user_facts)
 
 
 def everywhere(world: World, scope: Scope = ANN) -> list[MemCube]:
@@ -66,7 +66,7 @@ def test_a_near_repeat_is_support_for_the_same_fact(world: World, old: str, new:
     pages = [memory.add(f"page {number}") for number in range(2)]
     assert teach(world, lesson(old, pages[0], day(1))) == Tally(kept=1)
     assert teach(world, lesson(new, pages[1], day(2))) == Tally(merged=1)
-    (fact,) = memory.profile().user.facts
+    (fact,) = memory.profile.get().user.facts
     assert fact.descriptive.provenance == tuple(pages)
     assert fact.payload.confidence > 0.8
     assert {fact.text, *fact.payload.wordings} == {old, new}
@@ -79,8 +79,8 @@ def test_the_wording_that_says_more_is_kept_and_the_other_is_in_the_history(worl
     teach(world, lesson("Tom keeps brown bees", pages[0], day(1)))
     teach(world, lesson("Tom keeps brown bees in Wales", pages[1], day(2)))  # a name more: another fact
     teach(world, lesson("Tom keeps brown bees outdoors", pages[1], day(2)))
-    assert texts(memory.profile().user.facts) == ["Tom keeps brown bees outdoors", "Tom keeps brown bees in Wales"]
-    bees = memory.profile().user.facts[0]
+    assert texts(memory.profile.get().user.facts) == ["Tom keeps brown bees outdoors", "Tom keeps brown bees in Wales"]
+    bees = memory.profile.get().user.facts[0]
     assert texts(memory.history(bees.id)) == ["Tom keeps brown bees", "Tom keeps brown bees outdoors"]
 
 
@@ -101,7 +101,7 @@ def test_words_decide_what_vectors_cannot(world: World, old: str, new: str) -> N
     memory = world.open()
     page = memory.add("page")
     teach(world, lesson(old, page, day(1)), lesson(new, page, day(2)))
-    assert sorted(texts(memory.profile().user.facts)) == sorted([old, new])
+    assert sorted(texts(memory.profile.get().user.facts)) == sorted([old, new])
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
@@ -115,10 +115,10 @@ def test_a_wording_goes_with_its_page(world: World) -> None:
     second = memory.add("🍵\nfact: 🍵 Tom brews strong tea nightly")
     memory.add("🚲 end")
     world.extract()
-    (fact,) = memory.profile().user.facts
+    (fact,) = memory.profile.get().user.facts
     assert fact.descriptive.provenance == (first, second)
     Corrector(world.promoter(LineExtractor()), ANN).delete(second)
-    (fact,) = memory.profile().user.facts
+    (fact,) = memory.profile.get().user.facts
     assert (fact.text, fact.payload.wordings) == ("🍵 Tom brews strong tea", ())
     assert fact.descriptive.provenance == (first,)
     assert "nightly" not in str(memory.history(fact.id))
@@ -153,11 +153,11 @@ def test_a_judge_is_asked_only_where_words_cannot_tell(world: World, verdict: Ve
         Verdict.DIFFERENT: [old, new],
         None: [old, new],
     }
-    assert texts(memory.profile().user.facts) == found[verdict]
+    assert texts(memory.profile.get().user.facts) == found[verdict]
     if verdict is Verdict.UPDATES:
         assert known(memory, day(1)) == [old]
-        memory.delete(memory.profile().user.facts[0].id)
-        assert texts(memory.profile().user.facts) == [old]
+        memory.delete(memory.profile.get().user.facts[0].id)
+        assert texts(memory.profile.get().user.facts) == [old]
 
 
 # One after the other
@@ -193,7 +193,7 @@ def test_a_later_fact_takes_the_place_of_what_it_contradicts(world: World, old: 
     for text, page, at in ((old, pages[0], day(1)), (new, pages[1], day(9))):
         tally = teach(world, lesson(text, page, at))
     assert tally == Tally(kept=1, superseded=1)
-    (fact,) = memory.profile().user.facts
+    (fact,) = memory.profile.get().user.facts
     assert fact.text == new
     assert known(memory) == known(memory, day(9)) == [new]
     assert known(memory, day(1)) == known(memory, day(8)) == [old]
@@ -225,7 +225,7 @@ def test_what_excludes_nothing_stays_beside_it(world: World, one: str, other: st
     memory = world.open()
     page = memory.add("page")
     teach(world, lesson(one, page, day(1)), lesson(other, page, day(2)))
-    assert sorted(texts(memory.profile().user.facts)) == sorted([one, other])
+    assert sorted(texts(memory.profile.get().user.facts)) == sorted([one, other])
 
 
 def test_the_time_that_is_stated_is_the_time_it_holds(world: World) -> None:
@@ -258,7 +258,7 @@ def test_former_facts_take_no_room(world: World) -> None:
     teach(world, lesson("Tom keeps bees", page, day(0)))
     for number, city in enumerate(("Rome", "Oslo", "Bern", "Kyiv")):
         teach(world, lesson(f"Tom lives in {city}", page, day(1 + number)))
-    assert texts(memory.profile().user.facts) == ["Tom keeps bees", "Tom lives in Kyiv"]
+    assert texts(memory.profile.get().user.facts) == ["Tom keeps bees", "Tom lives in Kyiv"]
 
 
 def test_a_value_that_comes_back_is_there_twice_in_time(world: World) -> None:
@@ -279,13 +279,13 @@ def test_a_value_that_comes_back_is_there_twice_in_time(world: World) -> None:
 
 def test_what_a_deleted_fact_superseded_comes_back(world: World) -> None:
     memory = world.open()
-    memory.add_fact("Tom lives in Rome", at=day(1))
-    memory.add_fact("Tom lives in Oslo", at=day(2))
-    memory.add_fact("Tom lives in Bern", at=day(3))
+    memory.facts.add("Tom lives in Rome", at=day(1))
+    memory.facts.add("Tom lives in Oslo", at=day(2))
+    memory.facts.add("Tom lives in Bern", at=day(3))
     oslo = next(cube for cube in everywhere(world) if "Oslo" in cube.text)
     memory.delete(oslo.id)
     assert [known(memory, day(at)) for at in (1, 2, 3)] == [["Tom lives in Rome"]] * 2 + [["Tom lives in Bern"]]
-    memory.delete(memory.profile().user.facts[0].id)
+    memory.delete(memory.profile.get().user.facts[0].id)
     assert known(memory) == ["Tom lives in Rome"]
     (rome,) = everywhere(world)
     assert rome.version.superseded_by is None
@@ -357,7 +357,7 @@ PAGES: list[str] = []  # that facts of any user may rest on
 
 
 @pytest.fixture
-def memory(world: World) -> MemoryOS:
+def memory(world: World) -> Memory:
     """One memory for all examples of a law; each has a user of its own."""
     opened = world.open(short_term_capacity=1, heat_threshold=1000)
     PAGES[:] = [opened.add(f"page {number}") for number in range(7)]
@@ -380,7 +380,7 @@ def singly(said: Sequence[Said]) -> list[list[Said]]:
 @LAW
 @given(data=st.data(), said=sayings())
 def test_the_order_of_processing_changes_nothing(
-    world: World, memory: MemoryOS, data: st.DataObject, said: list[Said]
+    world: World, memory: Memory, data: st.DataObject, said: list[Said]
 ) -> None:
     together = [one for group in singly(said) for one in group]
     shuffled = data.draw(st.permutations(together))
@@ -389,7 +389,7 @@ def test_the_order_of_processing_changes_nothing(
     assert picture(world, learned(world, together)) == picture(world, learned(world, *batches))
 
 
-def test_a_fact_made_and_merged_in_one_batch_is_there_once(world: World, memory: MemoryOS) -> None:
+def test_a_fact_made_and_merged_in_one_batch_is_there_once(world: World, memory: Memory) -> None:
     """The last saying, of an earlier time, makes one again of two spells that the batch itself had split."""
     said = [
         Said("Tom lives in Rome", 0, 0),
@@ -406,17 +406,17 @@ def test_a_fact_made_and_merged_in_one_batch_is_there_once(world: World, memory:
 
 @LAW
 @given(said=sayings())
-def test_learning_it_again_changes_nothing(world: World, memory: MemoryOS, said: list[Said]) -> None:
+def test_learning_it_again_changes_nothing(world: World, memory: Memory, said: list[Said]) -> None:
     scope = learned(world, said)
-    before, events = picture(world, scope), memory.events(scope=scope)
+    before, events = picture(world, scope), memory.of(scope).log.events()
     teach(world, *lessons_of(said), scope=scope)
     assert picture(world, scope) == before
-    assert memory.events(scope=scope) == events
+    assert memory.of(scope).log.events() == events
 
 
 @LAW
 @given(said=sayings(), moment=st.integers(0, 7))
-def test_at_any_moment_a_slot_has_one_value(world: World, memory: MemoryOS, said: list[Said], moment: int) -> None:
+def test_at_any_moment_a_slot_has_one_value(world: World, memory: Memory, said: list[Said], moment: int) -> None:
     scope = learned(world, *([one] for one in said))
     for as_of in (day(moment), None):
         held = [found for text in known(memory, as_of, scope) if (found := filling(text)) and not found.is_denied]
@@ -428,12 +428,12 @@ def test_at_any_moment_a_slot_has_one_value(world: World, memory: MemoryOS, said
 @settings(LAW, max_examples=25)
 @given(data=st.data(), said=sayings())
 def test_a_deleted_page_leaves_what_the_others_say(
-    world: World, memory: MemoryOS, data: st.DataObject, said: list[Said]
+    world: World, memory: Memory, data: st.DataObject, said: list[Said]
 ) -> None:
     plain = [one for group in singly(said) for one in group]
     scope = Scope(user=f"user {next(_users)}")
-    pages = {memory.add(f"🍵\nfact: {one.text}", at=day(one.at), scope=scope): one for one in plain}
-    memory.add("🚲 end", scope=scope)
+    pages = {memory.of(scope).add(f"🍵\nfact: {one.text}", at=day(one.at)): one for one in plain}
+    memory.of(scope).add("🚲 end")
     world.extract(scope=scope)
     gone = data.draw(st.sampled_from(sorted(pages))) if pages else None
     if gone:
@@ -459,18 +459,18 @@ def test_counts_are_summed_and_shown(world: World) -> None:
     memory.close()
     again = world.open()
     assert again.stats().facts.rejected == 3
-    assert again.stats(scope=Scope(user="bob")).facts == Tally()
+    assert again.of(Scope(user="bob")).stats().facts == Tally()
     with world.vault.read(ANN) as reader:
         assert tally_of(reader).kept == 2
 
 
 def test_an_empty_answer_teaches_nothing(world: World) -> None:
     memory = world.open()
-    memory.set_profile("city", "Rome")
-    memory.add_fact("Tom keeps bees")
+    memory.profile.set("city", "Rome")
+    memory.facts.add("Tom keeps bees")
     assert teach(world, lesson("  ", memory.add("page"), day(1))) == Tally()
-    assert memory.profile().user.fields == {"city": "Rome"}
-    assert texts(memory.profile().user.facts) == ["Tom keeps bees"]
+    assert memory.profile.get().user.fields == {"city": "Rome"}
+    assert texts(memory.profile.get().user.facts) == ["Tom keeps bees"]
 
 
 def test_a_plan_is_no_beginning() -> None:

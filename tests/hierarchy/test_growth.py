@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memoryos import MemoryOS
+from memoryos import Memory
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
@@ -25,7 +25,7 @@ def towns(count: int) -> str:
     return "\n".join(f"fact: Tom lives in Town{number}." for number in range(count))
 
 
-def taught(world: World, text: str, path: str) -> tuple[MemoryOS, str]:
+def taught(world: World, text: str, path: str) -> tuple[Memory, str]:
     """A memory that has learned what one page says."""
     memory = world.open(path, short_term_capacity=1)
     page = memory.add(text)
@@ -51,7 +51,7 @@ def deleted(world: World, count: int) -> list[int]:
 def deleted_of_segment(world: World, count: int) -> list[int]:
     """One page of a segment that has many, in one chain."""
     memory = world.open(f"segment-{count}.db", short_term_capacity=1)
-    pages = [MemoryOS.add(memory, f"🍵 tea {number}") for number in range(count)]
+    pages = [Memory.add(memory, f"🍵 tea {number}") for number in range(count)]
     memory.add("🚲 bye")
     with locks_of(world.vault) as taken:
         memory.delete(pages[0])
@@ -61,9 +61,9 @@ def deleted_of_segment(world: World, count: int) -> list[int]:
 def deleted_segment(world: World, count: int) -> list[int]:
     memory = world.open(f"whole-{count}.db", short_term_capacity=1)
     for number in range(count):
-        MemoryOS.add(memory, f"🍵 tea {number}")
+        Memory.add(memory, f"🍵 tea {number}")
     memory.add("🚲 bye")
-    (segment,) = memory.segments()
+    (segment,) = memory.segments.list()
     with locks_of(world.vault) as taken:
         memory.delete(segment.cube.id)
     return taken
@@ -80,7 +80,7 @@ def updated(world: World, count: int) -> list[int]:
 def moved(world: World, count: int) -> list[int]:
     memory = world.open(f"move-{count}.db", short_term_capacity=1)
     for number in range(count):
-        MemoryOS.add(memory, f"🍵 tea {number}")
+        Memory.add(memory, f"🍵 tea {number}")
     with locks_of(world.vault) as taken:
         memory.wait()
     return taken
@@ -89,25 +89,25 @@ def moved(world: World, count: int) -> list[int]:
 def rebuilt(world: World, count: int) -> list[int]:
     memory = world.open(f"rebuild-{count}.db", short_term_capacity=1)
     for number in range(count):
-        MemoryOS.add(memory, f"🍵 tea {number}")
+        Memory.add(memory, f"🍵 tea {number}")
     memory.wait()
     with locks_of(world.vault) as taken:
-        memory.rebuild()
+        memory.upkeep.rebuild()
     return taken
 
 
 def repaired(world: World, count: int) -> list[int]:
     """Two topics in one segment, which are to be told apart."""
     memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
-    pages = [MemoryOS.add(memory, f"{'🍵🚲'[number % 2]} {number}") for number in range(count)]
+    pages = [Memory.add(memory, f"{'🍵🚲'[number % 2]} {number}") for number in range(count)]
     memory.add("📐 end")
     tea, bikes = (world.links(LinkKind.MEMBER_OF, page)[0].target for page in pages[:2])
     moves = tuple(Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[1::2])
     with world.vault.write(ANN) as writer:
         carry_out(writer, Plan(moves), world.clock())
     with locks_of(world.vault) as taken:
-        assert memory.repair().split == 1
-    assert len(memory.segments()) == 2
+        assert memory.upkeep.repair().split == 1
+    assert len(memory.segments.list()) == 2
     return taken
 
 
@@ -146,19 +146,19 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
 def test_a_page_that_says_very_much_is_learned_whole_and_forgotten_whole(world: World):
     memory, page = taught(world, towns(100), "whole.db")
     world.extract()
-    (last,) = memory.profile().user.facts
+    (last,) = memory.profile.get().user.facts
     assert last.text == "Tom lives in Town99."
     assert len(memory.history(last.id)) == 100
     assert memory.stats().facts.superseded == 99
     memory.delete(page)
-    assert memory.profile().user.facts == ()
+    assert memory.profile.get().user.facts == ()
     assert not memory.search("Town", archive=True).user_facts
 
 
 def test_of_a_field_that_one_page_changes_all_the_time_the_last_versions_are_kept(world: World):
     memory, _ = taught(world, "\n".join(f"city=Town{number}" for number in range(100)), "field.db")
     world.extract(LineExtractor())
-    (field,) = memory.profile().user.profile
+    (field,) = memory.profile.get().user.profile
     assert field.payload.value == "Town99"
     values = [cube.payload.value for cube in memory.history(field.id)]
     assert values == ["Town0", *(f"Town{number}" for number in range(100 - REVISIONS, 100))]
@@ -168,15 +168,15 @@ def test_an_update_that_says_very_much_is_read_by_a_job(world: World):
     memory, page = taught(world, "fact: Tom lives in Rome.", "job.db")
     world.extract()
     Corrector(world.promoter(LineExtractor()), ANN).revise(page, towns(100))
-    assert memory.profile().user.facts == ()
+    assert memory.profile.get().user.facts == ()
     assert world.runner(LineExtractor()).run_all(ANN) == 1
-    assert [fact.text for fact in memory.profile().user.facts] == ["Tom lives in Town99."]
+    assert [fact.text for fact in memory.profile.get().user.facts] == ["Tom lives in Town99."]
 
 
 def test_chains_forget_a_page_to_their_ends(world: World):
     memory = world.open(short_term_capacity=1)
-    first = MemoryOS.add(memory, "🍵 The kettle whistles.")
-    pages = [MemoryOS.add(memory, f"🍵 x{number}") for number in range(100)]
+    first = Memory.add(memory, "🍵 The kettle whistles.")
+    pages = [Memory.add(memory, f"🍵 x{number}") for number in range(100)]
     memory.wait()
     assert "kettle" in memory.get(pages[-1]).payload.chain_summary
     memory.delete(first)
@@ -186,9 +186,9 @@ def test_chains_forget_a_page_to_their_ends(world: World):
 def test_a_large_segment_goes_with_its_pages(world: World):
     memory = world.open(short_term_capacity=1)
     for number in range(60):
-        MemoryOS.add(memory, f"🍵 tea {number}")
-    other = MemoryOS.add(memory, "🚲 bye")
-    (segment,) = memory.segments()
+        Memory.add(memory, f"🍵 tea {number}")
+    other = Memory.add(memory, "🚲 bye")
+    (segment,) = memory.segments.list()
     memory.delete(segment.cube.id)
-    assert memory.segments(archive=True) == []
-    assert [page.id for page in memory.pages()] == [other]
+    assert memory.segments.list(archive=True) == []
+    assert [page.id for page in memory.pages.list()] == [other]

@@ -47,16 +47,16 @@ def test_heat_decays_while_nothing_happens(world: World):
     memory = world.open(short_term_capacity=1)
     memory.add("🍵 tea")
     memory.add("🚲 bike")
-    assert memory.segments()[0].heat == pytest.approx(2)
+    assert memory.segments.list()[0].heat == pytest.approx(2)
     world.clock.advance(seconds=MU)
-    assert memory.segments()[0].heat == pytest.approx(1 + exp(-1))
+    assert memory.segments.list()[0].heat == pytest.approx(1 + exp(-1))
 
 
 def test_imported_history_is_as_old_as_it_says(world: World):
     memory = world.open(short_term_capacity=1)
     memory.add("🍵 tea", at=START - timedelta(seconds=MU))
     memory.add("🚲 bike")
-    assert memory.segments()[0].heat == pytest.approx(1 + exp(-1))
+    assert memory.segments.list()[0].heat == pytest.approx(1 + exp(-1))
 
 
 def test_a_segment_of_old_pages_stays_old_as_it_grows(world: World):
@@ -64,7 +64,7 @@ def test_a_segment_of_old_pages_stays_old_as_it_grows(world: World):
     for _ in range(2):
         memory.add("🍵 tea", at=START - timedelta(seconds=MU))
     memory.add("🚲 bike")
-    assert memory.segments()[0].heat == pytest.approx(2 + exp(-1))
+    assert memory.segments.list()[0].heat == pytest.approx(2 + exp(-1))
 
 
 def test_an_older_page_does_not_make_a_segment_look_older(world: World):
@@ -72,7 +72,7 @@ def test_an_older_page_does_not_make_a_segment_look_older(world: World):
     memory.add("🍵 tea")
     memory.add("🍵 tea", at=START - timedelta(seconds=MU))
     memory.add("🚲 bike")
-    assert memory.segments()[0].heat == pytest.approx(3)
+    assert memory.segments.list()[0].heat == pytest.approx(3)
 
 
 def test_a_visit_warms_a_segment(world: World):
@@ -82,7 +82,7 @@ def test_a_visit_warms_a_segment(world: World):
     world.clock.advance(seconds=MU)
     memory.search("🍵")
     memory.consolidate()  # writes the visit, resets L
-    assert memory.segments()[0].heat == pytest.approx(1 + 0 + 1)
+    assert memory.segments.list()[0].heat == pytest.approx(1 + 0 + 1)
 
 
 def test_a_store_survives_a_clock_that_runs_backwards(world: World):
@@ -92,6 +92,6 @@ def test_a_store_survives_a_clock_that_runs_backwards(world: World):
     memory.add("🍵 tea again")
     memory.search("🍵")
     memory.add("🚲 bike")
-    (segment,) = memory.segments()
+    (segment,) = memory.segments.list()
     assert segment.cube.payload.pages == 2
     assert segment.heat <= segment.cube.behaviour.visits + 2 + 1

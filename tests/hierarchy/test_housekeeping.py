@@ -12,8 +12,9 @@ from threading import Event, Timer
 
 import pytest
 
-from memoryos import MemoryOS, Tier
+from memoryos import Memory, MemoryOS, Tier
 from memoryos.cube import Kind, Role, State, Turn
+from memoryos.engine import Engine
 from memoryos.infrastructure.vault.contract import JobState, Operation
 from memoryos.operation import background, housekeeping, moves
 
@@ -25,34 +26,34 @@ TEXTS = ["🍵 tea one", "🍵 tea two", "🍵 tea three", "🚲 a bike", "🚲 
 
 
 @pytest.fixture
-def lazy(world: World, monkeypatch) -> Iterator[MemoryOS]:
+def lazy(world: World, monkeypatch) -> Iterator[Memory]:
     """A memory that is never quiet: nothing moves until somebody asks for it."""
     monkeypatch.setattr(background, "QUIET_SECONDS", 3600)
     monkeypatch.setattr(housekeeping, "PATIENCE_SECONDS", 3600)
     settings = world.open("other.db", short_term_capacity=2).settings
     vault = world.open_vault(busy_timeout_seconds=BUSY_SECONDS)
-    with MemoryOS(vault, world.embedder, scope=ANN, settings=settings, clock=world.clock) as memory:
-        yield memory
+    with MemoryOS(Engine(vault, world.embedder, settings=settings, clock=world.clock)) as store:
+        yield store.of(ANN)
 
 
-def stored(memory: MemoryOS) -> list[tuple[Tier, State]]:
+def stored(memory: Memory) -> list[tuple[Tier, State]]:
     """Where the pages lie, without asking for anything to be moved."""
-    with memory._vault.read(ANN) as reader:
+    with memory._engine.vault.read(ANN) as reader:
         return [(page.tier, page.state) for page in reader.cubes(Kind.PAGE)]
 
 
-def add_all(memory: MemoryOS) -> list[str]:
+def add_all(memory: Memory) -> list[str]:
     return memory.add_many([Turn(role=Role.USER, text=text) for text in TEXTS])
 
 
-def test_an_add_only_puts_its_page_into_stm(lazy: MemoryOS):
+def test_an_add_only_puts_its_page_into_stm(lazy: Memory):
     add_all(lazy)
     assert stored(lazy) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
     with lazy._vault.read(ANN) as reader:
         assert [event.operation for event in reader.events()] == [Operation.ADD] * len(TEXTS)
 
 
-def test_a_search_finds_what_has_not_moved_yet_and_shows_the_latest_of_stm(lazy: MemoryOS):
+def test_a_search_finds_what_has_not_moved_yet_and_shows_the_latest_of_stm(lazy: Memory):
     ids = add_all(lazy)
     found = lazy.search("🍵", pages=3)
     assert {hit.id for hit in found.hits} == set(ids[:3])
@@ -62,11 +63,11 @@ def test_a_search_finds_what_has_not_moved_yet_and_shows_the_latest_of_stm(lazy:
 
 READS = {
     "wait": lambda memory: memory.wait(),
-    "pages": lambda memory: memory.pages(),
-    "segments": lambda memory: memory.segments(),
+    "pages": lambda memory: memory.pages.list(),
+    "segments": lambda memory: memory.segments.list(),
     "stats": lambda memory: memory.stats(),
-    "events": lambda memory: memory.events(),
-    "jobs": lambda memory: memory.jobs(),
+    "events": lambda memory: memory.log.events(),
+    "jobs": lambda memory: memory.jobs.list(),
     "two_stage": lambda memory: memory.search("🍵", strategy="two_stage"),
     "without the archive": lambda memory: memory.search("🍵", archive=False),
     "get": lambda memory: memory.get(add_all(memory)[0]),
@@ -75,7 +76,7 @@ READS = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_who_asks_where_pages_lie_finds_each_where_it_belongs(lazy: MemoryOS, read):
+def test_who_asks_where_pages_lie_finds_each_where_it_belongs(lazy: Memory, read):
     add_all(lazy)
     read(lazy)
     places = stored(lazy)
@@ -90,18 +91,18 @@ def test_moving_in_many_steps_is_the_same_as_in_one(world: World, monkeypatch):
         monkeypatch.setattr(moves, "MANY_AT_A_TIME", at_a_time)
         memory = world.open(f"{at_a_time}.db", short_term_capacity=2, heat_threshold=1000)
         add_all(memory)
-        segments = [(view.cube.text, len(view.page_ids), view.cube.payload) for view in memory.segments()]
-        pictures.append((segments, [(page.text, page.tier, page.payload) for page in memory.pages()]))
+        segments = [(view.cube.text, len(view.page_ids), view.cube.payload) for view in memory.segments.list()]
+        pictures.append((segments, [(page.text, page.tier, page.payload) for page in memory.pages.list()]))
     assert pictures[0] == pictures[1] == pictures[2]
 
 
-def test_what_a_dead_process_left_the_next_one_moves(world: World, lazy: MemoryOS):
+def test_what_a_dead_process_left_the_next_one_moves(world: World, lazy: Memory):
     add_all(lazy)  # and dies: it never gets to move them
     other = world.open(short_term_capacity=2)
-    assert [page.tier for page in other.pages()] == [Tier.MTM] * 4 + [Tier.STM] * 2
+    assert [page.tier for page in other.pages.list()] == [Tier.MTM] * 4 + [Tier.STM] * 2
 
 
-def test_an_add_moves_what_another_process_left(world: World, lazy: MemoryOS):
+def test_an_add_moves_what_another_process_left(world: World, lazy: Memory):
     add_all(lazy)
     other = world.open(short_term_capacity=2)
     other.add("📐 a line")
@@ -109,17 +110,17 @@ def test_an_add_moves_what_another_process_left(world: World, lazy: MemoryOS):
 
 
 @pytest.mark.file
-def test_a_reader_reads_on_when_the_store_cannot_be_written(world: World, lazy: MemoryOS):
+def test_a_reader_reads_on_when_the_store_cannot_be_written(world: World, lazy: Memory):
     ids = add_all(lazy)
     with sqlite3.connect(world.folder / "memory.db", isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
-        assert [page.id for page in lazy.pages()] == ids
-        assert lazy.segments() == []
+        assert [page.id for page in lazy.pages.list()] == ids
+        assert lazy.segments.list() == []
         other.execute("ROLLBACK")
-    assert len(lazy.segments()) > 0
+    assert len(lazy.segments.list()) > 0
 
 
-def test_who_waits_is_not_told_that_others_kept_the_store_busy(world: World, lazy: MemoryOS):
+def test_who_waits_is_not_told_that_others_kept_the_store_busy(world: World, lazy: Memory):
     add_all(lazy)
     is_held, is_free = Event(), Event()
 
@@ -137,19 +138,19 @@ def test_who_waits_is_not_told_that_others_kept_the_store_busy(world: World, laz
     assert stored(lazy)[-2:] == [(Tier.STM, State.ACTIVATED)] * 2
 
 
-def test_hot_segments_are_extracted_behind_the_caller(lazy: MemoryOS):
+def test_hot_segments_are_extracted_behind_the_caller(lazy: Memory):
     lazy.add_many([Turn(role=Role.USER, text=f"🍵 I like tea number {number}") for number in range(12)])
     lazy.wait()
-    assert [job.state for job in lazy.jobs()] == [JobState.DONE]
+    assert [job.state for job in lazy.jobs.list()] == [JobState.DONE]
 
 
-def test_a_block_that_fails_leaves_the_rest_to_the_next_process(world: World, lazy: MemoryOS):
+def test_a_block_that_fails_leaves_the_rest_to_the_next_process(world: World, lazy: Memory):
     with pytest.raises(KeyboardInterrupt), lazy:
         ids = add_all(lazy)
         raise KeyboardInterrupt
     again = world.open(short_term_capacity=2)
     assert stored(again) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
-    assert [page.id for page in again.pages()] == ids
+    assert [page.id for page in again.pages.list()] == ids
     assert stored(again)[-2:] == [(Tier.STM, State.ACTIVATED)] * 2
 
 
@@ -167,56 +168,58 @@ class Meanwhile:
 
 
 @pytest.fixture
-def disturbed(world: World, lazy: MemoryOS) -> Iterator[tuple[MemoryOS, Meanwhile]]:
+def disturbed(world: World, lazy: Memory) -> Iterator[tuple[Memory, Meanwhile]]:
     """A memory in whose planning something may happen."""
     clock = Meanwhile(world)
     vault = world.open_vault()
-    with MemoryOS(vault, world.embedder, scope=ANN, settings=lazy.settings, clock=clock) as memory:
-        yield memory, clock
+    with MemoryOS(Engine(vault, world.embedder, settings=lazy.settings, clock=clock)) as store:
+        yield store.of(ANN), clock
 
 
-def texts_in_segments(memory: MemoryOS) -> list[str]:
-    return sorted(memory.get(page).text.removeprefix("user: ") for view in memory.segments() for page in view.page_ids)
+def texts_in_segments(memory: Memory) -> list[str]:
+    return sorted(
+        memory.get(page).text.removeprefix("user: ") for view in memory.segments.list() for page in view.page_ids
+    )
 
 
-def test_a_plan_that_another_process_overtook_is_made_again(world: World, lazy: MemoryOS, disturbed, caplog):
+def test_a_plan_that_another_process_overtook_is_made_again(world: World, lazy: Memory, disturbed, caplog):
     memory, clock = disturbed
     ids = add_all(lazy)
     other = world.open(short_term_capacity=2)
     clock.events = [partial(other.delete, ids[1])]
     assert texts_in_segments(memory) == [TEXTS[0], *TEXTS[2:4]]
-    assert [view.cube.payload.pages for view in memory.segments()] == [2, 1]
+    assert [view.cube.payload.pages for view in memory.segments.list()] == [2, 1]
     assert not clock.events
     assert not caplog.records, "nothing was put off"
 
 
 def test_pages_that_come_in_during_a_plan_do_not_spoil_it_and_are_moved_next(
-    world: World, lazy: MemoryOS, disturbed, caplog
+    world: World, lazy: Memory, disturbed, caplog
 ):
     memory, clock = disturbed
     add_all(lazy)
     clock.events = [partial(lazy.add, "📐 a line")]
-    memory.segments()
+    memory.segments.list()
     assert not clock.events
     assert not caplog.records, "nothing was put off"
     assert stored(memory) == [(Tier.MTM, State.ACTIVATED)] * 5 + [(Tier.STM, State.ACTIVATED)] * 2
 
 
-def test_what_another_process_corrects_during_a_plan_stays_corrected(world: World, lazy: MemoryOS, disturbed, caplog):
+def test_what_another_process_corrects_during_a_plan_stays_corrected(world: World, lazy: Memory, disturbed, caplog):
     memory, clock = disturbed
     ids = add_all(lazy)
     other = world.open(short_term_capacity=2)
     clock.events = [partial(other.update, ids[0], "🍵 green tea")]
-    memory.segments()
+    memory.segments.list()
     assert not clock.events
     assert not caplog.records, "nothing was put off"
     assert memory.get(ids[0]).text == "user: 🍵 green tea"
 
 
-def test_visits_of_a_plan_that_failed_are_counted_once(world: World, lazy: MemoryOS, disturbed):
+def test_visits_of_a_plan_that_failed_are_counted_once(world: World, lazy: Memory, disturbed):
     memory, clock = disturbed
     ids = add_all(lazy)
-    memory.segments()
+    memory.segments.list()
     assert [hit.id for hit in memory.search("🍵", pages=1).hits] == ids[:1]
     memory.add("📐 a line")
     clock.events = [partial(world.open(short_term_capacity=2).delete, ids[5])]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from memoryos import Attachment, MemoryOS, Role, Scope, Turn
+from memoryos import Attachment, Memory, Role, Scope, Turn
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.ingest import paginate
 
@@ -66,7 +66,7 @@ BAD_SEARCHES = [
 
 
 @pytest.fixture
-def memory(world: World) -> MemoryOS:
+def memory(world: World) -> Memory:
     memory = world.open(short_term_capacity=1)
     memory.add("🍵 tea")
     memory.add("🚲 bike")
@@ -78,34 +78,34 @@ def name_of(case: object) -> str:
 
 
 @pytest.mark.parametrize(("call", "field"), BAD_ADDS, ids=name_of)
-def test_a_bad_add_names_the_field_and_stores_nothing(memory: MemoryOS, call, field):
-    before = (memory.pages(), memory.events())
+def test_a_bad_add_names_the_field_and_stores_nothing(memory: Memory, call, field):
+    before = (memory.pages.list(), memory.log.events())
     with pytest.raises(InvalidInput) as caught:
         memory.add(**call)
     assert caught.value.field.split(".")[-1] == field
     assert field in str(caught.value)
-    assert (memory.pages(), memory.events()) == before
+    assert (memory.pages.list(), memory.log.events()) == before
 
 
 @pytest.mark.parametrize(("call", "field"), BAD_SEARCHES, ids=name_of)
-def test_a_bad_search_names_the_field(memory: MemoryOS, call, field):
-    before = memory.events()
+def test_a_bad_search_names_the_field(memory: Memory, call, field):
+    before = memory.log.events()
     with pytest.raises(InvalidInput) as caught:
         memory.search(**call)
     assert caught.value.field == field
-    assert memory.events() == before
+    assert memory.log.events() == before
 
 
-def test_an_unknown_argument_is_refused(memory: MemoryOS):
+def test_an_unknown_argument_is_refused(memory: Memory):
     with pytest.raises(TypeError, match="timestamp"):
         memory.add("ok", timestamp="2026-01-01")
     with pytest.raises(TypeError, match="top_k"):
         memory.search("ok", top_k=3)
-    assert len(memory.pages()) == 2
+    assert len(memory.pages.list()) == 2
 
 
 @pytest.mark.parametrize("tokens", [0, -5, "many", 1.5])
-def test_a_bad_budget_names_the_field(memory: MemoryOS, tokens):
+def test_a_bad_budget_names_the_field(memory: Memory, tokens):
     with pytest.raises(InvalidInput) as caught:
         memory.context("tea", tokens=tokens)
     assert caught.value.field == "tokens"
@@ -116,34 +116,34 @@ def test_a_bad_budget_names_the_field(memory: MemoryOS, tokens):
     [
         (lambda memory: memory.add_many(5), "turns"),
         (lambda memory: memory.add_many(["hello"]), "turns[0]"),
-        (lambda memory: memory.add_fact("Ann sails.", subject="nobody"), "subject"),
-        (lambda memory: memory.pages(tier="attic"), "tier"),
+        (lambda memory: memory.facts.add("Ann sails.", subject="nobody"), "subject"),
+        (lambda memory: memory.pages.list(tier="attic"), "tier"),
         (lambda memory: memory.update("x", "new", role="choir"), "role"),
         (lambda memory: memory.get(["x"]), "id"),
     ],
 )
-def test_a_value_of_the_wrong_kind_names_the_argument(memory: MemoryOS, call, field):
-    before = memory.events()
+def test_a_value_of_the_wrong_kind_names_the_argument(memory: Memory, call, field):
+    before = memory.log.events()
     with pytest.raises(InvalidInput) as caught:
         call(memory)
     assert caught.value.field == field
-    assert memory.events() == before
+    assert memory.log.events() == before
 
 
 @pytest.mark.parametrize("unknown", ["", "nope", "\ud800", "'; DROP TABLE cubes; --", "../../etc"])
-def test_an_unknown_id_is_not_found(memory: MemoryOS, unknown):
+def test_an_unknown_id_is_not_found(memory: Memory, unknown):
     for call in (memory.get, memory.history, memory.delete, lambda cube_id: memory.update(cube_id, "new")):
         with pytest.raises(NotFound):
             call(unknown)
-    assert len(memory.pages()) == 2
+    assert len(memory.pages.list()) == 2
 
 
-def test_one_bad_turn_refuses_the_whole_dialogue(memory: MemoryOS):
+def test_one_bad_turn_refuses_the_whole_dialogue(memory: Memory):
     turns = [Turn(role=Role.USER, text="fine"), Turn(role=Role.ASSISTANT, text=" "), Turn(role=Role.USER, text="fine")]
     with pytest.raises(InvalidInput) as caught:
         memory.add_many(turns)
     assert caught.value.field == "turns[1].text"
-    assert len(memory.pages()) == 2
+    assert len(memory.pages.list()) == 2
 
 
 def test_a_memory_without_a_user_asks_for_one(world: World):
@@ -151,14 +151,14 @@ def test_a_memory_without_a_user_asks_for_one(world: World):
     with pytest.raises(InvalidInput) as caught:
         memory.add("ok")
     assert caught.value.field == "scope"
-    assert memory.scopes() == []
+    assert memory.admin.scopes() == []
 
 
 @pytest.mark.parametrize(
     "text",
     ["x" * 100_000, "ok" * 9 + "!", "🍵", "e\u0301", "'; DROP TABLE cubes; --", "a\u202eb", "茶" * 9000, "\ufeffx"],
 )
-def test_unusual_text_comes_back_as_it_was(memory: MemoryOS, text):
+def test_unusual_text_comes_back_as_it_was(memory: Memory, text):
     page = memory.add(text, "fine")
     memory.add("next")
     assert memory.get(page).payload.turns[0].text == text
@@ -166,22 +166,22 @@ def test_unusual_text_comes_back_as_it_was(memory: MemoryOS, text):
     memory.search(text[:1000], strategy="bm25")
 
 
-def test_a_time_with_any_zone_is_kept_as_that_moment(memory: MemoryOS):
+def test_a_time_with_any_zone_is_kept_as_that_moment(memory: Memory):
     page = memory.add("ok", at="2026-01-01T08:00:00+08:00")
     assert memory.get(page).descriptive.event_at.isoformat() == "2026-01-01T00:00:00+00:00"
 
 
-def test_a_clock_slightly_ahead_is_forgiven(memory: MemoryOS):
+def test_a_clock_slightly_ahead_is_forgiven(memory: Memory):
     memory.add("ok", at=START + timedelta(minutes=4))
-    assert len(memory.pages()) == 3
+    assert len(memory.pages.list()) == 3
 
 
 @pytest.mark.parametrize("user", ["../../x", "'; DROP TABLE cubes; --", "用户/一", "a" * 256])
 def test_any_visible_user_id_is_just_a_name(world: World, user):
     memory = world.open(scope=Scope(user=user))
     memory.add("🍵 mine")
-    assert texts(memory.pages()) == ["🍵 mine"]
-    assert memory.scopes() == [Scope(user=user)]
+    assert texts(memory.pages.list()) == ["🍵 mine"]
+    assert memory.admin.scopes() == [Scope(user=user)]
     assert {path.name.split("-")[0] for path in world.folder.iterdir()} <= {"memory.db"}
 
 

@@ -344,12 +344,12 @@ def test_jobs_of_two_scopes_run_side_by_side(world):
 
     for scope in (ANN, BEN):
         for text in ("🍵 tea", "🚲 bike", "🌙 moon"):
-            memory.add(text, scope=scope)
+            memory.of(scope).add(text)
     runner = JobRunner(world.vault, {kind: Meeting(world) for kind in JobKind}, world.clock)
-    memory._housekeeping._runner = runner
-    assert memory.work(threading.Event(), threads=2, poll_seconds=None) >= 2
+    memory._engine.housekeeping._runner = runner
+    assert memory.admin.work(threading.Event(), threads=2, poll_seconds=None) >= 2
     for scope in (ANN, BEN):
-        assert {one.state for one in memory.jobs(scope=scope)} == {JobState.DONE}
+        assert {one.state for one in memory.of(scope).jobs.list()} == {JobState.DONE}
 
 
 def test_one_scope_is_worked_on_by_one_thread_at_a_time(world):
@@ -362,15 +362,16 @@ def test_one_scope_is_worked_on_by_one_thread_at_a_time(world):
         most.append(len(inside))
         inside.remove(one)
 
-    memory._housekeeping._runner = JobRunner(
+    memory._engine.housekeeping._runner = JobRunner(
         world.vault, {kind: Handler(world, count) for kind in JobKind}, world.clock
     )
     workers = [
-        threading.Thread(target=lambda: memory.work(threading.Event(), threads=2, poll_seconds=None)) for _ in range(2)
+        threading.Thread(target=lambda: memory.admin.work(threading.Event(), threads=2, poll_seconds=None))
+        for _ in range(2)
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     assert set(most) == {1}
-    assert {one.state for one in memory.jobs()} == {JobState.DONE}
+    assert {one.state for one in memory.jobs.list()} == {JobState.DONE}

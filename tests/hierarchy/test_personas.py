@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import MemoryOS, Scope, Subject, load_settings
+import memoryos
+from memoryos import Memory, MemoryOS, Scope, Subject, load_settings
 from memoryos.cube import Level, MemCube, Trait
 from memoryos.errors import InvalidInput
 from memoryos.models.chat import Answer, Usage
@@ -16,12 +17,12 @@ from memoryos.operation.consolidation.persona import BUILT_IN, PersonaSchema
 from .world import World
 
 
-def art(memory: MemoryOS) -> MemCube:
-    (found,) = [cube for cube in memory.profile().user.traits if cube.payload.dimension == "Art Interest"]
+def art(memory: Memory) -> MemCube:
+    (found,) = [cube for cube in memory.profile.get().user.traits if cube.payload.dimension == "Art Interest"]
     return found
 
 
-def say(world: World, memory: MemoryOS, *lines: str) -> list[str]:
+def say(world: World, memory: Memory, *lines: str) -> list[str]:
     pages = [memory.add(line) for line in lines]
     memory.add("🚲 end")
     world.extract(RuleExtractor())
@@ -50,7 +51,7 @@ def test_a_trait_is_lowered_by_what_speaks_against_it_and_never_wiped(world: Wor
 def test_dislike_alone_makes_no_trait(world: World) -> None:
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     say(world, memory, "I hate pottery.")
-    assert memory.profile().user.traits == ()
+    assert memory.profile.get().user.traits == ()
 
 
 @pytest.mark.parametrize(
@@ -64,11 +65,11 @@ def test_dislike_alone_makes_no_trait(world: World) -> None:
 )
 def test_a_schema_for_a_purpose_has_a_name(tmp_path: Path, name: str, said: str, dimension: str) -> None:
     settings = load_settings(embedder="hashing", persona_schema=name, short_term_capacity=1)
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings) as memory:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings) as memory:
         memory.add(said)
         memory.add("end")
         memory.consolidate()
-        traits = [cube.payload for cube in memory.profile().user.traits]
+        traits = [cube.payload for cube in memory.profile.get().user.traits]
         assert dimension in [trait.dimension for trait in traits if isinstance(trait, Trait)]
 
 
@@ -104,22 +105,22 @@ def test_what_an_agent_learned_with_one_user_shows_to_no_other(tmp_path: Path, s
     settings = load_settings(embedder="hashing", persona_sharing=sharing, short_term_capacity=1)
     ann, bob = Scope(user="ann", agent="coder"), Scope(user="bob", agent="coder")
     with MemoryOS.open(tmp_path / "memory.db", settings=settings, chat=Echo()) as memory:
-        memory.add("Which one?", "I recommend the Quetzal clinic.", scope=ann)
-        memory.add("end", scope=ann)
-        memory.consolidate(scope=ann)
-        memory.add_fact("promised Quetzal", subject=Subject.AGENT, scope=ann)
-        memory.set_profile("motto", "Quetzal", subject=Subject.AGENT, scope=ann)
-        assert "Quetzal" in memory.respond("Quetzal?", scope=ann).text
+        memory.of(ann).add("Which one?", "I recommend the Quetzal clinic.")
+        memory.of(ann).add("end")
+        memory.of(ann).consolidate()
+        memory.of(ann).facts.add("promised Quetzal", subject=Subject.AGENT)
+        memory.of(ann).profile.set("motto", "Quetzal", subject=Subject.AGENT)
+        assert "Quetzal" in memory.of(ann).respond("Quetzal?").text
         memory.wait()
-        assert memory.profile(scope=ann).agent.facts
+        assert memory.of(ann).profile.get().agent.facts
         seen = (
-            memory.search("clinic", scope=bob),
-            memory.search("clinic", as_of="2030-01-01T00:00Z", scope=bob),
-            memory.context("clinic", scope=bob),
-            memory.profile(scope=bob),
-            memory.profile(scope=Scope(user="ann", agent="cook")).agent,
-            memory.proposals(scope=bob),
-            memory.stats(scope=bob).facts,
-            memory.respond("clinic?", scope=bob).text,
+            memory.of(bob).search("clinic"),
+            memory.of(bob).search("clinic", as_of="2030-01-01T00:00Z"),
+            memory.of(bob).context("clinic"),
+            memory.of(bob).profile.get(),
+            memory.of(Scope(user="ann", agent="cook")).profile.get().agent,
+            memory.of(bob).proposals.list(),
+            memory.of(bob).stats().facts,
+            memory.of(bob).respond("clinic?").text,
         )
         assert "Quetzal" not in str(seen)

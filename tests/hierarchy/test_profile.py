@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from memoryos import MemoryOS
+from memoryos import Memory
 from memoryos.operation.consolidation.extractor import RuleExtractor
 
 from .world import World
 
 
-def live(world: World, *lines: str) -> MemoryOS:
+def live(world: World, *lines: str) -> Memory:
     """A memory of what was said, a month apart."""
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     for line in (*lines, "🚲 end"):
@@ -22,9 +22,9 @@ def live(world: World, *lines: str) -> MemoryOS:
     return memory
 
 
-def profile(memory: MemoryOS) -> Mapping[str, str]:
+def profile(memory: Memory) -> Mapping[str, str]:
     """The fields of the user's profile."""
-    return memory.profile().user.fields
+    return memory.profile.get().user.fields
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import Kind, MemoryOS, Role, Tier, Turn
+from memoryos import Kind, Memory, Role, Tier, Turn
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Operation
 from memoryos.operation.job_runner import MOST_TRIES
@@ -33,7 +33,7 @@ def learned(world: World) -> list[tuple[str, str, int, tuple[str, ...]]]:
 TOPIC = {"🍵": "tea leaf cup pot", "🚲": "bike wheel road helmet", "🌙": "moon sky crater star"}
 
 
-def fill(memory: MemoryOS, symbol: str, pages: int) -> None:
+def fill(memory: Memory, symbol: str, pages: int) -> None:
     for number in range(pages):
         memory.add(f"{symbol} {TOPIC[symbol]}\nfact: {symbol} {number}")
 
@@ -42,11 +42,11 @@ def test_heat_must_exceed_the_threshold(world: World):
     memory = world.open(short_term_capacity=1)
     fill(memory, "🍵", 5)
     memory.wait()
-    assert memory.segments()[0].heat == 5  # four pages, and no time has passed
-    assert memory.jobs() == []
+    assert memory.segments.list()[0].heat == 5  # four pages, and no time has passed
+    assert memory.jobs.list() == []
     fill(memory, "🍵", 1)
     memory.wait()
-    assert [job.state for job in memory.jobs()] == [JobState.DONE]
+    assert [job.state for job in memory.jobs.list()] == [JobState.DONE]
 
 
 def test_visits_make_a_segment_hot(world: World):
@@ -56,7 +56,7 @@ def test_visits_make_a_segment_hot(world: World):
         memory.search("🍵")
     fill(memory, "🚲", 1)  # writes the visits: 4 + 1 page + 1
     memory.wait()
-    assert [job.state for job in memory.jobs()] == [JobState.DONE]
+    assert [job.state for job in memory.jobs.list()] == [JobState.DONE]
 
 
 def test_a_hot_segment_without_new_pages_is_left_in_peace(world: World):
@@ -67,8 +67,8 @@ def test_a_hot_segment_without_new_pages_is_left_in_peace(world: World):
             memory.search("🍵", pages=2)
         fill(memory, "🚲", 1)
         memory.wait()
-    tea = max(memory.segments(), key=lambda view: view.heat).cube.id
-    assert [job.cube_id for job in memory.jobs()].count(tea) == 1
+    tea = max(memory.segments.list(), key=lambda view: view.heat).cube.id
+    assert [job.cube_id for job in memory.jobs.list()].count(tea) == 1
 
 
 def test_only_the_interactions_are_reset(world: World):
@@ -77,9 +77,9 @@ def test_only_the_interactions_are_reset(world: World):
     fill(memory, "🚲", 1)
     memory.search("🍵", pages=2)
     memory.search("🍵", pages=2)
-    before = memory.segments()[0].cube
+    before = memory.segments.list()[0].cube
     memory.consolidate()
-    after = memory.segments()[0].cube
+    after = memory.segments.list()[0].cube
     assert (after.behaviour.visits, after.behaviour.interactions) == (2, 0)
     assert after.behaviour.last_access == before.behaviour.last_access
     assert after.payload == before.payload
@@ -98,12 +98,12 @@ def test_only_new_pages_are_extracted(world: World):
             seen.append([page.id for page in pages])
             return []
 
-    first = list(memory.segments()[0].page_ids)
+    first = list(memory.segments.list()[0].page_ids)
     world.extract(Recorder())
     fill(memory, "🍵", 2)
     memory.add("end")
     world.extract(Recorder())
-    everything = next(view.page_ids for view in memory.segments() if len(view.page_ids) == 5)
+    everything = next(view.page_ids for view in memory.segments.list() if len(view.page_ids) == 5)
     assert seen[0] == first
     assert set(everything[3:]) <= set(seen[1])
     assert sum(map(len, seen)) == 6  # and the first "end", once
@@ -114,8 +114,8 @@ def test_every_hot_segment_gets_its_turn(world: World):
     topics = [*TOPIC.items()] * 6
     said = [f"{symbol} {words}" for symbol, words in topics]
     memory.add_many([Turn(role=Role.USER, text=text) for text in [*said, "end"]])
-    assert [job.state for job in memory.jobs()] == [JobState.DONE] * 3
-    assert [view.cube.behaviour.interactions for view in memory.segments()] == [0, 0, 0]
+    assert [job.state for job in memory.jobs.list()] == [JobState.DONE] * 3
+    assert [view.cube.behaviour.interactions for view in memory.segments.list()] == [0, 0, 0]
 
 
 def test_a_segment_that_stays_hot_starves_no_other(world: World):
@@ -125,10 +125,10 @@ def test_a_segment_that_stays_hot_starves_no_other(world: World):
         memory.search("🍵", pages=2)
     fill(memory, "🚲", 7)
     memory.wait()
-    by_visits = sorted(memory.segments(), key=lambda view: -view.cube.behaviour.visits)
+    by_visits = sorted(memory.segments.list(), key=lambda view: -view.cube.behaviour.visits)
     assert [view.cube.behaviour.visits for view in by_visits][1:] == [0]
     assert by_visits[0].heat > 20
-    assert {job.cube_id for job in memory.jobs(JobState.DONE)} == {view.cube.id for view in by_visits}
+    assert {job.cube_id for job in memory.jobs.list(JobState.DONE)} == {view.cube.id for view in by_visits}
 
 
 def test_a_job_that_runs_again_changes_nothing(world: World):
@@ -136,7 +136,7 @@ def test_a_job_that_runs_again_changes_nothing(world: World):
     memory.add("🍵\nfact: likes tea\ntrait: Food\ncity=Rome")
     memory.add("🍵\nfact: likes tea\ntrait: Food\ncity=Paris")
     memory.add("end")
-    segment = memory.segments()[0].cube
+    segment = memory.segments.list()[0].cube
     assert world.extract() == 1
     before = learned(world)
     assert [text for _, text, _, _ in before] == ["likes tea", "Food (low): said so", "city: Paris"]
@@ -167,7 +167,7 @@ def test_pages_that_join_while_a_job_runs_are_extracted_later(world: World):
             return super().extract(pages)
 
     world.extract(Joining())
-    assert memory.segments()[0].cube.behaviour.interactions == 1
+    assert memory.segments.list()[0].cube.behaviour.interactions == 1
     memory.add("end")
     world.extract()
     assert sorted(text for _, text, _, _ in learned(world)) == ["late", *(f"🍵 {number}" for number in range(3))]
@@ -177,37 +177,37 @@ def test_a_dead_job_is_tried_again_on_demand_and_learns_what_it_would_have(world
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 3)
     world.extract_until_dead(Failing())
-    (dead,) = memory.jobs(JobState.DEAD)
+    (dead,) = memory.jobs.list(JobState.DEAD)
     with pytest.raises(NotFound, match="no dead job 'other'"):
-        memory.retry_jobs(dead.id, "other")
-    assert memory.jobs(JobState.DEAD) == [dead]
-    assert memory.retry_jobs() == 1
+        memory.jobs.retry(dead.id, "other")
+    assert memory.jobs.list(JobState.DEAD) == [dead]
+    assert memory.jobs.retry() == 1
     memory.wait()
-    assert [(job.id, job.state, job.error) for job in memory.jobs()] == [(dead.id, JobState.DONE, None)]
-    assert memory.segments()[0].cube.behaviour.interactions == 0
-    assert memory.retry_jobs() == 0
+    assert [(job.id, job.state, job.error) for job in memory.jobs.list()] == [(dead.id, JobState.DONE, None)]
+    assert memory.segments.list()[0].cube.behaviour.interactions == 0
+    assert memory.jobs.retry() == 0
 
 
 def test_what_a_process_left_behind_is_done_on_demand(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 3)
-    (segment,) = memory.segments()
+    (segment,) = memory.segments.list()
     with world.vault.write(ANN) as writer:
         writer.enqueue(JobKind.EXTRACT, [segment.cube.id])
-    memory.run_jobs()
-    assert [job.state for job in memory.jobs()] == [JobState.DONE]
+    memory.jobs.run()
+    assert [job.state for job in memory.jobs.list()] == [JobState.DONE]
 
 
 def test_a_failing_extractor_buries_the_job_and_loses_nothing(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 3)
-    pages, segment = memory.pages(), memory.segments()[0].cube
+    pages, segment = memory.pages.list(), memory.segments.list()[0].cube
     assert world.extract_until_dead(Failing()) == 0
-    (job,) = memory.jobs()
+    (job,) = memory.jobs.list()
     # What an unknown error says may quote a user: no more than its name is kept.
     assert (job.state, job.attempts, job.error) == (JobState.DEAD, MOST_TRIES, "RuntimeError")
     assert (memory.stats().jobs_dead, memory.stats().jobs_waiting) == (1, 0)
-    assert (memory.pages(), memory.segments()[0].cube) == (pages, segment)
+    assert (memory.pages.list(), memory.segments.list()[0].cube) == (pages, segment)
     assert learned(world) == []
     assert world.extract() == 1  # once the cause is gone
     assert len(learned(world)) == 2
@@ -248,17 +248,17 @@ def test_what_a_user_says_reaches_lpm_without_a_model(world: World, said, known)
     memory.add(said, "Noted.")
     memory.add("end")
     memory.consolidate()
-    assert any(known in fact.text for fact in memory.profile().user.facts)
-    assert memory.pages(tier=Tier.MTM)[0].payload.turns[0].text == said
+    assert any(known in fact.text for fact in memory.profile.get().user.facts)
+    assert memory.pages.list(tier=Tier.MTM)[0].payload.turns[0].text == said
 
 
 def test_a_segment_that_was_deleted_leaves_no_job_behind(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 2)
     world.queue()
-    memory.delete(memory.segments()[0].cube.id)
+    memory.delete(memory.segments.list()[0].cube.id)
     assert world.runner(LineExtractor()).run_all(ANN) == 0
-    assert memory.jobs() == []
+    assert memory.jobs.list() == []
 
 
 @pytest.mark.parametrize(("threshold", "is_due"), [(0, True), (1000, False)])
@@ -286,7 +286,7 @@ def test_a_page_that_joins_while_its_segment_is_read_is_read_soon_if_it_is_hot(w
 def test_extraction_keeps_what_was_written_meanwhile(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     fill(memory, "🍵", 2)
-    segment = memory.segments()[0].cube
+    segment = memory.segments.list()[0].cube
 
     class Visiting(LineExtractor):
         def extract(self, pages):
@@ -296,4 +296,4 @@ def test_extraction_keeps_what_was_written_meanwhile(world: World):
             return super().extract(pages)
 
     world.extract(Visiting())
-    assert memory.segments()[0].cube.behaviour.visits == 7
+    assert memory.segments.list()[0].cube.behaviour.visits == 7

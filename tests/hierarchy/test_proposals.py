@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memoryos import Kind, MemoryOS, Scope, Subject, Tier
+from memoryos import Kind, Memory, Scope, Subject, Tier
 from memoryos.cube import AccessMode, Fact, Origin, SemanticType
 from memoryos.errors import NotFound
 from memoryos.operation.hierarchy.lesson import Lesson
@@ -26,29 +26,29 @@ def infer(world: World, text: str, page: str) -> None:
         )
 
 
-def shown(memory: MemoryOS) -> list[str]:
+def shown(memory: Memory) -> list[str]:
     """What any reader sees of the user's facts; all see the same."""
     found = sorted(hit.text for hit in memory.search("paracetamol").user_facts)
-    assert sorted(texts(memory.profile().user.facts)) == found
+    assert sorted(texts(memory.profile.get().user.facts)) == found
     written = memory.context("paracetamol", kinds=["fact"]).text
     assert all(text in written for text in found)
     return found
 
 
-def guideline(world: World) -> MemoryOS:
+def guideline(world: World) -> Memory:
     """A guideline that was published, and a year later its update."""
     memory = world.open()
-    assert memory.publish([OLD, "Wash your hands"], source="guideline 2025") == []
-    assert memory.profile().user.facts[0].governance.access.mode is AccessMode.READ_ONLY
+    assert memory.proposals.publish([OLD, "Wash your hands"], source="guideline 2025") == []
+    assert memory.profile.get().user.facts[0].governance.access.mode is AccessMode.READ_ONLY
     world.clock.advance(days=365)
     return memory
 
 
 def test_an_update_of_a_trusted_source_is_proposed_and_changes_nothing(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.publish([NEW, "Wash your hands", "Wear a mask"], source="guideline 2026")
+    (proposal,) = memory.proposals.publish([NEW, "Wash your hands", "Wear a mask"], source="guideline 2026")
     assert (proposal.cube.text, proposal.source, texts(proposal.replaces)) == (NEW, "guideline 2026", [OLD])
-    assert memory.proposals() == [proposal]
+    assert memory.proposals.list() == [proposal]
     assert shown(memory) == sorted([OLD, "Wash your hands", "Wear a mask"])
     assert NEW not in memory.context("paracetamol").text
     assert NEW not in [hit.text for hit in memory.search("paracetamol", as_of=world.clock()).user_facts]
@@ -57,10 +57,10 @@ def test_an_update_of_a_trusted_source_is_proposed_and_changes_nothing(world: Wo
 
 def test_an_accepted_change_keeps_the_old_version(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.publish([NEW], source="guideline 2026")
-    accepted = memory.accept(proposal.id)
+    (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
+    accepted = memory.proposals.accept(proposal.id)
     assert shown(memory) == sorted([NEW, "Wash your hands"])
-    assert memory.proposals() == []
+    assert memory.proposals.list() == []
     assert texts(memory.history(accepted.id)) == [OLD, NEW]
     assert OLD in [hit.text for hit in memory.search("paracetamol", as_of=START).user_facts]
     memory.close()
@@ -72,11 +72,11 @@ def test_an_accepted_change_keeps_the_old_version(world: World) -> None:
 
 def test_a_rejected_change_does_not_come_back(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.publish([NEW], source="guideline 2026")
-    memory.reject(proposal.id)
-    assert memory.publish([NEW], source="guideline 2026") == []
+    (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
+    memory.proposals.reject(proposal.id)
+    assert memory.proposals.publish([NEW], source="guideline 2026") == []
     assert shown(memory) == sorted([OLD, "Wash your hands"])
-    for answer in (memory.accept, memory.reject):
+    for answer in (memory.proposals.accept, memory.proposals.reject):
         with pytest.raises(NotFound):
             answer(proposal.id)
 
@@ -84,54 +84,54 @@ def test_a_rejected_change_does_not_come_back(world: World) -> None:
 @pytest.mark.parametrize("taken", [True, False])
 def test_what_the_user_stated_is_not_changed_by_inference(world: World, taken: bool) -> None:
     memory = world.open()
-    memory.add_fact("Ann lives in Rome")
+    memory.facts.add("Ann lives in Rome")
     world.clock.advance(days=1)
     page = memory.add("page")
     for text in ("Ann has moved to Oslo", "Ann has moved to Oslo", "Ann lives in Oslo"):  # once is enough
         infer(world, text, page)
-    (proposal,) = memory.proposals()
+    (proposal,) = memory.proposals.list()
     assert (proposal.cube.text, proposal.cube.descriptive.provenance) == ("Ann has moved to Oslo", (page,))
     assert shown(memory) == ["Ann lives in Rome"]
-    (memory.accept if taken else memory.reject)(proposal.id)
+    (memory.proposals.accept if taken else memory.proposals.reject)(proposal.id)
     infer(world, "Ann has moved to Oslo", page)
     assert shown(memory) == (["Ann has moved to Oslo"] if taken else ["Ann lives in Rome"])
-    assert memory.proposals() == []
+    assert memory.proposals.list() == []
 
 
 def test_the_user_changes_what_the_user_stated(world: World) -> None:
     memory = world.open()
-    memory.add_fact("Ann lives in Rome")
+    memory.facts.add("Ann lives in Rome")
     world.clock.advance(days=1)
-    memory.add_fact("Ann lives in Oslo")
-    assert (shown(memory), memory.proposals()) == (["Ann lives in Oslo"], [])
+    memory.facts.add("Ann lives in Oslo")
+    assert (shown(memory), memory.proposals.list()) == (["Ann lives in Oslo"], [])
 
 
 def test_a_proposal_goes_with_its_page(world: World) -> None:
     memory = world.open()
-    memory.add_fact("Ann lives in Rome")
+    memory.facts.add("Ann lives in Rome")
     world.clock.advance(days=1)
     page = memory.add("page")
     infer(world, "Ann has moved to Oslo", page)
     memory.delete(page)
-    assert memory.proposals() == []
+    assert memory.proposals.list() == []
     assert texts(world.cubes(Kind.FACT, Tier.ARCHIVE)) == []
 
 
 def test_a_change_whose_object_is_gone_can_be_accepted(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.publish([NEW], source="guideline 2026")
+    (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
     memory.delete(proposal.replaces[0].id)
-    assert memory.proposals()[0].replaces == ()
-    memory.accept(proposal.id)
+    assert memory.proposals.list()[0].replaces == ()
+    memory.proposals.accept(proposal.id)
     assert shown(memory) == sorted([NEW, "Wash your hands"])
 
 
 def test_a_stranger_sees_and_answers_nothing(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.publish([NEW], source="guideline 2026")
+    (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
     bob = Scope(user="bob")
-    assert memory.proposals(scope=bob) == []
-    for answer in (memory.accept, memory.reject):
+    assert memory.of(bob).proposals.list() == []
+    for answer in (memory.proposals.accept, memory.proposals.reject):
         with pytest.raises(NotFound):
             answer(proposal.id, scope=bob)
-    assert memory.proposals() == [proposal]
+    assert memory.proposals.list() == [proposal]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from hierarchy.world import ANN, LineExtractor, World, texts
-from memoryos import MemoryOS, Role, Scope, Turn
+from memoryos import Memory, Role, Scope, Turn
 from memoryos.cube import Kind, Origin, Tier
 from memoryos.infrastructure.vault.contract import JobState, LinkKind, Operation
 from memoryos.operation.rebuild import AT_A_TIME, stage_of
@@ -40,20 +40,20 @@ def dialogue(count: int) -> Iterator[Turn]:
         yield Turn(role=Role.ASSISTANT, text=f"{topic} indeed")
 
 
-def filled(world: World, count: int, **settings: object) -> MemoryOS:
+def filled(world: World, count: int, **settings: object) -> Memory:
     """A memory into which that many pages came at once."""
     memory = with_lines(world.open(**{**SMALL, **settings}))
     memory.add_many(dialogue(count))
     return memory
 
 
-def with_lines(memory: MemoryOS) -> MemoryOS:
+def with_lines(memory: Memory) -> Memory:
     """The memory, reading lines, so that a test can say what is a fact."""
-    object.__setattr__(memory._promoter, "extractor", LineExtractor())
+    object.__setattr__(memory._engine.promoter, "extractor", LineExtractor())
     return memory
 
 
-def picture(memory: MemoryOS, world: World, scope: Scope = ANN) -> dict[str, object]:
+def picture(memory: Memory, world: World, scope: Scope = ANN) -> dict[str, object]:
     """All that is derived, without ids."""
     with world.vault.read(scope) as reader:
         pages = {page.id: index for index, page in enumerate(reader.cubes(Kind.PAGE))}
@@ -81,19 +81,19 @@ def picture(memory: MemoryOS, world: World, scope: Scope = ANN) -> dict[str, obj
         }
 
 
-def learned(memory: MemoryOS) -> list[str]:
-    return sorted(fact.text for fact in memory.profile().user.facts)
+def learned(memory: Memory) -> list[str]:
+    return sorted(fact.text for fact in memory.profile.get().user.facts)
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 30, 2 * AT_A_TIME + 5])
 def test_an_untouched_memory_becomes_the_same_again(world, count):
     memory = filled(world, count)
     before = picture(memory, world)
-    old = {view.cube.id for view in memory.segments(archive=True)}
-    memory.rebuild()
+    old = {view.cube.id for view in memory.segments.list(archive=True)}
+    memory.upkeep.rebuild()
     assert picture(memory, world) == before
-    assert old.isdisjoint(view.cube.id for view in memory.segments(archive=True))
-    memory.rebuild()
+    assert old.isdisjoint(view.cube.id for view in memory.segments.list(archive=True))
+    memory.upkeep.rebuild()
     assert picture(memory, world) == before
 
 
@@ -114,20 +114,20 @@ def test_it_makes_again_what_was_damaged(world):
         links = writer.targets((page.id for page in writer.cubes(Kind.PAGE)), LinkKind.CHAIN)
         writer.unlink(links[::2])
     assert picture(memory, world) != before
-    memory.rebuild()
+    memory.upkeep.rebuild()
     assert {**picture(memory, world), "learned": None} == {**before, "learned": None}
 
 
 def test_what_somebody_stated_or_corrected_stays(world):
     memory = with_lines(world.open(**SMALL))
-    memory.add_fact("I am 40", at="2026-01-01T00:00Z")
-    memory.set_profile("city", "Oslo", origin=Origin.IMPORT)
+    memory.facts.add("I am 40", at="2026-01-01T00:00Z")
+    memory.profile.set("city", "Oslo", origin=Origin.IMPORT)
     memory.add_many(Turn(role=Role.USER, text=f"🍵 tea\n{line}") for line in ["fact: I own a cat", "city=Rome"] * 4)
     memory.consolidate()
-    (cat,) = [fact for fact in memory.profile().user.facts if fact.text == "I own a cat"]
+    (cat,) = [fact for fact in memory.profile.get().user.facts if fact.text == "I own a cat"]
     memory.update(cat.id, "I own a dog")
-    memory.rebuild()
-    profile = memory.profile().user
+    memory.upkeep.rebuild()
+    profile = memory.profile.get().user
     assert sorted(fact.text for fact in profile.facts) == ["I am 40", "I own a dog"]
     assert profile.fields == {"city": "Rome"}
     assert memory.get(cat.id).text == "I own a dog"
@@ -136,15 +136,15 @@ def test_what_somebody_stated_or_corrected_stays(world):
 
 def test_what_was_stated_comes_back_when_the_page_that_overruled_it_goes(world):
     memory = with_lines(world.open(**SMALL))
-    memory.set_profile("city", "Oslo")
+    memory.profile.set("city", "Oslo")
     world.clock.advance(days=1)
     ids = memory.add_many([Turn(role=Role.USER, text="🍵 city"), *[Turn(role=Role.USER, text="city=Rome")] * 4])
     memory.consolidate()
-    assert memory.profile().user.fields == {"city": "Rome"}
+    assert memory.profile.get().user.fields == {"city": "Rome"}
     with world.vault.write(ANN) as writer:  # as if the rules had changed
         writer.delete(ids[1:])
-    memory.rebuild()
-    assert memory.profile().user.fields == {"city": "Oslo"}
+    memory.upkeep.rebuild()
+    assert memory.profile.get().user.fields == {"city": "Oslo"}
 
 
 def test_what_was_read_before_is_read_again_though_it_is_cold(world):
@@ -153,9 +153,9 @@ def test_what_was_read_before_is_read_again_though_it_is_cold(world):
     memory.consolidate()
     known = learned(memory)
     assert known
-    memory.rebuild()
+    memory.upkeep.rebuild()
     assert learned(memory) == known
-    assert memory.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD) == []
+    assert memory.jobs.list(JobState.QUEUED, JobState.LEASED, JobState.DEAD) == []
 
 
 def test_visits_of_pages_are_kept(world):
@@ -163,18 +163,18 @@ def test_visits_of_pages_are_kept(world):
     memory.search("🍵 kettle")
     memory.close()
     memory = with_lines(world.open(**SMALL))
-    before = [page.behaviour.visits for page in memory.pages()]
+    before = [page.behaviour.visits for page in memory.pages.list()]
     assert sum(before) > 0
-    memory.rebuild()
-    assert [page.behaviour.visits for page in memory.pages()] == before
+    memory.upkeep.rebuild()
+    assert [page.behaviour.visits for page in memory.pages.list()] == before
 
 
 def test_other_scopes_are_left_alone(world):
     memory = filled(world, 20)
-    memory.add_many(dialogue(20), scope=BEN)
+    memory.of(BEN).add_many(dialogue(20))
     with world.vault.read(BEN) as reader:
         before = reader.sequence()
-    memory.rebuild()
+    memory.upkeep.rebuild()
     with world.vault.read(BEN) as reader:
         assert reader.sequence() == before
 
@@ -182,16 +182,16 @@ def test_other_scopes_are_left_alone(world):
 def test_a_shared_persona_keeps_what_other_agents_pages_support(world):
     memory = with_lines(world.open(**SMALL, persona_sharing="user"))
     for scope in (ANN, BEN):
-        memory.add_many([Turn(role=Role.USER, text="🍵 tea\ntrait: Patience")] * 5, scope=scope)
-        memory.consolidate(scope=scope)
-    (before,) = memory.profile().user.traits
+        memory.of(scope).add_many([Turn(role=Role.USER, text="🍵 tea\ntrait: Patience")] * 5)
+        memory.of(scope).consolidate()
+    (before,) = memory.profile.get().user.traits
     with world.vault.write(ANN) as writer:
         writer.delete([page.id for page in writer.cubes(Kind.PAGE)])
-    memory.rebuild(scope=BEN)
-    (after,) = memory.profile().user.traits
+    memory.of(BEN).upkeep.rebuild()
+    (after,) = memory.profile.get().user.traits
     assert len(before.descriptive.provenance) == 4
     assert after.payload.level == "low" if len(after.descriptive.provenance) < 3 else "medium"
-    assert set(after.descriptive.provenance) <= {page.id for page in memory.pages(scope=BEN)} | set(
+    assert set(after.descriptive.provenance) <= {page.id for page in memory.of(BEN).pages.list()} | set(
         before.descriptive.provenance
     )
 
@@ -211,22 +211,22 @@ def stopping_after(steps: int):
 def test_one_that_is_cut_off_goes_on_and_answers_all_the_time(world):
     count = AT_A_TIME + 30
     memory = filled(world, count)
-    memory.set_profile("city", "Rome")
+    memory.profile.set("city", "Rome")
     before = picture(memory, world)
     steps, stage = 0, True
     while stage:
         with pytest.raises(Stopped):
-            memory.rebuild(progress=stopping_after(1))
+            memory.upkeep.rebuild(progress=stopping_after(1))
         steps += 1
         with world.vault.read(ANN) as reader:
             stage = stage_of(reader)
         other = with_lines(world.open(**SMALL))
         assert len(other.search("蜜蜂", archive=True).hits) == 10  # few, for who has many visits to write goes on
         other.search("kettle", strategy="two_stage")
-        assert len(other.pages()) == count
-        assert other.segments() or stage
-        assert other.profile().user.fields == {"city": "Rome"}  # stated
-    memory.run_jobs()
+        assert len(other.pages.list()) == count
+        assert other.segments.list() or stage
+        assert other.profile.get().user.fields == {"city": "Rome"}  # stated
+    memory.jobs.run()
     assert steps >= 8
     assert {**picture(memory, world), "pages": None} == {**before, "pages": None}
     with world.vault.read(ANN) as reader:
@@ -237,10 +237,10 @@ def test_one_that_is_cut_off_goes_on_and_answers_all_the_time(world):
 def test_the_next_write_goes_on_with_one_that_was_cut_off(world):
     memory = filled(world, 30)
     with pytest.raises(Stopped):
-        memory.rebuild(progress=stopping_after(2))
+        memory.upkeep.rebuild(progress=stopping_after(2))
     added = memory.add("🍵 one more")
-    assert memory.pages(tier=Tier.STM)[-1].id == added
-    assert len(memory.pages(tier=Tier.STM)) == 3
+    assert memory.pages.list(tier=Tier.STM)[-1].id == added
+    assert len(memory.pages.list(tier=Tier.STM)) == 3
     assert learned(memory)
 
 
@@ -250,12 +250,12 @@ def test_pages_that_come_in_meanwhile_find_their_place(world):
     new: list[str] = []
 
     def progress(_done: int, _total: int) -> None:
-        new.extend(MemoryOS.add_many(other, [Turn(role=Role.USER, text=f"🎲 board {len(new)}")]))
+        new.extend(Memory.add_many(other, [Turn(role=Role.USER, text=f"🎲 board {len(new)}")]))
 
-    memory.rebuild(progress=progress)
+    memory.upkeep.rebuild(progress=progress)
     other.wait()
     assert new
-    pages = memory.pages()
+    pages = memory.pages.list()
     assert [page.id for page in pages][-len(new) :] == new
     assert len(pages) == AT_A_TIME + 10 + len(new)
     placed = {page.id for page in pages if page.tier is not Tier.STM}
@@ -267,7 +267,7 @@ def test_pages_that_come_in_meanwhile_find_their_place(world):
 def test_progress_grows_to_the_number_of_pages(world):
     memory = filled(world, 2 * AT_A_TIME)
     told: list[tuple[int, int]] = []
-    memory.rebuild(progress=lambda done, total: told.append((done, total)))
+    memory.upkeep.rebuild(progress=lambda done, total: told.append((done, total)))
     assert told == sorted(told)
     assert told[-1] == (2 * AT_A_TIME, 2 * AT_A_TIME)
     assert {total for _, total in told} == {2 * AT_A_TIME}
@@ -277,8 +277,8 @@ def test_it_is_logged_so_that_every_process_follows(world):
     memory = filled(world, 10)
     other = with_lines(world.open(**SMALL))
     other.search("kettle")
-    memory.rebuild()
-    assert [event.operation for event in memory.events(limit=10_000)].count(Operation.REFRESH) >= 10
+    memory.upkeep.rebuild()
+    assert [event.operation for event in memory.log.events(limit=10_000)].count(Operation.REFRESH) >= 10
     assert texts(hit.cube for hit in other.search("kettle").hits) == texts(
         hit.cube for hit in memory.search("kettle").hits
     )

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from memoryos import MemoryOS
+import memoryos
+from memoryos import Memory
 from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.config import load_settings
 from memoryos.cube import Tier
@@ -21,31 +22,31 @@ SAID = ["I have two cats, Miso and Nori.", "I live in Porto.", "I work as a nurs
 LATER = ["I like the cello.", "I play chess on Sundays.", "I have a sister in Lisbon.", "I drink tea."]
 
 
-def facts(memory: MemoryOS) -> list[str]:
-    return sorted(fact.text for fact in memory.profile().user.facts)
+def facts(memory: Memory) -> list[str]:
+    return sorted(fact.text for fact in memory.profile.get().user.facts)
 
 
-def waiting(memory: MemoryOS) -> list[Job]:
-    return [job for job in memory.jobs(JobState.QUEUED) if job.kind is JobKind.READ_RECENT]
+def waiting(memory: Memory) -> list[Job]:
+    return [job for job in memory.jobs.list(JobState.QUEUED) if job.kind is JobKind.READ_RECENT]
 
 
-def early(memory: MemoryOS) -> frozenset[str]:
-    with memory._vault.read(ANN) as reader:
+def early(memory: Memory) -> frozenset[str]:
+    with memory._engine.vault.read(ANN) as reader:
         return read_early(reader)
 
 
 @pytest.fixture
-def opened(world: World) -> Callable[..., MemoryOS]:
+def opened(world: World) -> Callable[..., Memory]:
     """opened(): a memory with room for three pages in STM, in which nothing is hot."""
 
-    def make(**settings: object) -> MemoryOS:
+    def make(**settings: object) -> Memory:
         wanted = {"short_term_capacity": 3, "heat_threshold": 10**6, "recent_within_seconds": LIMIT}
         return world.open(**{**wanted, **settings})
 
     return make
 
 
-def talk(memory: MemoryOS, texts: list[str]) -> list[str]:
+def talk(memory: Memory, texts: list[str]) -> list[str]:
     return [memory.add(text) for text in texts]
 
 
@@ -53,13 +54,13 @@ def test_the_last_pages_of_a_talk_are_read_when_their_time_has_come_and_not_befo
     memory = opened()
     pages = talk(memory, SAID)
     world.clock.advance(seconds=LIMIT - 1)
-    memory.run_jobs()
+    memory.jobs.run()
     assert facts(memory) == []
     world.clock.advance(seconds=1)
-    memory.run_jobs()
+    memory.jobs.run()
     assert len(facts(memory)) == 3
     assert early(memory) == set(pages)
-    assert {page.tier for page in memory.pages()} == {Tier.STM}, "they stay what is said last"
+    assert {page.tier for page in memory.pages.list()} == {Tier.STM}, "they stay what is said last"
     assert waiting(memory) == []
 
 
@@ -76,7 +77,7 @@ def test_the_next_process_reads_them(world: World, opened):
     memory.close()
     world.clock.advance(seconds=LIMIT)
     other = opened()
-    assert other.work(threading.Event(), poll_seconds=None) == 1
+    assert other.admin.work(threading.Event(), poll_seconds=None) == 1
     assert len(facts(other)) == 3
 
 
@@ -86,10 +87,10 @@ def test_who_goes_on_talking_is_asked_for_again(world: World, opened):
     world.clock.advance(seconds=LIMIT / 2)
     talk(memory, LATER)
     world.clock.advance(seconds=LIMIT / 2)
-    memory.run_jobs()
+    memory.jobs.run()
     assert facts(memory) == [], "those in STM are half an hour old; the others joined segments"
     world.clock.advance(seconds=LIMIT / 2)
-    memory.run_jobs()
+    memory.jobs.run()
     assert len(facts(memory)) >= 2
 
 
@@ -97,10 +98,10 @@ def test_a_page_that_was_read_in_stm_is_not_read_again_with_its_segment(world: W
     settings = {"short_term_capacity": 3, "heat_threshold": 0, "extractor": "model", "batch_seconds": 0}
     values = load_settings(embedder="hashing", recent_within_seconds=LIMIT, **settings)
     model = Watched()
-    with MemoryOS.open(world.folder / "m.db", user="ann", settings=values, chat=model, clock=world.clock) as memory:
+    with memoryos.open(world.folder / "m.db", user="ann", settings=values, chat=model, clock=world.clock) as memory:
         pages = talk(memory, SAID)
         world.clock.advance(seconds=LIMIT)
-        memory.run_jobs()
+        memory.jobs.run()
         assert model.tasks == ["facts", "profile"], "what is said last needs no summary"
         known = facts(memory)
         talk(memory, LATER)
@@ -135,7 +136,7 @@ def test_the_job_outlives_the_page_that_it_was_asked_for(world: World, opened):
     memory.delete(pages[0])
     assert len(waiting(memory)) == 1
     world.clock.advance(seconds=LIMIT)
-    memory.run_jobs()
+    memory.jobs.run()
     assert len(facts(memory)) == 2
 
 
@@ -143,20 +144,20 @@ def test_a_page_that_was_read_and_is_deleted_leaves_nothing(world: World, opened
     memory = opened()
     pages = talk(memory, SAID)
     world.clock.advance(seconds=LIMIT)
-    memory.run_jobs()
+    memory.jobs.run()
     memory.delete(pages[1])
     assert not any("Porto" in fact for fact in facts(memory))
     talk(memory, LATER)
-    assert pages[1] not in {page.id for page in memory.pages()}
+    assert pages[1] not in {page.id for page in memory.pages.list()}
 
 
 def test_a_page_that_was_read_and_is_corrected_is_learned_anew(world: World, opened):
     memory = opened()
     pages = talk(memory, SAID)
     world.clock.advance(seconds=LIMIT)
-    memory.run_jobs()
+    memory.jobs.run()
     memory.update(pages[1], "I live in Braga.")
-    memory.run_jobs()
+    memory.jobs.run()
     assert any("Braga" in fact for fact in facts(memory))
     assert not any("Porto" in fact for fact in facts(memory))
 
@@ -165,19 +166,19 @@ def test_a_rebuild_reads_them_again(world: World, opened):
     memory = opened()
     talk(memory, SAID)
     world.clock.advance(seconds=LIMIT)
-    memory.run_jobs()
+    memory.jobs.run()
     before = facts(memory)
-    memory.rebuild()
-    memory.run_jobs()
+    memory.upkeep.rebuild()
+    memory.jobs.run()
     assert facts(memory) == before
-    assert len(memory.pages()) == 3
+    assert len(memory.pages.list()) == 3
 
 
 def test_without_a_limit_they_wait_until_they_leave(world: World, opened):
     memory = opened(recent_within_seconds=None)
     talk(memory, SAID)
     world.clock.advance(days=365)
-    memory.run_jobs()
+    memory.jobs.run()
     assert waiting(memory) == []
     assert facts(memory) == []
 
@@ -185,15 +186,15 @@ def test_without_a_limit_they_wait_until_they_leave(world: World, opened):
 def test_an_empty_memory_asks_for_nothing(opened):
     memory = opened()
     memory.wait()
-    memory.run_jobs()
-    assert memory.jobs() == []
+    memory.jobs.run()
+    assert memory.jobs.list() == []
 
 
 def test_a_clock_that_jumps_back_has_them_read_once(world: World, opened):
     memory = opened(recent_within_seconds=30 * 86_400)
     pages = talk(memory, SAID)
     world.clock.advance(days=-900)
-    memory.run_jobs()
+    memory.jobs.run()
     assert len(facts(memory)) == 3
     assert early(memory) == set(pages)
     assert waiting(memory) == []

@@ -8,8 +8,9 @@ from threading import Thread
 import numpy as np
 import pytest
 
+import memoryos
 from hierarchy.world import AXES, START, Symbols
-from memoryos import MemoryOS, Role, Scope, Turn, load_settings
+from memoryos import Memory, Role, Scope, Turn, load_settings, stores
 from memoryos.cube import Kind
 from memoryos.errors import EmbedderMismatch, InvalidInput
 from memoryos.infrastructure.vault import tables
@@ -44,22 +45,22 @@ def path(tmp_path) -> Path:
     return tmp_path / "memory.db"
 
 
-def opened(path: Path, embedder: Embedder | None = None) -> MemoryOS:
-    return MemoryOS.open(path, user="ann", settings=SETTINGS, embedder=embedder or Symbols(), clock=lambda: START)
+def opened(path: Path, embedder: Embedder | None = None) -> Memory:
+    return memoryos.open(path, user="ann", settings=SETTINGS, embedder=embedder or Symbols(), clock=lambda: START)
 
 
-def fill(memory: MemoryOS, count: int = 30) -> None:
+def fill(memory: Memory, count: int = 30) -> None:
     turns = [Turn(role=Role.USER, text=f"{SAID[number % len(SAID)]} {number}") for number in range(count)]
     memory.add_many(turns)
-    memory.add_many(turns[:7], scope=BOB)
-    memory.add_fact("I have a cat 🐈")
+    memory.of(BOB).add_many(turns[:7])
+    memory.facts.add("I have a cat 🐈")
     memory.consolidate()
     memory.wait()
 
 
-def assert_made_by(memory: MemoryOS, embedder: Embedder, scope: Scope) -> None:
+def assert_made_by(memory: Memory, embedder: Embedder, scope: Scope) -> None:
     """Every vector of the scope is the one that this embedder makes."""
-    with memory._vault.read(scope) as reader:
+    with memory._engine.vault.read(scope) as reader:
         pages = reader.cubes(Kind.PAGE)
         expected = {
             (entry.cube.id, part): np.asarray(passage.vector, "<f2").tobytes()
@@ -82,16 +83,16 @@ def assert_made_by(memory: MemoryOS, embedder: Embedder, scope: Scope) -> None:
 def test_every_vector_is_the_new_embedder_s_and_nothing_else_changes(path):
     with opened(path) as memory:
         fill(memory)
-        before = [(page.id, page.text, page.tier) for page in memory.pages()]
-        segments = [view.page_ids for view in memory.segments(archive=True)]
-        facts = [fact.id for fact in memory.profile().user.facts]
-        memory.add_fact("Bob's 🎵", scope=BOB)
+        before = [(page.id, page.text, page.tier) for page in memory.pages.list()]
+        segments = [view.page_ids for view in memory.segments.list(archive=True)]
+        facts = [fact.id for fact in memory.profile.get().user.facts]
+        memory.of(BOB).facts.add("Bob's 🎵")
         assert_made_by(memory, Symbols(), Scope(user="ann"))
-    MemoryOS.reembed(path, Turned(), settings=SETTINGS)
+    stores.reembed(path, Turned(), settings=SETTINGS)
     with opened(path, Turned()) as memory:
-        assert [(page.id, page.text, page.tier) for page in memory.pages()] == before
-        assert [view.page_ids for view in memory.segments(archive=True)] == segments
-        assert [fact.id for fact in memory.profile().user.facts] == facts
+        assert [(page.id, page.text, page.tier) for page in memory.pages.list()] == before
+        assert [view.page_ids for view in memory.segments.list(archive=True)] == segments
+        assert [fact.id for fact in memory.profile.get().user.facts] == facts
         assert_made_by(memory, Turned(), Scope(user="ann"))
         assert_made_by(memory, Turned(), BOB)
         assert "bike" in memory.search("🚲", strategy="dense", archive=True).hits[0].text
@@ -105,7 +106,7 @@ def test_it_can_be_done_again_and_back(path):
         fill(memory)
         answers = [(hit.id, hit.score) for hit in memory.search("🚲 tea", archive=True).hits]
     for embedder in (Turned(), Turned(), Hashing(), Symbols()):
-        MemoryOS.reembed(path, embedder, settings=SETTINGS)
+        stores.reembed(path, embedder, settings=SETTINGS)
     with opened(path) as memory:
         assert [
             (hit.id, pytest.approx(hit.score, abs=1e-4)) for hit in memory.search("🚲 tea", archive=True).hits
@@ -114,14 +115,14 @@ def test_it_can_be_done_again_and_back(path):
 
 def test_an_empty_store_only_changes_its_name(path):
     opened(path).close()
-    MemoryOS.reembed(path, Turned(), settings=SETTINGS)
+    stores.reembed(path, Turned(), settings=SETTINGS)
     with opened(path, Turned()) as memory:
         assert memory.search("tea").hits == ()
 
 
 def test_a_store_that_does_not_exist_is_not_made(path):
     with pytest.raises(InvalidInput, match="does not exist"):
-        MemoryOS.reembed(path, Turned())
+        stores.reembed(path, Turned())
     assert not path.exists()
 
 
@@ -135,16 +136,16 @@ def test_a_memory_with_the_old_embedder_works_until_the_switch_and_is_told_then(
             seen.append((done, total, "bike" in hits[0].text))
             memory.add(f"🎲 number {len(seen)} while it changes")
 
-        MemoryOS.reembed(path, Turned(), settings=SETTINGS, progress=progress)
+        stores.reembed(path, Turned(), settings=SETTINGS, progress=progress)
         assert len(seen) >= 2
         assert all(found for _, _, found in seen)
         assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
-        for call in (lambda: memory.search("🚲"), lambda: memory.add("too late"), memory.profile):
+        for call in (lambda: memory.search("🚲"), lambda: memory.add("too late"), memory.profile.get):
             with pytest.raises(EmbedderMismatch, match="turned-v1"):
                 call()
     with opened(path, Turned()) as memory:
         assert_made_by(memory, Turned(), Scope(user="ann"))
-        texts = [page.text for page in memory.pages()]
+        texts = [page.text for page in memory.pages.list()]
         assert [text for text in texts if "while it changes" in text] == [
             f"user: 🎲 number {number} while it changes" for number in range(1, len(seen) + 1)
         ]
@@ -154,8 +155,8 @@ def test_a_memory_with_the_old_embedder_works_until_the_switch_and_is_told_then(
 def test_what_is_corrected_or_deleted_meanwhile_is_as_it_became(path):
     with opened(path) as memory:
         fill(memory, 30)
-        first, second, *_ = [page.id for page in memory.pages()]
-        (cat,) = [fact.id for fact in memory.profile().user.facts if "cat" in fact.text]
+        first, second, *_ = [page.id for page in memory.pages.list()]
+        (cat,) = [fact.id for fact in memory.profile.get().user.facts if "cat" in fact.text]
         told = []
 
         def progress(done: int, total: int) -> None:
@@ -166,12 +167,12 @@ def test_what_is_corrected_or_deleted_meanwhile_is_as_it_became(path):
                 if len(told) < 3:
                     memory.delete(second)
 
-        MemoryOS.reembed(path, Turned(), settings=SETTINGS, progress=progress)
+        stores.reembed(path, Turned(), settings=SETTINGS, progress=progress)
         assert (told[-1][0], told[-1][0]) == (told[-1][1], told[-1][1])
     with opened(path, Turned()) as memory:
         assert_made_by(memory, Turned(), Scope(user="ann"))
         assert "song" in memory.get(first).text
-        assert second not in [page.id for page in memory.pages()]
+        assert second not in [page.id for page in memory.pages.list()]
 
 
 def test_writers_in_other_threads_lose_nothing(path):
@@ -188,10 +189,10 @@ def test_writers_in_other_threads_lose_nothing(path):
 
         writer = Thread(target=write)
         writer.start()
-        MemoryOS.reembed(path, Turned(), settings=SETTINGS)
+        stores.reembed(path, Turned(), settings=SETTINGS)
         writer.join()
     with opened(path, Turned()) as memory:
-        assert {page.id for page in memory.pages()}.issuperset(kept)
+        assert {page.id for page in memory.pages.list()}.issuperset(kept)
         assert_made_by(memory, Turned(), Scope(user="ann"))
 
 
@@ -205,11 +206,11 @@ def test_one_that_was_cut_off_embeds_the_rest(path, monkeypatch):
             raise Stopped
 
     with pytest.raises(Stopped):
-        MemoryOS.reembed(path, Turned(), settings=SETTINGS, progress=stop)
+        stores.reembed(path, Turned(), settings=SETTINGS, progress=stop)
     with opened(path) as memory:
         assert_made_by(memory, Symbols(), Scope(user="ann"))
     told: list[int] = []
-    MemoryOS.reembed(path, Turned(), settings=SETTINGS, progress=lambda done, total: told.append(done))
+    stores.reembed(path, Turned(), settings=SETTINGS, progress=lambda done, total: told.append(done))
     assert told[0] >= 20
     with opened(path, Turned()) as memory:
         assert_made_by(memory, Turned(), Scope(user="ann"))
@@ -226,27 +227,27 @@ def test_a_change_that_was_cut_off_can_be_given_up_or_become_another(path, monke
 
     for then in (Symbols(), Hashing()):
         with pytest.raises(Stopped):
-            MemoryOS.reembed(path, Turned(), settings=SETTINGS, progress=stop)
-        MemoryOS.reembed(path, then, settings=SETTINGS)
+            stores.reembed(path, Turned(), settings=SETTINGS, progress=stop)
+        stores.reembed(path, then, settings=SETTINGS)
         with opened(path, then) as memory:
             assert_made_by(memory, then, Scope(user="ann"))
-        with memory._vault._engine.connect() as connection:
+        with memory._engine.vault._engine.connect() as connection:
             assert connection.exec_driver_sql("SELECT count(*) FROM next_vectors").scalar() == 0
 
 
 def test_a_store_of_pages_without_passages_gets_vectors_of_the_whole(path):
     with opened(path) as memory:
         fill(memory, 10)
-        with memory._vault.write(Scope(user="ann")) as writer:
+        with memory._engine.vault.write(Scope(user="ann")) as writer:
             pages = writer.cubes(Kind.PAGE)
             connection = writer._connection
             for page in pages:
                 connection.execute(tables.passages.delete().where(tables.passages.c.cube_id == page.id))
                 data = Symbols().embed([page.meaning])[0].astype("<f4").tobytes()
                 connection.execute(tables.vectors.insert().values(("default", page.id, 0, data)))
-    MemoryOS.reembed(path, Turned(), settings=SETTINGS)
+    stores.reembed(path, Turned(), settings=SETTINGS)
     with opened(path, Turned()) as memory:
-        with memory._vault.read(Scope(user="ann")) as reader:
+        with memory._engine.vault.read(Scope(user="ann")) as reader:
             vectors = reader.vectors(page.id for page in pages)
         for page in pages:
             np.testing.assert_array_equal(vectors[page.id], Turned().embed([page.meaning])[0])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryos import MemoryOS, Tier
+from memoryos import Memory, Tier
 from memoryos.cube import Kind, Page
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import JobKind, JobState, LinkKind, Operation
@@ -26,7 +26,7 @@ TEA, BIKE, MOON = "🍵 tea", "🚲 bike", "🌙 moon"
 QUIET = {"short_term_capacity": 1, "heat_threshold": 1e9}  # a segment per topic, and nothing is extracted by itself
 
 
-def remember(memory: MemoryOS, *texts: str) -> list[str]:
+def remember(memory: Memory, *texts: str) -> list[str]:
     """Pages in MTM; one more stays in STM."""
     ids = [memory.add(text) for text in texts]
     memory.add("📐 end")
@@ -46,9 +46,9 @@ def home(world: World, page: str) -> str:
     return link.target
 
 
-def together(world: World, memory: MemoryOS) -> set[frozenset[str]]:
+def together(world: World, memory: Memory) -> set[frozenset[str]]:
     """Which pages lie together; the checks that hold for every memory are made on the way."""
-    views = memory.segments()
+    views = memory.segments.list()
     members = [page for view in views for page in view.page_ids]
     assert Counter(members) == Counter(cube.id for cube in world.cubes(Kind.PAGE, Tier.MTM))
     for view in views:
@@ -66,7 +66,7 @@ def test_a_page_in_the_wrong_segment_is_moved(world: World):
     ids = remember(memory, TEA, TEA, TEA, BIKE, BIKE, BIKE)
     stray, bikes = ids[5], home(world, ids[3])
     rehome(world, [stray], home(world, ids[0]))
-    report = memory.repair()
+    report = memory.upkeep.repair()
     assert (report.moved, report.split, report.merged) == (1, 0, 0)
     assert home(world, stray) == bikes
     assert together(world, memory) == {frozenset(ids[:3]), frozenset(ids[3:])}
@@ -77,7 +77,7 @@ def test_summary_keywords_and_time_span_follow_the_pages(world: World):
     ids = remember(memory, *["🍵 The teapot leaks."] * 3, *["🚲 The bicycle is blue."] * 3)
     rehome(world, ids[5:], home(world, ids[0]))
     assert "bicycle" in {word for word, _ in memory.get(home(world, ids[0])).payload.keywords}
-    memory.repair()
+    memory.upkeep.repair()
     tea, bike = (memory.get(home(world, page)).payload for page in (ids[0], ids[5]))
     assert tea.summary == "🍵 The teapot leaks."
     assert dict(tea.keywords) == {"teapot": 3, "leaks": 3}
@@ -90,8 +90,8 @@ def test_a_mixed_segment_is_split(world: World):
     ids = remember(memory, *[TEA, BIKE] * 5)
     tea = home(world, ids[0])
     rehome(world, ids, tea)
-    assert len(memory.segments()) == 1
-    report = memory.repair()
+    assert len(memory.segments.list()) == 1
+    report = memory.upkeep.repair()
     assert (report.moved, report.split, report.merged) == (0, 1, 0)
     assert together(world, memory) == {frozenset(ids[::2]), frozenset(ids[1::2])}
     assert home(world, ids[0]) == tea  # of two parts as large, the older one keeps the segment
@@ -101,7 +101,7 @@ def test_a_segment_of_three_topics_is_split_twice(world: World):
     memory = world.open(**QUIET)
     ids = remember(memory, *[TEA, BIKE, MOON] * 5)
     rehome(world, ids, home(world, ids[0]))
-    assert memory.repair().split == 2
+    assert memory.upkeep.repair().split == 2
     assert together(world, memory) == {frozenset(ids[::3]), frozenset(ids[1::3]), frozenset(ids[2::3])}
 
 
@@ -110,8 +110,8 @@ def test_twins_are_merged(world: World):
     ids = remember(memory, *[TEA] * 6, BIKE, BIKE)
     tea = home(world, ids[0])
     rehome(world, ids[4:6], "twin", opens=True)
-    assert len(memory.segments()) == 3
-    report = memory.repair()
+    assert len(memory.segments.list()) == 3
+    report = memory.upkeep.repair()
     assert (report.moved, report.split, report.merged) == (0, 0, 1)
     assert (report.segments_before, report.segments_after, report.pages) == (3, 2, 8)
     assert {home(world, page) for page in ids[:6]} == {tea}
@@ -122,7 +122,7 @@ def test_chinese_topics_are_told_apart(world: World):
     memory = world.open(**QUIET)
     ids = remember(memory, *["🍵 我喜欢喝龙井茶。", "🚲 周末我骑自行车去郊外。"] * 4)
     rehome(world, ids, home(world, ids[0]))
-    assert memory.repair().split == 1
+    assert memory.upkeep.repair().split == 1
     tea, bike = (memory.get(home(world, page)).payload for page in ids[:2])
     assert "龙井" in tea.summary and "自行车" not in tea.summary
     assert "自行车" in bike.summary and "龙井" not in bike.summary
@@ -143,18 +143,18 @@ def test_chinese_topics_are_told_apart(world: World):
 def test_a_clean_memory_is_left_alone(world: World, said: Sequence[str]):
     memory = world.open(**QUIET)
     remember(memory, *said)
-    before, events = together(world, memory), memory.events()
-    report = memory.repair()
+    before, events = together(world, memory), memory.log.events()
+    report = memory.upkeep.repair()
     assert (report.moved, report.split, report.merged, report.events) == (0, 0, 0, ())
     assert together(world, memory) == before
-    assert memory.events() == events
+    assert memory.log.events() == events
 
 
 def test_what_was_archived_stays_there(world: World):
     memory = world.open(**QUIET, mid_term_capacity=1)
     ids = remember(memory, TEA, TEA, BIKE, BIKE)
     assert [cube.id for cube in world.cubes(Kind.PAGE, Tier.ARCHIVE)] == ids[:2]
-    assert memory.repair().pages == 2
+    assert memory.upkeep.repair().pages == 2
     assert [cube.id for cube in world.cubes(Kind.PAGE, Tier.ARCHIVE)] == ids[:2]
 
 
@@ -163,7 +163,7 @@ def test_no_segment_is_opened_when_mtm_is_full(world: World):
     ids = remember(memory, *[TEA, BIKE] * 5)
     rehome(world, ids, home(world, ids[0]))
     full = world.open(**QUIET, mid_term_capacity=1)
-    assert full.repair().split == 0
+    assert full.upkeep.repair().split == 0
     assert together(world, full) == {frozenset(ids)}
 
 
@@ -179,13 +179,13 @@ def test_pages_not_read_yet_are_read_once_after_a_split(world: World):
     memory.add("📐 end")
     rehome(world, late, home(world, ids[0]))
     learned = {cube.text: cube for cube in world.cubes(Kind.FACT)}
-    assert memory.repair().split == 1
+    assert memory.upkeep.repair().split == 1
     memory.wait()  # or its own worker might take the jobs that are ours
-    assert sum(view.cube.behaviour.interactions for view in memory.segments()) == 5  # and the page that said "end"
+    assert sum(view.cube.behaviour.interactions for view in memory.segments.list()) == 5  # and the page that said "end"
     world.extract()
     facts = {cube.text: cube for cube in world.cubes(Kind.FACT)}
     assert len(facts) == 10 and facts.items() >= learned.items()
-    assert sum(view.cube.behaviour.interactions for view in memory.segments()) == 0
+    assert sum(view.cube.behaviour.interactions for view in memory.segments.list()) == 0
 
 
 def test_a_page_that_was_read_does_not_go_behind_one_that_was_not(world: World):
@@ -199,14 +199,14 @@ def test_a_page_that_was_read_does_not_go_behind_one_that_was_not(world: World):
     with world.vault.write(ANN) as writer:  # ... the one in between joins them, and the tea page that follows is read
         carry_out(writer, Plan((Rehoming(late[0], bikes, home(world, ids[0]), Reason.MOVE),)), world.clock())
     waiting = {page.id for page in unread(world, memory)}
-    memory.repair()
+    memory.upkeep.repair()
     assert {page.id for page in unread(world, memory)} == waiting
 
 
-def unread(world: World, memory: MemoryOS) -> list:
+def unread(world: World, memory: Memory) -> list:
     """The pages that extraction would read, by its own rule."""
     with world.vault.read(ANN) as reader:
-        return [page for view in memory.segments() for page in new_pages(reader, view.cube)]
+        return [page for view in memory.segments.list() for page in new_pages(reader, view.cube)]
 
 
 def test_an_extraction_that_was_asked_for_follows_the_pages(world: World):
@@ -222,8 +222,8 @@ def test_an_extraction_that_was_asked_for_follows_the_pages(world: World):
     assert {home(world, page) for page in ids} <= asked
 
 
-def plan_of(world: World, memory: MemoryOS) -> Plan:
-    pages = [(page, view.cube.id) for view in memory.segments() for page in view.page_ids]
+def plan_of(world: World, memory: Memory) -> Plan:
+    pages = [(page, view.cube.id) for view in memory.segments.list() for page in view.page_ids]
     placed = [Placed(page, segment, world.vectors(page)[0]) for page, segment in sorted(pages)]
     return plan(placed, memory.settings.segment_threshold, 100)
 
@@ -236,8 +236,8 @@ def test_each_move_is_an_event_that_tells_how_to_undo_it(world: World):
     ids = remember(memory, TEA, TEA, TEA, BIKE, BIKE, BIKE)
     tea, bikes = home(world, ids[0]), home(world, ids[3])
     rehome(world, [ids[5]], tea)
-    report = memory.repair()
-    (event,) = [event for event in memory.events() if event.sequence in report.events]
+    report = memory.upkeep.repair()
+    (event,) = [event for event in memory.log.events() if event.sequence in report.events]
     assert (event.operation, event.kind, event.cube_id) == (Operation.REHOME, Kind.PAGE, ids[5])
     assert json.loads(event.detail or "") == {"from": tea, "to": bikes, "why": "move"}
 
@@ -247,12 +247,12 @@ def test_undo_puts_a_page_back_and_repair_leaves_it_there(world: World):
     ids = remember(memory, TEA, TEA, TEA, BIKE, BIKE, BIKE)
     tea = home(world, ids[0])
     rehome(world, [ids[5]], tea)
-    (sequence,) = memory.repair().events
-    undone = memory.undo_repair(sequence)
+    (sequence,) = memory.upkeep.repair().events
+    undone = memory.upkeep.undo(sequence)
     assert home(world, ids[5]) == tea
     assert len(undone.events) == 1 and undone.events[0] > sequence
-    assert memory.repair().events == ()
-    memory.undo_repair(*undone.events)
+    assert memory.upkeep.repair().events == ()
+    memory.upkeep.undo(*undone.events)
     assert home(world, ids[5]) != tea
 
 
@@ -262,42 +262,42 @@ def test_undo_opens_a_segment_again_that_went(world: World):
     rehome(world, ids[4:], "twin", opens=True)
     twin = home(world, ids[5])
     before = together(world, memory)
-    report = memory.repair()
+    report = memory.upkeep.repair()
     assert report.merged == 1
     with pytest.raises(NotFound):
         memory.get(twin)
-    memory.undo_repair(*report.events)
+    memory.upkeep.undo(*report.events)
     assert together(world, memory) == before
     assert {home(world, page) for page in ids[4:]} == {twin}
-    assert memory.repair().merged == 0
+    assert memory.upkeep.repair().merged == 0
 
 
 def test_undo_refuses_what_is_no_repair_or_is_out_of_date(world: World):
     memory = world.open(**QUIET)
     ids = remember(memory, TEA, TEA, TEA, BIKE, BIKE, BIKE)
     rehome(world, [ids[5]], home(world, ids[0]))
-    (sequence,) = memory.repair().events
+    (sequence,) = memory.upkeep.repair().events
     for wrong in (0, -1, 1, 10**9):
         with pytest.raises(NotFound):
-            memory.undo_repair(wrong)
-    memory.undo_repair(sequence)
+            memory.upkeep.undo(wrong)
+    memory.upkeep.undo(sequence)
     with pytest.raises(InvalidInput, match="moved since"):
-        memory.undo_repair(sequence)
+        memory.upkeep.undo(sequence)
     memory.delete(ids[5])
     with pytest.raises(NotFound):
-        memory.undo_repair(sequence)
+        memory.upkeep.undo(sequence)
 
 
 def test_undo_refuses_what_was_evicted(world: World):
     memory = world.open(**QUIET)
     ids = remember(memory, TEA, TEA, TEA, BIKE, BIKE, BIKE)
     rehome(world, [ids[5]], home(world, ids[0]))
-    (sequence,) = memory.repair().events
+    (sequence,) = memory.upkeep.repair().events
     small = world.open(**QUIET, mid_term_capacity=1)
     small.add("🐈 cat")
     small.add("🐈 cat")
     with pytest.raises(InvalidInput, match="archive"):
-        small.undo_repair(sequence)
+        small.upkeep.undo(sequence)
 
 
 # Restart, other processes, the background
@@ -307,13 +307,13 @@ def test_a_repair_lasts(world: World):
     memory = world.open(**QUIET)
     ids = remember(memory, *[TEA, BIKE] * 5)
     rehome(world, ids, home(world, ids[0]))
-    report = memory.repair()
+    report = memory.upkeep.repair()
     before = together(world, memory)
     memory.close()
     again = world.open(**QUIET)
     assert together(world, again) == before
-    assert again.repair().events == ()
-    again.undo_repair(*report.events)
+    assert again.upkeep.repair().events == ()
+    again.upkeep.undo(*report.events)
     assert together(world, again) == {frozenset(ids)}
 
 
@@ -324,13 +324,13 @@ def test_a_memory_that_is_open_elsewhere_follows(world: World):
     other = world.open(**QUIET)
     for one in (memory, other):
         assert {hit.segment for hit in one.search("🍵").hits if hit.id in ids} == {home(world, ids[0])}
-    report = memory.repair()
+    report = memory.upkeep.repair()
     for one in (memory, other):
         found = {hit.id: hit.segment for hit in one.search("🍵🚲", pages=20).hits if hit.id in ids}
         assert found == {page: home(world, page) for page in ids}
         hits = one.search("🚲", strategy="two_stage", pages=4).hits
         assert {hit.segment for hit in hits if hit.id in ids} == {home(world, ids[1])}
-    other.undo_repair(*report.events)
+    other.upkeep.undo(*report.events)
     assert {hit.segment for hit in memory.search("🚲").hits if hit.id in ids} == {home(world, ids[0])}
 
 
@@ -339,8 +339,8 @@ def test_a_segment_that_has_doubled_is_looked_at_in_the_background(world: World,
     memory = world.open(**QUIET, segment_threshold=-1.0, self_repair=self_repair)  # everything joins one segment
     ids = [memory.add((TEA, BIKE)[number % 2]) for number in range(34)]
     memory.wait()
-    assert memory.jobs(JobState.DEAD) == memory.jobs(JobState.QUEUED) == []
-    moved = [event for event in memory.events() if event.operation is Operation.REHOME]
+    assert memory.jobs.list(JobState.DEAD) == memory.jobs.list(JobState.QUEUED) == []
+    moved = [event for event in memory.log.events() if event.operation is Operation.REHOME]
     assert bool(moved) is self_repair
     assert len(together(world, memory)) == (2 if self_repair else 1)
     assert len(ids) == 34
@@ -349,11 +349,11 @@ def test_a_segment_that_has_doubled_is_looked_at_in_the_background(world: World,
 def test_a_repair_job_whose_segment_went_is_done(world: World):
     memory = world.open(**QUIET)
     remember(memory, TEA)
-    (view,) = memory.segments()
+    (view,) = memory.segments.list()
     with world.vault.write(ANN) as writer:
         writer.enqueue(JobKind.REPAIR, [view.cube.id])
-    memory.run_jobs()
-    assert [job.state for job in memory.jobs()] == [JobState.DONE]
+    memory.jobs.run()
+    assert [job.state for job in memory.jobs.list()] == [JobState.DONE]
 
 
 # Laws
@@ -445,12 +445,12 @@ def test_a_store_is_whole_after_repair_and_as_before_after_undo(
         memory = world.open(**QUIET)
         ids = remember(memory, *said)
         for page in ids:
-            rehome(world, [page], random.choice(memory.segments()).cube.id)
+            rehome(world, [page], random.choice(memory.segments.list()).cube.id)
         before = together(world, memory)
-        report = memory.repair()
+        report = memory.upkeep.repair()
         together(world, memory)
-        assert memory.repair().events == ()
-        memory.undo_repair(*report.events)
+        assert memory.upkeep.repair().events == ()
+        memory.upkeep.undo(*report.events)
         assert together(world, memory) == before
         assert {cube.id for cube in world.cubes(Kind.PAGE) if isinstance(cube.payload, Page)} >= set(ids)
     finally:

@@ -12,23 +12,23 @@ from .world import World, texts
 def test_the_eighth_page_moves_exactly_the_oldest(world: World):
     memory = world.open()
     ids = [memory.add(f"🍵 page {number}", "fine") for number in range(7)]
-    assert memory.segments() == []
+    assert memory.segments.list() == []
     ids.append(memory.add("🍵 page 7", "fine"))
-    assert [page.id for page in memory.pages(tier=Tier.STM)] == ids[1:]
-    assert [page.id for page in memory.pages(tier=Tier.MTM)] == ids[:1]
+    assert [page.id for page in memory.pages.list(tier=Tier.STM)] == ids[1:]
+    assert [page.id for page in memory.pages.list(tier=Tier.MTM)] == ids[:1]
 
 
 def test_pages_leave_in_the_order_they_came(world: World):
     memory = world.open(short_term_capacity=2)
     ids = [memory.add(f"🍵 page {number}") for number in range(6)]
-    assert list(memory.segments()[0].page_ids) == ids[:4]
+    assert list(memory.segments.list()[0].page_ids) == ids[:4]
 
 
 def test_add_many_fills_it_like_single_adds(world: World):
     memory = world.open(short_term_capacity=3)
     ids = memory.add_many([Turn(role=Role.USER, text=f"🍵 page {number}") for number in range(8)])
-    assert [page.id for page in memory.pages(tier=Tier.STM)] == ids[-3:]
-    assert [page.id for page in memory.pages(tier=Tier.MTM)] == ids[:5]
+    assert [page.id for page in memory.pages.list(tier=Tier.STM)] == ids[-3:]
+    assert [page.id for page in memory.pages.list(tier=Tier.MTM)] == ids[:5]
 
 
 def test_order_survives_reopening(world: World):
@@ -36,9 +36,9 @@ def test_order_survives_reopening(world: World):
     ids = [memory.add(f"第{number}页") for number in range(9)]
     memory.close()
     again = world.open()
-    assert [page.id for page in again.pages(tier=Tier.STM)] == ids[2:]
+    assert [page.id for page in again.pages.list(tier=Tier.STM)] == ids[2:]
     again.add("最新的一页")
-    assert [page.id for page in again.pages(tier=Tier.MTM)] == ids[:3]
+    assert [page.id for page in again.pages.list(tier=Tier.MTM)] == ids[:3]
 
 
 def test_a_smaller_capacity_moves_the_rest_at_the_next_add(world: World):
@@ -47,16 +47,16 @@ def test_a_smaller_capacity_moves_the_rest_at_the_next_add(world: World):
     memory.close()
     smaller = world.open(short_term_capacity=2)
     ids.append(smaller.add("🍵 page 5"))
-    assert [page.id for page in smaller.pages(tier=Tier.STM)] == ids[-2:]
-    assert [page.id for page in smaller.pages()] == ids
+    assert [page.id for page in smaller.pages.list(tier=Tier.STM)] == ids[-2:]
+    assert [page.id for page in smaller.pages.list()] == ids
 
 
 def test_each_scope_has_its_own(world: World):
     memory = world.open(short_term_capacity=1)
     memory.add("🍵 mine")
-    memory.add("🍵 not mine", scope=Scope(user="bob"))
-    assert texts(memory.pages()) == ["🍵 mine"]
-    assert memory.segments() == []
+    memory.of(Scope(user="bob")).add("🍵 not mine")
+    assert texts(memory.pages.list()) == ["🍵 mine"]
+    assert memory.segments.list() == []
 
 
 HALVES = [({"query": "🍵 where is my cup"}, Role.USER), ({"response": "🍵 the cup is in the sink"}, Role.ASSISTANT)]

@@ -33,13 +33,13 @@ class Memory(RuleBasedStateMachine):
     @rule(topics=st.text("🍵🚲🌙🍞🚂", min_size=1, max_size=3), said=st.sampled_from(SAID), hours=st.integers(0, 48))
     def add(self, topics: str, said: str, hours: int) -> None:
         self.world.clock.advance(hours=hours)
-        jobs = {job.id for job in self.memory.jobs()}
+        jobs = {job.id for job in self.memory.jobs.list()}
         was_full = self.memory.stats().stm_pages == STM
         text = f"{topics} {said}"
         self.alive[self.memory.add(text)] = text
         self.memory.wait()
         if was_full:
-            self.spared = len({job.id for job in self.memory.jobs()} - jobs)
+            self.spared = len({job.id for job in self.memory.jobs.list()} - jobs)
 
     @rule(topic=st.sampled_from("🍵🚲🌙🍞🚂"), archive=st.booleans(), strategy=st.sampled_from(Strategy))
     def search(self, topic: str, archive: bool, strategy: Strategy) -> None:
@@ -63,10 +63,10 @@ class Memory(RuleBasedStateMachine):
         self.memory.update(page, f"🌧 {said}")
         self.alive[page] = f"🌧 {said}"
 
-    @precondition(lambda self: self.memory.segments(archive=True))
+    @precondition(lambda self: self.memory.segments.list(archive=True))
     @rule(pick=pick)
     def delete_segment(self, pick: int) -> None:
-        segments = self.memory.segments(archive=True)
+        segments = self.memory.segments.list(archive=True)
         segment = segments[pick % len(segments)]
         self.memory.delete(segment.cube.id)
         for page in segment.page_ids:
@@ -75,7 +75,7 @@ class Memory(RuleBasedStateMachine):
     @rule()
     def consolidate(self) -> None:
         self.memory.consolidate()
-        assert all(view.cube.behaviour.interactions == 0 for view in self.memory.segments())
+        assert all(view.cube.behaviour.interactions == 0 for view in self.memory.segments.list())
 
     @rule()
     def reopen(self) -> None:
@@ -84,8 +84,8 @@ class Memory(RuleBasedStateMachine):
 
     @invariant()
     def every_page_exists_once(self) -> None:
-        assert {page.id: page.payload.turns[0].text for page in self.memory.pages()} == self.alive
-        assert len(self.memory.pages()) == len(self.alive)
+        assert {page.id: page.payload.turns[0].text for page in self.memory.pages.list()} == self.alive
+        assert len(self.memory.pages.list()) == len(self.alive)
 
     @invariant()
     def the_tiers_hold_their_capacity(self) -> None:
@@ -98,8 +98,8 @@ class Memory(RuleBasedStateMachine):
 
     @invariant()
     def every_settled_page_is_in_one_segment_of_its_tier(self) -> None:
-        segments = self.memory.segments(archive=True)
-        tier_of = {page.id: page.tier for page in self.memory.pages()}
+        segments = self.memory.segments.list(archive=True)
+        tier_of = {page.id: page.tier for page in self.memory.pages.list()}
         members = [page for view in segments for page in view.page_ids]
         assert sorted(members) == sorted(page for page, tier in tier_of.items() if tier is not Tier.STM)
         for view in segments:

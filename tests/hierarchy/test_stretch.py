@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryos import MemoryOS
+from memoryos import Memory
 from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches
 
 from .world import ANN, World
@@ -19,12 +19,12 @@ CHAINS = (range(3), range(3, 5), range(5, 6), range(6, 10))  # of the numbers of
 
 
 @pytest.fixture
-def memory(world: World) -> MemoryOS:
+def memory(world: World) -> Memory:
     return world.open()
 
 
 @pytest.fixture
-def pages(world: World, memory: MemoryOS) -> list[str]:
+def pages(world: World, memory: Memory) -> list[str]:
     ids = []
     for number, text in enumerate(TOPICS):
         ids.append(memory.add(text))
@@ -33,7 +33,7 @@ def pages(world: World, memory: MemoryOS) -> list[str]:
     return ids
 
 
-def found(world: World, memory: MemoryOS, ids: Sequence[str]) -> list[Stretch]:
+def found(world: World, memory: Memory, ids: Sequence[str]) -> list[Stretch]:
     with world.vault.read(ANN) as reader:
         return stretches(reader, [memory.get(one) for one in ids])
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryos import MemoryOS, Scope, load_settings
+from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.bench import chinese
 from memoryos.cube import Kind, Role, Tier, Turn
 from memoryos.importers.load import load_conversation
@@ -65,7 +65,7 @@ def values(calibration: Calibration) -> dict[str, float]:
     return {one.name: one.value for one in calibration.values}
 
 
-def in_use(memory: MemoryOS, **options: Scope) -> dict[str, float]:
+def in_use(memory: Memory, **options: Scope) -> dict[str, float]:
     return {one.name: one.value for one in memory.stats(**options).tuning}
 
 
@@ -231,7 +231,7 @@ def exchange(world: World, query: str, response: str) -> list[Turn]:
     ]
 
 
-def talk(world: World, memory: MemoryOS, *, common: int = 0, sittings: int = 8, pages: int = 5) -> None:
+def talk(world: World, memory: Memory, *, common: int = 0, sittings: int = 8, pages: int = 5) -> None:
     """Sittings about one symbol each, two hours apart; on every page there is some of the symbol 📐, too."""
     for number in range(sittings):
         said, turns = AXES[number % 9] * 4 + "📐" * common, []
@@ -261,22 +261,24 @@ def test_pages_join_by_the_theta_of_the_scope(world: World):
     off = world.open("off.db", short_term_capacity=1, self_tuning=False)
     for one in (memory, off):
         talk(world, one, common=5)  # of different topics: cosine 25/41, above 0.6
-    assert len(off.segments()) == 1
-    assert len(memory.segments()) == 8
+    assert len(off.segments.list()) == 1
+    assert len(memory.segments.list()) == 8
 
 
 def test_the_first_pages_are_placed_anew_and_nothing_is_lost(world: World):
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     talk(world, memory, common=5)
-    pages = memory.pages()
-    homes = Counter(page for view in memory.segments(archive=True) for page in view.page_ids)
+    pages = memory.pages.list()
+    homes = Counter(page for view in memory.segments.list(archive=True) for page in view.page_ids)
     assert homes == Counter(page.id for page in pages if page.tier is Tier.MTM)
-    assert {view.cube.payload.pages for view in memory.segments()} <= {4, 5}
-    removed = [event for event in memory.events() if (event.operation, event.kind) == (Operation.DELETE, Kind.SEGMENT)]
+    assert {view.cube.payload.pages for view in memory.segments.list()} <= {4, 5}
+    removed = [
+        event for event in memory.log.events() if (event.operation, event.kind) == (Operation.DELETE, Kind.SEGMENT)
+    ]
     assert removed  # one segment held them all, until there was something to see it by
     found = memory.search("🍵🍵🍵🍵📐📐📐📐📐", strategy="two_stage", explain=True).hits
     assert all(
-        hit.segment in {view.cube.id for view in memory.segments()} for hit in found if hit.cube.tier is Tier.MTM
+        hit.segment in {view.cube.id for view in memory.segments.list()} for hit in found if hit.cube.tier is Tier.MTM
     )
 
 
@@ -285,9 +287,9 @@ def test_pages_that_were_read_are_not_read_again(world: World):
     talk(world, memory, common=5, sittings=2, pages=FIRST_PAGES // 2)
     memory.consolidate()
     talk(world, memory, common=5, sittings=6)
-    views = memory.segments()
+    views = memory.segments.list()
     read = {page for view in views for page in view.page_ids[: len(view.page_ids) - view.cube.behaviour.interactions]}
-    assert len(memory.segments()) > 1
+    assert len(memory.segments.list()) > 1
     assert len(read) >= FIRST_PAGES // 2
 
 
@@ -299,7 +301,7 @@ def test_steps_of_any_size_give_the_same(world: World, monkeypatch):
         world.clock.now = world.clock.now.replace(year=2027, month=1, day=1, hour=0, minute=0)
         memory = world.open(f"{at_a_time}.db", short_term_capacity=2)
         talk(world, memory, common=3)
-        pictures.append((memory.stats().tuning, [len(view.page_ids) for view in memory.segments()]))
+        pictures.append((memory.stats().tuning, [len(view.page_ids) for view in memory.segments.list()]))
     assert pictures[0] == pictures[1] == pictures[2]
 
 
@@ -362,7 +364,7 @@ def test_two_stage_uses_m_and_k_of_the_scope_unless_told_otherwise(world: World)
     assert len(memory.search("🍵🚲🌙", strategy="two_stage", pages=3).hits) <= 3 + 1
 
 
-def gossip(world: World, memory: MemoryOS) -> None:
+def gossip(world: World, memory: Memory) -> None:
     """Sittings of exchanges that all look alike, but for the name of somebody that query and response share."""
     for sitting in range(8):
         turns = []
@@ -403,7 +405,7 @@ def test_a_chinese_conversation_finds_its_theta(tmp_path):
         (conversation,) = read_locomo(chinese.FILE)
         load_conversation(memory, conversation)
         memory.wait()
-        theta, *_ = memory.stats(scope=Scope(user=conversation.user)).tuning
+        theta, *_ = memory.of(Scope(user=conversation.user)).stats().tuning
     assert theta.samples > 0
     assert theta.value != PAPER["segment_threshold"]
     assert theta.low <= theta.value <= theta.high
@@ -412,7 +414,7 @@ def test_a_chinese_conversation_finds_its_theta(tmp_path):
 def test_a_link_to_one_segment_is_all_a_page_has(world: World):
     memory = world.open(short_term_capacity=1)
     talk(world, memory, common=5)
-    placed = [page.id for page in memory.pages(tier=Tier.MTM)]
+    placed = [page.id for page in memory.pages.list(tier=Tier.MTM)]
     assert Counter(link.source for link in world.links(LinkKind.MEMBER_OF, *placed)) == Counter(placed)
 
 

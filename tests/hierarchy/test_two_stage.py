@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from memoryos import Hit, MemoryOS, Recall, Role, Tier, Turn
+from memoryos import Hit, Memory, Recall, Role, Tier, Turn
 
 from .world import AXES, World
 
 
-def filled(world: World, **settings) -> MemoryOS:
+def filled(world: World, **settings) -> Memory:
     """Eight topics of four pages each, and two pages in STM."""
     memory = world.open(short_term_capacity=2, heat_threshold=1000, **settings)
     pages = [f"{symbol} {'x' * number} topic{index}" for index, symbol in enumerate(AXES[:8]) for number in range(4)]
@@ -19,7 +19,7 @@ def filled(world: World, **settings) -> MemoryOS:
     return memory
 
 
-def two_stage(memory: MemoryOS, query: str, **options) -> Recall:
+def two_stage(memory: Memory, query: str, **options) -> Recall:
     return memory.search(query, strategy="two_stage", **options)
 
 
@@ -71,7 +71,7 @@ def test_a_hit_explains_its_score(world: World):
     assert hit.parts["segment_cosine"] == pytest.approx(0.8)
     assert 0 < hit.parts["segment_jaccard"] <= 1
     assert "topic1" in hit.topic
-    segment = next(view for view in memory.segments() if view.cube.id == hit.segment)
+    segment = next(view for view in memory.segments.list() if view.cube.id == hit.segment)
     assert hit.id in segment.page_ids
 
 
@@ -94,7 +94,7 @@ def test_search_in_an_empty_memory_finds_nothing(world: World):
 def test_facts_are_ranked_by_similarity_and_limited(world: World):
     memory = world.open(recall_facts=2)
     for text in ("🚲 rides", "🍵 tea", "🍵🚲 both", "🌙 sleeps"):
-        memory.add_fact(text)
+        memory.facts.add(text)
     assert [hit.text for hit in memory.search("🍵").user_facts] == ["🍵 tea", "🍵🚲 both"]
 
 

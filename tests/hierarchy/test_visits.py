@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memoryos import MemoryOS, Tier
+from memoryos import Memory, Tier
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Operation
 from memoryos.operation.recall.visits import FLUSH_AT, VisitLog
@@ -12,15 +12,15 @@ from memoryos.operation.recall.visits import FLUSH_AT, VisitLog
 from .world import ANN, START, World
 
 
-def filled(world: World) -> MemoryOS:
+def filled(world: World) -> Memory:
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
     for text in ("🍵 tea one", "🍵 tea two", "🍵🚲 bike trip", "🚲 bike", "end"):
         memory.add(text)
     return memory
 
 
-def visits(memory: MemoryOS) -> dict[str, int]:
-    return {view.cube.id: view.cube.behaviour.visits for view in memory.segments()}
+def visits(memory: Memory) -> dict[str, int]:
+    return {view.cube.id: view.cube.behaviour.visits for view in memory.segments.list()}
 
 
 def test_a_segment_gets_one_visit_for_a_search_however_many_pages(world: World):
@@ -43,7 +43,7 @@ def test_returned_pages_are_visited(world: World):
     memory = filled(world)
     returned = {hit.id for hit in memory.search("🍵", pages=2).hits}
     memory.close()
-    assert {page.id for page in world.open().pages() if page.behaviour.visits} == returned
+    assert {page.id for page in world.open().pages.list() if page.behaviour.visits} == returned
 
 
 def test_a_visit_moves_the_last_access(world: World):
@@ -51,28 +51,28 @@ def test_a_visit_moves_the_last_access(world: World):
     world.clock.advance(days=3)
     memory.search("🍵", pages=2)
     memory.close()
-    segment = max(world.open().segments(), key=lambda view: view.cube.behaviour.visits)
+    segment = max(world.open().segments.list(), key=lambda view: view.cube.behaviour.visits)
     assert segment.cube.behaviour.last_access == world.clock()
     assert segment.cube.behaviour.last_access > START
 
 
 def test_a_search_writes_nothing(world: World):
     memory = filled(world)
-    before = memory.events()
+    before = memory.log.events()
     for _ in range(5):
         memory.search("🍵")
         memory.context("🚲")
         memory.search("tea", strategy="bm25")
-    assert memory.events() == before
+    assert memory.log.events() == before
 
 
 def test_visits_are_written_together_with_the_next_write(world: World):
     memory = filled(world)
     for _ in range(3):
         memory.search("🍵", pages=2)
-    last = memory.events()[-1].sequence
+    last = memory.log.events()[-1].sequence
     memory.add("🌙 moon")
-    written = [event for event in memory.events(after=last) if event.operation is Operation.VISIT]
+    written = [event for event in memory.log.events(after=last) if event.operation is Operation.VISIT]
     assert len({event.cube_id for event in written}) == len(written)
     assert max(visits(memory).values()) == 3
 
@@ -81,10 +81,10 @@ def test_many_visits_are_written_without_waiting(world: World):
     memory = world.open(short_term_capacity=FLUSH_AT + 5)
     for number in range(FLUSH_AT + 5):
         memory.add(f"🍵 {number}")
-    before = len(memory.events())
+    before = len(memory.log.events())
     memory.search("🍵", pages=FLUSH_AT + 5)
     memory.wait()
-    assert len(memory.events()) == before + FLUSH_AT + 5
+    assert len(memory.log.events()) == before + FLUSH_AT + 5
 
 
 def test_visits_of_a_page_deleted_meanwhile_are_dropped(world: World):
@@ -92,15 +92,15 @@ def test_visits_of_a_page_deleted_meanwhile_are_dropped(world: World):
     page = memory.search("🍵", pages=1).hits[0].id
     memory.delete(page)
     memory.close()
-    assert page not in [left.id for left in world.open().pages()]
+    assert page not in [left.id for left in world.open().pages.list()]
 
 
 def test_visited_pages_keep_their_content(world: World):
     memory = filled(world)
-    before = [(page.id, page.payload, page.tier) for page in memory.pages()]
+    before = [(page.id, page.payload, page.tier) for page in memory.pages.list()]
     memory.search("🍵🚲")
     memory.close()
-    assert [(page.id, page.payload, page.tier) for page in world.open().pages()] == before
+    assert [(page.id, page.payload, page.tier) for page in world.open().pages.list()] == before
 
 
 def test_a_visit_to_the_archive_leaves_it_there(world: World):
@@ -109,7 +109,7 @@ def test_a_visit_to_the_archive_leaves_it_there(world: World):
         memory.add(text)
     memory.search("🍵", archive=True)
     memory.consolidate()
-    (page,) = memory.pages(tier=Tier.ARCHIVE)
+    (page,) = memory.pages.list(tier=Tier.ARCHIVE)
     assert page.behaviour.visits == 1
 
 

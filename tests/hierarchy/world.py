@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import memoryos.memory
-from memoryos import MemoryOS, Scope, load_settings
+from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
 from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.store import SqlVault
@@ -113,7 +113,7 @@ class Prompt(MemoryOS):
         return page
 
     def add_many(self, turns: Iterable[Turn], *, scope: Scope | None = None, **options: Any) -> list[str]:
-        ids = super().add_many(turns, scope=scope, **options)
+        ids = super().of(scope).add_many(turns, **options)
         self.wait()
         return ids
 
@@ -126,9 +126,9 @@ class World:
         self.clock = Clock()
         self.embedder = Symbols()
         self.vault: SqlVault  # of the memory opened last
-        self._opened: list[MemoryOS] = []
+        self._opened: list[Memory] = []
 
-    def open(self, path: str = "memory.db", *, scope: Scope = ANN, **settings: object) -> MemoryOS:
+    def open(self, path: str = "memory.db", *, scope: Scope = ANN, **settings: object) -> Memory:
         self.settings = load_settings(**{"extract_within_seconds": None, "recent_within_seconds": None, **settings})
         self.vault = self.open_vault(path)
         memory = Prompt(self.vault, self.embedder, scope=scope, settings=self.settings, clock=self.clock)

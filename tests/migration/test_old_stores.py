@@ -14,7 +14,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import create_engine, event
 
-from memoryos import MemoryOS, Role, Scope, Strategy, Tier, load_settings, stores
+import memoryos
+from memoryos import Memory, Role, Scope, Strategy, Tier, load_settings, stores
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment, SemanticType, Turn, to_json
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import migrations
@@ -112,8 +113,8 @@ def path(tmp_path) -> Path:
     return found
 
 
-def opened(path: Path) -> MemoryOS:
-    return MemoryOS.open(path, user="ann", settings=load_settings(embedder="hashing"), clock=lambda: START)
+def opened(path: Path) -> Memory:
+    return memoryos.open(path, user="ann", settings=load_settings(embedder="hashing"), clock=lambda: START)
 
 
 def ask(path: Path, sql: str) -> list[tuple]:
@@ -121,16 +122,16 @@ def ask(path: Path, sql: str) -> list[tuple]:
         return connection.execute(sql).fetchall()
 
 
-def results(memory: MemoryOS, query: str, strategy: Strategy = Strategy.HYBRID) -> list[tuple[str, float]]:
+def results(memory: Memory, query: str, strategy: Strategy = Strategy.HYBRID) -> list[tuple[str, float]]:
     return [(hit.id, round(hit.score, 4)) for hit in memory.search(query, strategy=strategy, archive=True).hits]
 
 
 def test_it_migrates_when_it_is_opened_and_keeps_every_memory(path):
     with opened(path) as memory:
-        assert [made.id for made in memory.pages()] == ["page-0", "page-1", "page-2", "page-3"]
-        assert [one.id for one in memory.pages(scope=BOB)] == ["page-0", "page-1", "page-2", "page-3"]
+        assert [made.id for made in memory.pages.list()] == ["page-0", "page-1", "page-2", "page-3"]
+        assert [one.id for one in memory.of(BOB).pages.list()] == ["page-0", "page-1", "page-2", "page-3"]
         assert memory.get("page-1").payload.turns[0].text == SAID[1]
-        assert [view.page_ids for view in memory.segments()] == [("page-1", "page-2")]
+        assert [view.page_ids for view in memory.segments.list()] == [("page-1", "page-2")]
     assert ask(path, "SELECT version_num FROM alembic_version") == [(migrations.HEAD,)]
     assert ask(path, "SELECT name FROM sqlite_schema WHERE name LIKE 'text%'") == []
     assert ask(path, "PRAGMA integrity_check") == [("ok",)]
@@ -143,14 +144,14 @@ def test_one_of_each_schema_keeps_every_memory_and_goes_on(path, schema):
     assert ask(path, "SELECT version_num FROM alembic_version") == [(schema,)]
     with opened(path) as memory:
         assert memory.search("lavender").hits[0].id == "page-3"
-        assert memory.search("杭州", scope=BOB).hits[0].id == "page-1"
-        assert [view.page_ids for view in memory.segments()] == [("page-1", "page-2")]
+        assert memory.of(BOB).search("杭州").hits[0].id == "page-1"
+        assert [view.page_ids for view in memory.segments.list()] == [("page-1", "page-2")]
         memory.update("page-2", "The zanzibarquux is in the drawer.")
         memory.delete("page-1")
         new = memory.add("I live in Porto.")
-        memory.add_fact("I keep bees.")
+        memory.facts.add("I keep bees.")
         assert memory.search("Porto").hits[0].id == new
-        assert [fact.text for fact in memory.profile().user.facts] == ["I keep bees."]
+        assert [fact.text for fact in memory.profile.get().user.facts] == ["I keep bees."]
         assert memory.search("drawer").hits[0].id == "page-2"
         assert "page-1" not in [page for page, _ in results(memory, "杭州")]
     assert {damage.id for damage in stores.verify(path).damages} == {"page-0"}  # archived above without its segment
@@ -161,7 +162,7 @@ def test_one_of_each_schema_keeps_every_memory_and_goes_on(path, schema):
 def test_its_pages_are_found_at_the_first_search(path, strategy, query, number):
     with opened(path) as memory:
         assert memory.search(query, strategy=strategy).hits[0].id == f"page-{number}"
-        assert memory.search(query, strategy=strategy, scope=BOB).hits[0].cube.scope == BOB
+        assert memory.of(BOB).search(query, strategy=strategy).hits[0].cube.scope == BOB
 
 
 def test_its_archive_is_found_on_request(path):
@@ -176,12 +177,12 @@ def test_each_turn_is_indexed_once_and_only_where_somebody_searches(path):
         assert ask(path, "SELECT count(*) FROM passages") == [(0,)]
         first = results(memory, "bees")
         assert ask(path, "SELECT tenant, count(*) FROM passages GROUP BY tenant") == [("default", 2 * len(SAID))]
-        written = memory.events()
+        written = memory.log.events()
         assert [one.cube_id for one in written if one.operation is Operation.REFRESH] == [
             f"page-{number}" for number in range(len(SAID))
         ]
         assert results(memory, "bees") == first
-        assert memory.events() == written
+        assert memory.log.events() == written
     with opened(path) as memory:
         assert results(memory, "bees") == first
 
@@ -232,11 +233,11 @@ def test_a_long_page_gets_its_passages_by_the_first_search(with_a_long_page):
         assert ask(with_a_long_page, "SELECT count(*) FROM passages") == [(3,)]
         (hit, *_) = memory.search("Where does Agatha keep her passport?").turns
         assert (FACT in hit.text, hit.is_part, hit.turn.text.count(FACT)) == (True, True, 1)
-        written = memory.events()
+        written = memory.log.events()
         assert ask(with_a_long_page, "SELECT count(*) FROM passages WHERE turn IS NULL") == [(0,)]
         again = memory.search("Where does Agatha keep her passport?").turns[0]
         assert (again.start, again.end) == (hit.start, hit.end)
-        assert memory.events() == written
+        assert memory.log.events() == written
     assert not stores.verify(with_a_long_page).damages
 
 
@@ -244,7 +245,7 @@ def test_a_store_that_is_only_read_answers_by_whole_turns(with_a_long_page):
     with opened(with_a_long_page) as memory:
         memory.stats()  # which brings the schema up to date, and searches nothing
     settings = load_settings(embedder="hashing")
-    with MemoryOS.open(with_a_long_page, user="ann", settings=settings, read_only=True) as memory:
+    with memoryos.open(with_a_long_page, user="ann", settings=settings, read_only=True) as memory:
         (hit, *_) = memory.search("Where does Agatha keep her passport?").turns
         assert (hit.start, hit.end, FACT in hit.text) == (0, None, True)
 

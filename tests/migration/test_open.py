@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import MemoryOS, load_settings
+import memoryos
+from memoryos import load_settings, stores
 from memoryos.cube import Kind
 from memoryos.errors import CubeDamaged, EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreTooNew
 from memoryos.infrastructure.vault.sqlite import SqliteVault
@@ -204,30 +205,30 @@ def test_a_second_memory_of_this_process_does_not_drop_the_locks_of_the_first(tm
     program = (
         "import sys; from memoryos import MemoryOS; m = MemoryOS.open(sys.argv[1], user='b'); m.add('hi'); m.close()"
     )
-    with MemoryOS.open(path, user="ann") as first:
+    with memoryos.open(path, user="ann") as first:
         first.add("I keep bees.")
-        with MemoryOS.open(path, user="ann") as second:
+        with memoryos.open(path, user="ann") as second:
             second.add("And hens.")
             for _ in range(3):  # a process that took itself for the last one would fold and remove the log
                 subprocess.run([sys.executable, "-c", program, str(path)], check=True)
                 first.add("Still here.")
                 assert Path(f"{path}-wal").exists()
-        assert len(first.pages()) == 5
+        assert len(first.pages.list()) == 5
 
 
 @pytest.mark.file
 def test_a_store_of_the_english_embedder_goes_on_with_it(path):
-    with MemoryOS.open(path, user="alice", settings=load_settings(embedder="static-minilm")) as memory:
+    with memoryos.open(path, user="alice", settings=load_settings(embedder="static-minilm")) as memory:
         memory.add("I adopted a kitten called Momo.", "How sweet!")
         memory.add("The train to Leeds was late.", "Sorry to hear that.")
         memory.wait()
         before = [(hit.id, hit.score) for hit in memory.search("What is my cat's name?").hits]
-    with MemoryOS.open(path, user="alice", settings=load_settings(embedder="static")) as memory:
+    with memoryos.open(path, user="alice", settings=load_settings(embedder="static")) as memory:
         assert [(hit.id, hit.score) for hit in memory.search("What is my cat's name?").hits] == before
         memory.add("我姐姐住在杭州。", "真好！")
         assert memory.search("姐姐住在哪里？").hits
-    MemoryOS.reembed(path, load_embedder("static"))
-    with MemoryOS.open(path, user="alice", settings=load_settings(embedder="static")) as memory:
+    stores.reembed(path, load_embedder("static"))
+    with memoryos.open(path, user="alice", settings=load_settings(embedder="static")) as memory:
         assert len(memory.search("我姐姐住在哪座城市？").hits) == 3
     with pytest.raises(EmbedderMismatch, match="static-multilingual-256-3"):
-        MemoryOS.open(path, user="alice", settings=load_settings(embedder="hashing"))
+        memoryos.open(path, user="alice", settings=load_settings(embedder="hashing"))

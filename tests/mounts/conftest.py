@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import URL
 
+import memoryos
 from contract import server
 from contract.back_ends import files_on
-from memoryos import MemoryOS, Mount, Scope, load_settings
+from memoryos import Memory, Mount, Scope, load_settings
 from memoryos.infrastructure.vault.place import database_url, is_url
 from memoryos.models.hashing import Hashing
 from stores.conftest import content
@@ -92,9 +93,9 @@ def opened(tmp_path: Path) -> Iterator[ExitStack]:  # closed before the stores a
 def open_memory(opened, tmp_path):
     """open_memory(name="own", ...): a memory of Ann's in the store of that name."""
 
-    def one(name: str = "own", *, user: str = "ann", read_only: bool = False, **settings) -> MemoryOS:
+    def one(name: str = "own", *, user: str = "ann", read_only: bool = False, **settings) -> Memory:
         knobs = load_settings(**({"embedder": "hashing"} | settings))
-        memory = MemoryOS.open(
+        memory = memoryos.open(
             tmp_path / f"{name}.db", user=user, settings=knobs, clock=lambda: NOW, read_only=read_only
         )
         return opened.enter_context(memory)
@@ -107,13 +108,13 @@ def expert_base(open_memory, place_of) -> Mount:
     """What the clinic knows, closed; `mount` it."""
     with open_memory("expert") as clinic:
         for number, (question, answer) in enumerate(EXPERT):
-            clinic.add(question, answer, at=NOW - timedelta(days=number), tags=["heart"], scope=CLINIC)
-        clinic.add_fact("Propranolol is dangerous with asthma.", scope=CLINIC)
+            clinic.of(CLINIC).add(question, answer, at=NOW - timedelta(days=number), tags=["heart"])
+        clinic.of(CLINIC).facts.add("Propranolol is dangerous with asthma.")
     return Mount("cardiology", place_of("expert"), CLINIC)
 
 
 @pytest.fixture
-def own(open_memory) -> MemoryOS:
+def own(open_memory) -> Memory:
     """Ann's memory."""
     memory = open_memory()
     for number, (query, response) in enumerate(OWN):

@@ -40,7 +40,7 @@ def folder(tmp_path) -> Path:
 @pytest.mark.usefixtures("installed")
 def test_notes_are_ranked_beside_the_own_memory(own, folder):
     own.add("My sourdough never rises.", "How old is your starter?", at="2026-05-31T10:00Z")
-    own.mount(Mount("kitchen", f"notes:{folder}"))
+    own.mounts.add(Mount("kitchen", f"notes:{folder}"))
     found = own.search(QUESTION, pages=2)
     assert {(turn.turn.text, turn.mount) for turn in found.turns} >= {
         ("Sourdough needs a starter that is fed for a week.", "kitchen"),
@@ -58,8 +58,8 @@ def test_notes_are_ranked_beside_the_own_memory(own, folder):
 
 @pytest.mark.usefixtures("installed")
 def test_an_adapter_is_written_when_it_is_mounted_so(own, folder):
-    own.mount(Mount("read", f"notes:{folder}"))
-    own.mount(Mount("kitchen", f"notes:{folder}", writable=True))
+    own.mounts.add(Mount("read", f"notes:{folder}"))
+    own.mounts.add(Mount("kitchen", f"notes:{folder}", writable=True))
     with pytest.raises(StoreReadOnly):
         own.add("Rye flour makes it sour.", mount="read")
     assert own.add("Rye flour makes it sour.", mount="kitchen") == "3.txt"
@@ -69,8 +69,8 @@ def test_an_adapter_is_written_when_it_is_mounted_so(own, folder):
 @pytest.mark.usefixtures("installed")
 def test_what_an_adapter_cannot_do_is_told(own, folder):
     with pytest.raises(InvalidInput, match=r"mounts\.notes:Gone cannot be loaded"):
-        own.mount(Mount("broken", "broken:somewhere"))
-    own.mount(Mount("kitchen", f"notes:{folder}-lost"))
+        own.mounts.add(Mount("broken", "broken:somewhere"))
+    own.mounts.add(Mount("kitchen", f"notes:{folder}-lost"))
     assert own.search(QUESTION).missing == ("kitchen",)
     with pytest.raises(StorageError, match="a moment ago"):
         own.search(QUESTION, mounts=["kitchen"])
@@ -78,23 +78,23 @@ def test_what_an_adapter_cannot_do_is_told(own, folder):
 
 @pytest.mark.usefixtures("installed")
 def test_the_scope_of_an_adapter_says_whom_it_serves(own, folder):
-    own.mount(Mount("diary", f"notes:{folder}", Scope(user="bob")))
-    assert {turn.mount for turn in own.search(QUESTION, scope=ANN).turns} == {None}
+    own.mounts.add(Mount("diary", f"notes:{folder}", Scope(user="bob")))
+    assert {turn.mount for turn in own.of(ANN).search(QUESTION).turns} == {None}
 
 
 @pytest.mark.file
 def test_without_its_package_a_place_is_a_file(own, folder):
     with pytest.raises(InvalidInput, match="does not exist"):
-        own.mount(Mount("kitchen", f"notes:{folder}", ANN))
+        own.mounts.add(Mount("kitchen", f"notes:{folder}", ANN))
     with pytest.raises(InvalidInput, match="no adapter is installed for notes://"):
-        own.mount(Mount("kitchen", f"notes://{folder}", ANN))
+        own.mounts.add(Mount("kitchen", f"notes://{folder}", ANN))
 
 
 @pytest.mark.usefixtures("installed")
 def test_adapters_are_released_when_they_are_unmounted_or_the_memory_ends(own, folder):
-    own.mount(Mount("kitchen", f"notes:{folder}"))
-    own.mount(Mount("cellar", f"notes:{folder}"))
-    own.unmount("kitchen")
+    own.mounts.add(Mount("kitchen", f"notes:{folder}"))
+    own.mounts.add(Mount("cellar", f"notes:{folder}"))
+    own.mounts.remove("kitchen")
     assert not (folder / "open-kitchen").exists()
     assert (folder / "open-cellar").exists()
     own.close()

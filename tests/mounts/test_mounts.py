@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import Kind, MemoryOS, Mount, Scope, load_settings
+import memoryos
+from memoryos import Kind, Mount, Scope, load_settings
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreReadOnly
 from memoryos.operation.mounts import patient
 from memoryos.operation.recall.hit import Strategy
@@ -22,7 +23,7 @@ def mounts_of(recall) -> list[str | None]:
 
 @pytest.mark.parametrize("strategy", list(Strategy))
 def test_a_search_finds_what_each_memory_knows_and_says_where(own, expert_base, strategy):
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     found = own.search(QUESTION, strategy=strategy)
     assert {turn.turn.text: turn.mount for turn in found.turns}[EXPERT[0][1]] == "cardiology"
     assert {turn.turn.text: turn.mount for turn in found.turns}[OWN[1][0]] is None
@@ -32,14 +33,14 @@ def test_a_search_finds_what_each_memory_knows_and_says_where(own, expert_base, 
 
 
 def test_a_mount_with_nothing_to_say_takes_no_place(own, expert_base):
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     found = own.search("Do I take violin lessons?", pages=1)
     assert [hit.mount for hit in found.hits] == [None]
     assert OWN[0][0] in [turn.turn.text for turn in found.turns]
 
 
 def test_facts_of_a_mount_are_knowledge_and_none_of_the_user(own, expert_base):
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     found = own.search(QUESTION)
     assert [(hit.text, hit.mount) for hit in found.knowledge] == [
         ("Propranolol is dangerous with asthma.", "cardiology")
@@ -48,10 +49,10 @@ def test_facts_of_a_mount_are_knowledge_and_none_of_the_user(own, expert_base):
 
 
 def test_knowledge_is_told_once_and_not_as_what_the_user_is(own, expert_base, open_memory):
-    own.mount(expert_base)
-    own.mount(Mount("again", expert_base.place, CLINIC))
-    own.add_fact("Ann has asthma.")
-    own.mount(Mount("self", scope=ANN))
+    own.mounts.add(expert_base)
+    own.mounts.add(Mount("again", expert_base.place, CLINIC))
+    own.facts.add("Ann has asthma.")
+    own.mounts.add(Mount("self", scope=ANN))
     assert [hit.text for hit in own.search(QUESTION).knowledge] == ["Propranolol is dangerous with asthma."]
     assert own.search(QUESTION, explain=True).knowledge[0].parts.keys() == {"cosine"}
 
@@ -59,7 +60,7 @@ def test_knowledge_is_told_once_and_not_as_what_the_user_is(own, expert_base, op
 def test_a_context_tells_shared_knowledge_under_a_title_of_its_own(own, expert_base):
     before = own.context(QUESTION)
     assert "Shared knowledge" not in before.text
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     text = own.context(QUESTION).text
     shared, earlier = text.split("Shared knowledge")[1].split("Conversation")
     assert EXPERT[0][1] in shared
@@ -68,7 +69,7 @@ def test_a_context_tells_shared_knowledge_under_a_title_of_its_own(own, expert_b
 
 
 def test_mounts_can_be_named_or_left_out(own, expert_base):
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     assert set(mounts_of(own.search(QUESTION, mounts=[]))) == {None}
     assert "cardiology" in mounts_of(own.search(QUESTION, mounts=["cardiology"]))
     with pytest.raises(InvalidInput, match="nothing is mounted as 'surgery'"):
@@ -76,7 +77,7 @@ def test_mounts_can_be_named_or_left_out(own, expert_base):
 
 
 def test_filters_hold_in_mounted_memories(own, expert_base):
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     assert set(mounts_of(own.search(QUESTION, tags=["heart"]))) == {"cardiology"}
     assert set(mounts_of(own.search(QUESTION, tags=["life"]))) == {None}
     assert own.search(QUESTION, session="another").turns == ()
@@ -87,7 +88,7 @@ def test_filters_hold_in_mounted_memories(own, expert_base):
 
 
 def test_what_is_tagged_is_found_in_all_the_latest_first(own, expert_base):
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     own.add("The pulse of my heart is high.", at=NOW, tags=["heart", "life"])
     found = own.tagged("heart")
     pages = [hit for hit in found if hit.cube.kind is Kind.PAGE]
@@ -106,35 +107,35 @@ def test_what_is_tagged_is_found_in_all_the_latest_first(own, expert_base):
 
 def test_a_mount_to_be_read_stays_as_it_is(own, expert_base, left_in):
     before = left_in(expert_base.place)
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     own.search(QUESTION)
     own.search(QUESTION, strategy="two_stage")
     own.wait()
     with pytest.raises(StoreReadOnly, match="'cardiology' is mounted to be read"):
         own.add("Write this down.", mount="cardiology")
-    own.unmount("cardiology")
+    own.mounts.remove("cardiology")
     assert left_in(expert_base.place) == before
 
 
 def test_a_writable_mount_is_written_and_found_by_others(own, open_memory, place_of):
     team = Scope(user="team", agent=None, namespace=("context", "ward-3"))
-    own.mount(Mount("team", place_of("team"), team, writable=True))
+    own.mounts.add(Mount("team", place_of("team"), team, writable=True))
     page = own.add("The drill is on Friday.", "Noted.", tags=["drill"], mount="team", idempotency_key="drill-1")
     assert own.add("The drill is on Friday.", "Noted.", tags=["drill"], mount="team", idempotency_key="drill-1") == page
     own.wait()
     assert mounts_of(own.search("When is the drill?"))[0] == "team"
     assert [hit.text for hit in own.search("When is the drill?", mounts=[]).hits if "drill" in hit.text] == []
     other = open_memory("other", user="bob")
-    other.mount(Mount("ward", place_of("team"), team))
+    other.mounts.add(Mount("ward", place_of("team"), team))
     assert [hit.id for hit in other.tagged("drill")] == [page]
 
 
 def test_a_part_of_the_own_store_is_mounted_without_a_place(own):
     pool = Scope(user="agents", agent=None, namespace=("context", "task-1"))
-    own.mount(Mount("pool", scope=pool, writable=True))
+    own.mounts.add(Mount("pool", scope=pool, writable=True))
     own.add("The parser fails on empty input.", mount="pool")
     own.wait()
-    assert own.pages(scope=pool)[0].text in [hit.text for hit in own.search("What fails on empty input?").hits]
+    assert own.of(pool).pages.list()[0].text in [hit.text for hit in own.search("What fails on empty input?").hits]
     assert mounts_of(own.search("What fails on empty input?"))[0] == "pool"
 
 
@@ -151,21 +152,21 @@ def test_a_part_of_the_own_store_is_mounted_without_a_place(own):
 )
 def test_a_namespace_says_whom_a_mount_serves(open_memory, scope, served, refused):
     memory = open_memory()
-    memory.add("The code word is heron.", scope=scope)
-    memory.mount(Mount("shared", scope=scope))
+    memory.of(scope).add("The code word is heron.")
+    memory.mounts.add(Mount("shared", scope=scope))
     for caller in served:
-        assert "shared" in mounts_of(memory.search("What is the code word?", scope=caller, mounts=["shared"]))
+        assert "shared" in mounts_of(memory.of(caller).search("What is the code word?", mounts=["shared"]))
     for caller in refused:
-        assert "shared" not in mounts_of(memory.search("What is the code word?", scope=caller))
-        assert memory.tagged("any", scope=caller) == []
+        assert "shared" not in mounts_of(memory.of(caller).search("What is the code word?"))
+        assert memory.of(caller).tagged("any") == []
         with pytest.raises(InvalidInput, match="nothing is mounted as 'shared'"):
-            memory.search("What is the code word?", scope=caller, mounts=["shared"])
+            memory.of(caller).search("What is the code word?", mounts=["shared"])
         with pytest.raises(InvalidInput, match="nothing is mounted as 'shared'"):
-            memory.add("I was here.", scope=caller, mount="shared")
+            memory.of(caller).add("I was here.", mount="shared")
 
 
 def test_a_mount_that_does_not_answer_is_named_and_the_rest_answers(own, expert_base):
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     with away(expert_base.place):
         found = own.search(QUESTION)
         assert found.missing == ("cardiology",)
@@ -177,10 +178,10 @@ def test_a_mount_that_does_not_answer_is_named_and_the_rest_answers(own, expert_
 @pytest.mark.file
 def test_a_file_that_is_not_there_cannot_be_mounted(own, tmp_path):
     with pytest.raises(InvalidInput, match="does not exist"):
-        own.mount(Mount("lost", tmp_path / "lost.db", CLINIC))
+        own.mounts.add(Mount("lost", tmp_path / "lost.db", CLINIC))
     with pytest.raises(InvalidInput, match="does not exist"):
-        own.mount(Mount("folder", tmp_path, CLINIC))
-    assert own.mounts == []
+        own.mounts.add(Mount("folder", tmp_path, CLINIC))
+    assert own.mounts.list() == []
 
 
 @pytest.mark.file
@@ -191,18 +192,18 @@ def test_a_file_that_the_settings_mount_may_be_made_later(open_memory, tmp_path,
     with pytest.raises(StorageError, match=r"later\.db does not exist"):
         memory.search(QUESTION, mounts=["later"])
     with open_memory("later") as later:
-        later.add("Propranolol narrows the airways.", scope=CLINIC)
+        later.of(CLINIC).add("Propranolol narrows the airways.")
     assert "later" in mounts_of(memory.search(QUESTION))
 
 
 def test_what_cannot_be_mounted_is_told(own, expert_base):
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     with pytest.raises(InvalidInput, match="'cardiology' is mounted already"):
-        own.mount(expert_base)
+        own.mounts.add(expert_base)
     with pytest.raises(InvalidInput, match=r"mount\.scope: is missing"):
-        own.mount(Mount("nobody's", expert_base.place))
+        own.mounts.add(Mount("nobody's", expert_base.place))
     with pytest.raises(InvalidInput, match="no adapter is installed for gopher://"):
-        own.mount(Mount("old", "gopher://somewhere"))
+        own.mounts.add(Mount("old", "gopher://somewhere"))
     with pytest.raises(InvalidInput, match=r"mount\.scope: is missing"):
         Mount("nowhere")
     with pytest.raises(InvalidInput, match=r"mount\.name"):
@@ -210,15 +211,15 @@ def test_what_cannot_be_mounted_is_told(own, expert_base):
     with pytest.raises(InvalidInput, match="names a session"):
         Mount("monday", expert_base.place, Scope(user="clinic", session="monday"))
     with pytest.raises(InvalidInput, match="nothing is mounted as 'surgery'"):
-        own.unmount("surgery")
-    assert [mount.name for mount in own.mounts] == ["cardiology"]
+        own.mounts.remove("surgery")
+    assert [mount.name for mount in own.mounts.list()] == ["cardiology"]
 
 
 def test_a_mount_has_our_embedder(open_memory, expert_base):
     memory = open_memory("static", embedder="static")
     with pytest.raises(EmbedderMismatch, match="hashing"):
-        memory.mount(expert_base)
-    assert memory.mounts == []
+        memory.mounts.add(expert_base)
+    assert memory.mounts.list() == []
 
 
 def test_settings_name_mounts(open_memory, expert_base, monkeypatch):
@@ -228,7 +229,7 @@ def test_settings_name_mounts(open_memory, expert_base, monkeypatch):
     )
     monkeypatch.setenv("MEMORYOS_MOUNTS", value)
     memory = open_memory()
-    assert [(mount.name, mount.scope) for mount in memory.mounts] == [("cardiology", CLINIC)]
+    assert [(mount.name, mount.scope) for mount in memory.mounts.list()] == [("cardiology", CLINIC)]
     assert mounts_of(memory.search(QUESTION))[0] == "cardiology"
     for wrong, told in (('[{"name": "cardiology"}]', r"mount\.scope"), ("[{", "mounts")):
         monkeypatch.setenv("MEMORYOS_MOUNTS", wrong)
@@ -264,7 +265,7 @@ def test_a_mount_that_says_nothing_keeps_nobody_waiting(open_memory, monkeypatch
 def test_nothing_is_mounted_in_a_memory_that_is_closed(own, expert_base):
     own.close()
     with pytest.raises(StorageError, match="is closed"):
-        own.mount(expert_base)
+        own.mounts.add(expert_base)
 
 
 # `rrf` and `linear`, which are there to compare, scale by all turns that are ranked, which are fewer here.
@@ -284,12 +285,12 @@ def test_an_empty_mount_changes_nothing(open_memory, place_of, strategy):
         return [sorted(recalled) for recalled in turns] if strategy == "two_stage" else turns
 
     plain = {pages: told(pages) for pages in (None, 1, 3)}
-    memory.mount(Mount("empty", place_of("empty"), CLINIC))
+    memory.mounts.add(Mount("empty", place_of("empty"), CLINIC))
     assert {pages: told(pages) for pages in plain} == plain
 
 
 def test_the_same_page_in_two_memories_is_told_once(own, tmp_path):
-    own.mount(Mount("again", scope=ANN))
+    own.mounts.add(Mount("again", scope=ANN))
     found = own.search("violin")
     assert len({hit.id for hit in found.hits}) == len(found.hits) == len(OWN)
     assert set(mounts_of(found)) == {None}
@@ -297,11 +298,11 @@ def test_the_same_page_in_two_memories_is_told_once(own, tmp_path):
 
 def test_a_page_visited_through_a_mount_stays_unvisited_there(own):
     pool = Scope(user="agents", agent=None, namespace=("context", "task-1"))
-    own.add("The parser fails on empty input.", scope=pool)
-    own.mount(Mount("pool", scope=pool))
+    own.of(pool).add("The parser fails on empty input.")
+    own.mounts.add(Mount("pool", scope=pool))
     own.search("What fails on empty input?")
     own.wait()
-    (page,) = own.pages(scope=pool)
+    (page,) = own.of(pool).pages.list()
     assert page.behaviour.visits == 0
 
 
@@ -319,7 +320,7 @@ def test_a_store_opened_to_be_read_refuses_writes(open_memory, own):
 @pytest.mark.file
 def test_a_file_that_is_not_there_is_not_opened_to_be_read(tmp_path):
     with pytest.raises(InvalidInput, match="does not exist"):
-        MemoryOS.open(tmp_path / "lost.db", user="ann", read_only=True)
+        memoryos.open(tmp_path / "lost.db", user="ann", read_only=True)
 
 
 def test_a_place_is_shown_without_its_password():
@@ -334,5 +335,5 @@ def test_a_place_is_shown_without_its_password():
 def test_a_mount_that_knows_raises_the_confidence(own, expert_base):
     question = "Which beta blockers are dangerous with asthma?"
     alone = own.search(question).confidence
-    own.mount(expert_base)
+    own.mounts.add(expert_base)
     assert own.search(question).confidence > max(alone, 0.9)

@@ -6,8 +6,9 @@ from threading import Thread, Timer
 
 import pytest
 
+import memoryos
 from contract import server
-from memoryos import MemoryOS, load_settings
+from memoryos import load_settings
 from memoryos.cube import Kind
 from memoryos.errors import OutcomeUnknown, StoreBusy, StoreUnreachable
 from memoryos.infrastructure.vault.contract import Operation
@@ -38,18 +39,18 @@ def memory(wire, clock):
 def memory_on(wire, clock, **settings):
     knobs = load_settings(**settings)
     place = wire.url.render_as_string()
-    return MemoryOS.open(place, user="alice", settings=knobs, embedder=Hashing(), clock=clock)
+    return memoryos.open(place, user="alice", settings=knobs, embedder=Hashing(), clock=clock)
 
 
 def assert_there_once(memory, *pages):
     """The pages are there with all that belongs to each, and nothing else."""
     memory.wait()
-    assert [cube.id for cube in memory.pages()] == list(pages)
-    with memory._vault.read(ALICE) as reader:
+    assert [cube.id for cube in memory.pages.list()] == list(pages)
+    with memory._engine.vault.read(ALICE) as reader:
         assert [(row.page, row.part) for row in reader.passages()] == [
             (page, part) for page in pages for part in (1, 2)
         ]
-    added = [event.cube_id for event in memory.events() if event.operation is Operation.ADD]
+    added = [event.cube_id for event in memory.log.events() if event.operation is Operation.ADD]
     assert added == list(pages)
 
 
@@ -102,7 +103,7 @@ def wait_for_a_waiting_writer():
 
 
 def test_another_process_that_adds_the_same_between_the_two_tries_wins(memory, wire, clock, url):
-    with MemoryOS.open(url.render_as_string(), user="alice", embedder=Hashing(), clock=clock) as other:
+    with memoryos.open(url.render_as_string(), user="alice", embedder=Hashing(), clock=clock) as other:
         added = []
         racer = Thread(target=lambda: added.append(other.add(*SAID, idempotency_key=KEY)))
 

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import text
 
 import forked
+import memoryos
 from contract import server
-from memoryos import MemoryOS
 from memoryos.cube import Kind
 from memoryos.errors import (
     InvalidInput,
@@ -191,7 +191,7 @@ def test_a_role_that_may_not_write_is_told_so(url, vault, store, open_vault):
             writer.link([Link(stored.id, LinkKind.CHAIN, stored.id)])
         guest.close()
         place = url.set(username="guest").render_as_string()
-        with MemoryOS.open(place, user="alice", embedder=Hashing()) as memory:  # has no visits to write in the end
+        with memoryos.open(place, user="alice", embedder=Hashing()) as memory:  # has no visits to write in the end
             assert [hit.cube.id for hit in memory.search("hello").hits] == [stored.id]
             with pytest.raises(StoreReadOnly, match="role"):
                 memory.add("I keep bees.")
@@ -204,14 +204,14 @@ def test_a_server_that_is_not_there_is_named_without_the_password():
         f"postgresql://tom@127.0.0.1:1/memories?password={PASSWORD}",
     ):
         with pytest.raises(StoreUnreachable, match=r"postgresql://tom@127\.0\.0\.1:1/memories") as caught:
-            MemoryOS.open(url, user="tom", embedder=Hashing())
+            memoryos.open(url, user="tom", embedder=Hashing())
         assert PASSWORD not in repr(caught.value) + repr(caught.value.__cause__)
 
 
 def test_a_database_or_a_role_that_is_not_there_is_named(url):
     for wrong, name in ((url.set(database="nowhere"), "nowhere"), (url.set(username="nobody"), "nobody")):
         with pytest.raises(StoreUnreachable, match=name):
-            MemoryOS.open(wrong.render_as_string(), user="tom", embedder=Hashing())
+            memoryos.open(wrong.render_as_string(), user="tom", embedder=Hashing())
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_database_or_a_role_that_is_not_there_is_named(url):
 )
 def test_a_url_that_is_none_says_how_to_write_it(url):
     with pytest.raises(InvalidInput, match=r"path: .*postgresql://user") as caught:
-        MemoryOS.open(url, user="tom")
+        memoryos.open(url, user="tom")
     assert PASSWORD not in str(caught.value)
     assert caught.value.field == "path"
 

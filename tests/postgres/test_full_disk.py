@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from psycopg import sql
 
+import memoryos
 from contract import server
 from durability.filling import assert_goes_on, assert_whole, fill_up, occupy, story
 from durability.mounts import small_disk
-from memoryos import MemoryOS, load_settings
+from memoryos import load_settings
 from memoryos.errors import StoreFull
 from memoryos.models.hashing import Hashing
 
@@ -51,7 +52,7 @@ def url(disk):
 
 def test_a_server_whose_disk_is_full(url, disk, clock):
     place, knobs = url.render_as_string(), load_settings(short_term_capacity=1)
-    with MemoryOS.open(place, user="tom", settings=knobs, embedder=Hashing(), clock=clock) as memory:
+    with memoryos.open(place, user="tom", settings=knobs, embedder=Hashing(), clock=clock) as memory:
         ballast, reserve = disk / "ballast", disk / "reserve"
         reserve.write_bytes(bytes(2 * MEGABYTE))
         occupy(ballast)

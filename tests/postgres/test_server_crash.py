@@ -14,8 +14,9 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
+import memoryos
 from contract import server
-from memoryos import MemoryOS
+from memoryos import Memory
 from memoryos.cube import Kind
 from memoryos.errors import StoreUnreachable
 from memoryos.infrastructure.vault.contract import Operation
@@ -53,7 +54,7 @@ def kill(own_server):
 class Teller:
     """Adds page after page, each with a key, and repeats what was not acknowledged."""
 
-    memory: MemoryOS
+    memory: Memory
     pages: list[str] = field(default_factory=list)  # acknowledged
     errors: list[StoreUnreachable] = field(default_factory=list)
     is_over: Event = field(default_factory=Event)
@@ -77,7 +78,7 @@ class Teller:
 
 def stored(memory):
     """The pages, each with all that belongs to it."""
-    with memory._vault.read(memory._scope) as reader:
+    with memory._engine.vault.read(memory._scope) as reader:
         added = [event for event in reader.events(limit=100_000) if event.operation is Operation.ADD]
         pages = [event.cube_id for event in added if event.kind is Kind.PAGE]
         assert set(reader.get(pages)) == set(pages)
@@ -88,7 +89,7 @@ def stored(memory):
 
 def test_a_memory_outlives_any_number_of_crashes_of_its_server(own_server):
     place = make_url(own_server.get_uri()).set(username=server.ROLE, database="memories").render_as_string()
-    memory = MemoryOS.open(place, user="tom", embedder=Hashing())
+    memory = memoryos.open(place, user="tom", embedder=Hashing())
     teller = Teller(memory)
     thread = Thread(target=teller.tell)
     thread.start()
@@ -98,7 +99,7 @@ def test_a_memory_outlives_any_number_of_crashes_of_its_server(own_server):
             kill(own_server)
             acknowledged = list(teller.pages)
             own_server.ensure_postgres_running()
-            with MemoryOS.open(place, user="tom", embedder=Hashing()) as other:
+            with memoryos.open(place, user="tom", embedder=Hashing()) as other:
                 assert stored(other)[: len(acknowledged)] == acknowledged
         teller.wait_for(len(teller.pages) + SOME)  # the same memory goes on
     finally:
@@ -108,5 +109,5 @@ def test_a_memory_outlives_any_number_of_crashes_of_its_server(own_server):
     with suppress(StoreUnreachable):  # it says once that pages could not be moved meanwhile
         memory.wait()
     assert stored(memory) == teller.pages
-    assert [page.id for page in memory.pages()] == teller.pages
+    assert [page.id for page in memory.pages.list()] == teller.pages
     memory.close()

@@ -11,8 +11,9 @@ import psycopg
 import pytest
 from sqlalchemy.engine import URL
 
+import memoryos
 from contract import server
-from memoryos import MemoryOS
+from memoryos import Memory
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import tables
 from memoryos.models.hashing import Hashing
@@ -64,8 +65,8 @@ def pages(url: URL, space: str) -> int:
         return connection.execute(f"SELECT count(*) FROM {space}.cubes").fetchone()[0]
 
 
-def opened(url: URL) -> MemoryOS:
-    return MemoryOS.open(url.render_as_string(hide_password=False), user="ann", embedder=Hashing())
+def opened(url: URL) -> Memory:
+    return memoryos.open(url.render_as_string(hide_password=False), user="ann", embedder=Hashing())
 
 
 def test_the_server_would_search_the_shadow_first(url, shadow):
@@ -82,7 +83,7 @@ def test_a_memory_that_is_open_goes_on_in_its_own_tables(url, shadow):
         fill(url, shadow)
         memory.add("I like jazz.")
         memory.consolidate()
-        assert len(memory.pages()) == 2
+        assert len(memory.pages.list()) == 2
     assert pages(url, "public") >= 2
     assert pages(url, shadow) == 0
 
@@ -92,7 +93,7 @@ def test_a_memory_that_is_opened_later_finds_its_own_tables(url, shadow):
         memory.add("I live in Paris.")
     fill(url, shadow)
     with opened(url) as memory:
-        assert [page.text for page in memory.pages()] == ["user: I live in Paris."]
+        assert [page.text for page in memory.pages.list()] == ["user: I live in Paris."]
         memory.add("I like jazz.")
     assert pages(url, shadow) == 0
 
@@ -107,4 +108,4 @@ def test_a_role_that_owns_neither_is_told_to_name_the_schema(url, shadow):
         opened(url)
     named = url.update_query_dict({"options": "-csearch_path=public"})
     with opened(named) as memory:
-        assert memory.pages() == []
+        assert memory.pages.list() == []

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
+import memoryos
 from contract import server
-from memoryos import MemoryOS, load_settings
+from memoryos import load_settings
 from memoryos.errors import StoreTooNew
 from memoryos.infrastructure.vault import migrations
 
@@ -59,7 +60,7 @@ print(number)
 def url(tmp_path) -> str:
     """A store of the schema of today; it is not lent again."""
     place = server.new_database().render_as_string(hide_password=False)
-    MemoryOS.open(place, user="ann", settings=load_settings(embedder="hashing")).close()
+    memoryos.open(place, user="ann", settings=load_settings(embedder="hashing")).close()
     return place
 
 
@@ -101,16 +102,18 @@ def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tm
     command = [sys.executable, "-c", OLD_PROGRAM, url, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as old:
         wait_for_more(tmp_path, old)
-        with MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")) as new:
+        with memoryos.open(url, user="ann", settings=load_settings(embedder="hashing")) as new:
             wait_for_more(tmp_path, old)
             mine = new.add("The new program was here.", "Welcome.")
             wait_for_more(tmp_path, old)
             (tmp_path / "stop").touch()
             out, err = old.communicate(timeout=PATIENCE)
             assert (old.returncode, err) == (0, "")
-            assert len(new.pages()) == int(out) + 1
-            assert mine in {page.id for page in new.pages()}
-            assert [event.sequence for event in new.events()] == sorted(event.sequence for event in new.events())
+            assert len(new.pages.list()) == int(out) + 1
+            assert mine in {page.id for page in new.pages.list()}
+            assert [event.sequence for event in new.log.events()] == sorted(
+                event.sequence for event in new.log.events()
+            )
     with server.administrator(make_url(url).database) as connection:
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0009",)]
         assert connection.execute("SELECT count(*) FROM cubes WHERE mood IS NULL").fetchone()[0] > 0
@@ -118,17 +121,17 @@ def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tm
 
 def test_an_old_program_that_comes_later_is_told(url, tmp_path):
     with next_version(tmp_path):
-        MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")).close()
+        memoryos.open(url, user="ann", settings=load_settings(embedder="hashing")).close()
     with pytest.raises(StoreTooNew, match="0009"):
-        MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing"))
+        memoryos.open(url, user="ann", settings=load_settings(embedder="hashing"))
 
 
 @pytest.mark.usefixtures("new_program")
 def test_two_new_processes_that_come_at_once_upgrade_it_once(url):
     def opened() -> int:
-        with MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")) as memory:
+        with memoryos.open(url, user="ann", settings=load_settings(embedder="hashing")) as memory:
             memory.add("Together.")
-            return len(memory.pages())
+            return len(memory.pages.list())
 
     with ThreadPoolExecutor(4) as pool:
         counts = [future.result(PATIENCE) for future in [pool.submit(opened) for _ in range(4)]]

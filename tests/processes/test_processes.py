@@ -66,7 +66,7 @@ def say(part, *lines):
 
 
 def test_a_reader_finds_what_was_stored_and_sees_nothing_wrong(part, memory):
-    memory.add(f"I have a boat called {WORD}.", "Nice.", scope=part.scopes[0])
+    memory.of(part.scopes[0]).add(f"I have a boat called {WORD}.", "Nice.")
     say(part, (State.THERE, WORD))
     reader = Reader(memory, part)
     reader.check_search(WORD, is_there=True)
@@ -84,9 +84,9 @@ def test_a_page_that_a_writer_stored_and_nobody_finds_is_reported(part, memory):
 
 
 def test_a_page_that_a_writer_deleted_and_that_is_served_is_reported(part, memory):
-    memory.add(f"I have a boat called {WORD}.", "Nice.", scope=part.scopes[0])
+    memory.of(part.scopes[0]).add(f"I have a boat called {WORD}.", "Nice.")
     memory.wait()
-    memory.consolidate(scope=part.scopes[0])
+    memory.of(part.scopes[0]).consolidate()
     say(part, (State.THERE, WORD), (State.LEAVING, WORD), (State.GONE, WORD))
     reader = Reader(memory, part)
     reader.check_search(WORD, is_there=False)
@@ -96,7 +96,7 @@ def test_a_page_that_a_writer_deleted_and_that_is_served_is_reported(part, memor
 def test_words_of_another_tenant_are_reported(part, memory):
     there = WORD._replace(scope=2)
     assert part.scopes[2].tenant != part.scopes[0].tenant
-    memory.add(f"I have a boat called {there}.", "Nice.", scope=part.scopes[0])
+    memory.of(part.scopes[0]).add(f"I have a boat called {there}.", "Nice.")
     reader = Reader(memory, part)
     reader.check_search(WORD, is_there=False)
     assert f"foreign: {there} in hits" in reader.done.violations

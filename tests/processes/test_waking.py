@@ -8,6 +8,7 @@ from threading import Event, Thread
 
 import pytest
 
+import memoryos
 from contract import server
 from memoryos import MemoryOS, load_settings
 from memoryos.infrastructure.vault.contract import JobState
@@ -19,7 +20,7 @@ SETTINGS = load_settings(embedder="hashing", jobs="worker", short_term_capacity=
 
 @pytest.fixture
 def memory(place):
-    with MemoryOS.open(place, user="ann", settings=SETTINGS) as opened:
+    with memoryos.open(place, user="ann", settings=SETTINGS) as opened:
         yield opened
 
 
@@ -28,7 +29,7 @@ def working(place):
     """A worker on the store meanwhile; gives the list of what it returned."""
     stop, finished = Event(), []
     with MemoryOS.open(place, settings=SETTINGS) as other:
-        thread = Thread(target=lambda: finished.append(other.work(stop, threads=2, poll_seconds=RARELY)))
+        thread = Thread(target=lambda: finished.append(other.admin.work(stop, threads=2, poll_seconds=RARELY)))
         thread.start()
         try:
             yield finished
@@ -44,7 +45,7 @@ def talk(memory):
 
 
 def done(memory) -> int:
-    return len(memory.jobs(JobState.DONE))
+    return len(memory.jobs.list(JobState.DONE))
 
 
 def await_jobs(memory, count):

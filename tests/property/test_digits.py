@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryos import MemoryOS
+import memoryos
+from memoryos import Memory
 from memoryos.language.marks import mentions_time
 from memoryos.language.period import day_of, month_of, year_of
 from memoryos.language.plain import plain_text
@@ -54,11 +55,11 @@ def dated_texts(draw: st.DrawFn) -> str:
 
 
 @pytest.fixture(scope="module")
-def memory() -> Iterator[MemoryOS]:
+def memory() -> Iterator[Memory]:
     """A memory with one page."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        with MemoryOS.open(path, user="tom", embedder=Hashing(), clock=lambda: WEDNESDAY) as opened:
+        with memoryos.open(path, user="tom", embedder=Hashing(), clock=lambda: WEDNESDAY) as opened:
             opened.add("I like tea.")
             yield opened
 
@@ -84,11 +85,11 @@ def test_no_digits_are_refused(memory, text):
 def test_no_digits_are_refused_when_they_are_read(texts):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        with MemoryOS.open(path, user="tom", embedder=Hashing(), clock=lambda: WEDNESDAY) as memory:
+        with memoryos.open(path, user="tom", embedder=Hashing(), clock=lambda: WEDNESDAY) as memory:
             for text in texts:
                 memory.add(f"{text}. I like tea.")
             memory.consolidate()
-            assert [job for job in memory.jobs() if job.error] == []
+            assert [job for job in memory.jobs.list() if job.error] == []
 
 
 @settings(deadline=None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryos import MemoryOS
+import memoryos
 from memoryos.models.hashing import Hashing
 
 STEPS = st.tuples(st.sampled_from(["deliver", "deliver", "correct", "delete", "restart"]), st.integers(0, 4))
@@ -23,7 +23,7 @@ def key(number):
 def test_messages_delivered_again_and_again_are_there_once(steps):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        memory = MemoryOS.open(path, user="tom", embedder=Hashing())
+        memory = memoryos.open(path, user="tom", embedder=Hashing())
         ids, words = {}, {}  # of each message: its page, and what the memory should say of it
         for step, number in steps:
             if step == "deliver":
@@ -32,7 +32,7 @@ def test_messages_delivered_again_and_again_are_there_once(steps):
                 assert ids.setdefault(number, page) == page
             elif step == "restart":
                 memory.close()
-                memory = MemoryOS.open(path, user="tom", embedder=Hashing())
+                memory = memoryos.open(path, user="tom", embedder=Hashing())
             elif words.get(number) and step == "correct":
                 memory.update(ids[number], "A correction.")
                 words[number] = "user: A correction."
@@ -40,5 +40,5 @@ def test_messages_delivered_again_and_again_are_there_once(steps):
                 memory.delete(ids[number])
                 words[number] = None
         expected = [(ids[number], said) for number, said in words.items() if said]
-        assert [(page.id, page.text) for page in memory.pages()] == expected
+        assert [(page.id, page.text) for page in memory.pages.list()] == expected
         memory.close()

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import memoryos
 from contract.back_ends import copy_store, files_on, opening_on
-from memoryos import MemoryOS, Role, Scope, Strategy, Turn, load_settings
+from memoryos import Memory, MemoryOS, Role, Scope, Strategy, Turn, load_settings
 from memoryos.operation.recall.hit import Recall
 
 ANN = Scope(user="ann", agent="default")
@@ -58,17 +59,17 @@ def turns_in(recall: Recall) -> Found:
     return [(turn.cube.id, turn.index, turn.score) for turn in recall.turns]
 
 
-def results(memory: MemoryOS, question: str, **options) -> Found:
+def results(memory: Memory, question: str, **options) -> Found:
     """The turns that answer the question."""
     return turns_in(memory.search(question, **({"pages": 15} | options)))
 
 
-def answers(memory: MemoryOS, **options) -> list[Found]:
+def answers(memory: Memory, **options) -> list[Found]:
     """The results of every question."""
     return [results(memory, question, **options) for question in QUESTIONS]
 
 
-def by_strategy(memory: MemoryOS, **options) -> dict[Strategy, list[Found]]:
+def by_strategy(memory: Memory, **options) -> dict[Strategy, list[Found]]:
     """The results of every question by every strategy."""
     return {strategy: answers(memory, strategy=strategy, **options) for strategy in Strategy}
 
@@ -105,7 +106,7 @@ def open_memory(tmp_path) -> Iterator[Open]:
     """open_memory(path, ...): a memory on the file; the other arguments are settings."""
     opened = []
 
-    def one(path: Path | None = None, *, scope: Scope = ANN, **settings) -> MemoryOS:
+    def one(path: Path | None = None, *, scope: Scope = ANN, **settings) -> Memory:
         ids = {"user": scope.user, "agent": scope.agent, "tenant": scope.tenant, "session": scope.session}
         knobs = load_settings(**(SETTINGS | settings))
         memory = MemoryOS.open(path or tmp_path / "memory.db", **ids, settings=knobs, clock=lambda: NOW)
@@ -121,9 +122,9 @@ def open_memory(tmp_path) -> Iterator[Open]:
 def template(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Path:
     """A store with the dialogue in all three tiers."""
     path, knobs = tmp_path_factory.mktemp("talk") / "memory.db", load_settings(**SETTINGS)
-    with opening_on(back_end), MemoryOS.open(path, user="ann", settings=knobs, clock=lambda: NOW) as memory:
+    with opening_on(back_end), memoryos.open(path, user="ann", settings=knobs, clock=lambda: NOW) as memory:
         memory.add_many(dialogue(TURNS))
-        memory.add_fact("Ann keeps bees")
+        memory.facts.add("Ann keeps bees")
     return path
 
 

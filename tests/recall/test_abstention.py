@@ -126,7 +126,7 @@ def test_an_empty_memory_has_no_confidence_and_no_text(open_memory):
 
 def test_a_fact_answers_too(travels):
     memory = travels()
-    memory.add_fact("The surgeon sewed nine stitches after the scooter accident.")
+    memory.facts.add("The surgeon sewed nine stitches after the scooter accident.")
     assert memory.search(NEVER).confidence > 0.5
     assert "nine stitches" in memory.context(NEVER).text
 

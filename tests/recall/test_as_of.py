@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import AsyncMemoryOS, MemoryOS, Role, Scope, Turn, load_settings
+import memoryos
+from memoryos import AsyncMemory, Memory, Role, Scope, Turn, load_settings
 from memoryos.cube import Subject
 from memoryos.errors import InvalidInput
 
@@ -36,14 +37,14 @@ def hand() -> Hand:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, hand: Hand) -> Iterator[MemoryOS]:
+def memory(tmp_path: Path, hand: Hand) -> Iterator[Memory]:
     settings = load_settings(embedder="hashing", short_term_capacity=5)
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=hand) as opened:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings, clock=hand) as opened:
         yield opened
 
 
 @pytest.mark.parametrize("strategy", RANKED)
-def test_turns_said_later_are_not_found_and_those_before_are(memory: MemoryOS, strategy: str) -> None:
+def test_turns_said_later_are_not_found_and_those_before_are(memory: Memory, strategy: str) -> None:
     said = dialogue(40, start=NOW - timedelta(days=50))
     memory.add_many(said)
     moment = said[20].at
@@ -56,15 +57,15 @@ def test_turns_said_later_are_not_found_and_those_before_are(memory: MemoryOS, s
         assert {turn.turn.text for turn in found.turns} == {turn.text for turn in said[:21]}
 
 
-def test_as_of_now_is_the_memory_as_it_is(memory: MemoryOS) -> None:
+def test_as_of_now_is_the_memory_as_it_is(memory: Memory) -> None:
     memory.add_many(dialogue(30, start=NOW - timedelta(days=50)))
-    memory.add_fact("Ann keeps bees")
+    memory.facts.add("Ann keeps bees")
     memory.wait()
     for question in QUESTIONS:
         assert memory.search(question, as_of=NOW) == memory.search(question)
 
 
-def test_half_a_page_is_seen_by_its_first_half(memory: MemoryOS) -> None:
+def test_half_a_page_is_seen_by_its_first_half(memory: Memory) -> None:
     at = datetime(2023, 5, 8, 10, tzinfo=UTC)
     asked = Turn(role=Role.USER, text="Which teapot?", at=at, source_id="1")
     memory.add_many(
@@ -77,11 +78,11 @@ def test_half_a_page_is_seen_by_its_first_half(memory: MemoryOS) -> None:
     assert "red" in memory.context("teapot").text
 
 
-def test_facts_are_those_that_were_known(memory: MemoryOS) -> None:
-    memory.add_fact("Ann keeps bees", at="2023-03-01T00:00Z")
-    memory.add_fact("Ann keeps hens", at="2023-06-01T00:00Z")
-    memory.add_fact("Ann keeps bees", at="2023-07-01T00:00Z")  # said again
-    memory.add_fact("I keep notes", at="2023-06-01T00:00Z", subject=Subject.AGENT)
+def test_facts_are_those_that_were_known(memory: Memory) -> None:
+    memory.facts.add("Ann keeps bees", at="2023-03-01T00:00Z")
+    memory.facts.add("Ann keeps hens", at="2023-06-01T00:00Z")
+    memory.facts.add("Ann keeps bees", at="2023-07-01T00:00Z")  # said again
+    memory.facts.add("I keep notes", at="2023-06-01T00:00Z", subject=Subject.AGENT)
 
     def known(as_of: str) -> list[str]:
         found = memory.search("What does Ann keep?", as_of=as_of)
@@ -93,23 +94,23 @@ def test_facts_are_those_that_were_known(memory: MemoryOS) -> None:
     assert "hens" not in memory.context("What does Ann keep?", as_of="2023-05-08T00:00Z").text
 
 
-def test_a_profile_field_has_the_value_it_had(memory: MemoryOS, hand: Hand) -> None:
+def test_a_profile_field_has_the_value_it_had(memory: Memory, hand: Hand) -> None:
     def city(as_of: datetime | None) -> list[str]:
         return [cube.text for cube in memory.search("Where?", as_of=as_of).profile]
 
     hand.now = MAY
-    memory.set_profile("city", "Rome")
+    memory.profile.set("city", "Rome")
     hand.now = MAY + timedelta(days=60)
-    memory.set_profile("city", "Oslo")
+    memory.profile.set("city", "Oslo")
     hand.now = NOW
     assert city(MAY - timedelta(days=1)) == []
     assert city(MAY) == city(MAY + timedelta(days=59)) == ["city: Rome"]
     assert city(MAY + timedelta(days=60)) == city(None) == ["city: Oslo"]
 
 
-def test_a_fact_that_gave_way_is_found_before_and_not_after(memory: MemoryOS) -> None:
-    memory.add_fact("Ann lives in Oslo", at="2023-06-01T00:00Z")
-    memory.add_fact("Ann lives in Rome", at="2023-03-01T00:00Z")  # told later, but of an earlier time
+def test_a_fact_that_gave_way_is_found_before_and_not_after(memory: Memory) -> None:
+    memory.facts.add("Ann lives in Oslo", at="2023-06-01T00:00Z")
+    memory.facts.add("Ann lives in Rome", at="2023-03-01T00:00Z")  # told later, but of an earlier time
 
     def known(as_of: str | None) -> list[str]:
         found = [hit.text for hit in memory.search("Where does Ann live?", as_of=as_of).user_facts]
@@ -123,24 +124,24 @@ def test_a_fact_that_gave_way_is_found_before_and_not_after(memory: MemoryOS) ->
     assert memory.search("Where?", as_of="2023-05-01T00:00Z", kinds=["page"]).user_facts == ()
 
 
-def test_what_was_said_later_of_an_earlier_time_was_not_known_then(memory: MemoryOS) -> None:
-    memory.add_fact("Ann lives in Rome", at="2023-03-01T00:00Z")
-    memory.add_fact("Ann has lived in Oslo since 2019", at="2023-06-01T00:00Z")
+def test_what_was_said_later_of_an_earlier_time_was_not_known_then(memory: Memory) -> None:
+    memory.facts.add("Ann lives in Rome", at="2023-03-01T00:00Z")
+    memory.facts.add("Ann has lived in Oslo since 2019", at="2023-06-01T00:00Z")
     found = memory.search("Where does Ann live?", as_of=MAY).user_facts
     assert [hit.text for hit in found] == ["Ann lives in Rome"]
-    (fact,) = memory.profile().user.facts
+    (fact,) = memory.profile.get().user.facts
     assert fact.descriptive.valid_from == datetime(2019, 1, 1, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("question", ["What did we bake last month?", "上个月 bake 什么？"])
-def test_what_is_relative_is_counted_from_that_moment(memory: MemoryOS, question: str) -> None:
+def test_what_is_relative_is_counted_from_that_moment(memory: Memory, question: str) -> None:
     for month in range(1, 9):
         memory.add("We bake bread", at=datetime(2023, month, 8, tzinfo=UTC))
     assert memory.search(question, as_of=MAY).hits[0].at.month == 4
     assert memory.search(question).hits[0].at.month == 7
 
 
-def test_a_period_and_a_moment_bound_each_other(memory: MemoryOS) -> None:
+def test_a_period_and_a_moment_bound_each_other(memory: Memory) -> None:
     for month in range(1, 9):
         memory.add("We bake bread", at=datetime(2023, month, 8, tzinfo=UTC))
     found = memory.search("bread", since="2023-03-01T00:00Z", until="2023-07-01T00:00Z", as_of=MAY)
@@ -149,19 +150,19 @@ def test_a_period_and_a_moment_bound_each_other(memory: MemoryOS) -> None:
 
 def test_an_owner_who_shares_a_persona_has_it_as_of_then_too(tmp_path: Path) -> None:
     settings = load_settings(embedder="hashing", persona_sharing="user")
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=lambda: NOW) as memory:
-        memory.add_fact("Ann keeps bees", at="2023-06-01T00:00Z", scope=Scope(user="ann", agent="one"))
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings, clock=lambda: NOW) as memory:
+        memory.of(Scope(user="ann", agent="one")).facts.add("Ann keeps bees", at="2023-06-01T00:00Z")
         other = Scope(user="ann", agent="two")
-        assert memory.search("bees", as_of=MAY, scope=other).user_facts == ()
-        assert [hit.text for hit in memory.search("bees", scope=other).user_facts] == ["Ann keeps bees"]
+        assert memory.of(other).search("bees", as_of=MAY).user_facts == ()
+        assert [hit.text for hit in memory.of(other).search("bees").user_facts] == ["Ann keeps bees"]
 
 
-def test_the_awaited_search_knows_the_moment(memory: MemoryOS) -> None:
+def test_the_awaited_search_knows_the_moment(memory: Memory) -> None:
     memory.add("tea in March", at="2023-03-01T00:00Z")
     memory.add("tea in June", at="2023-06-01T00:00Z")
 
     async def found() -> tuple[str, str]:
-        awaited = AsyncMemoryOS(memory)
+        awaited = AsyncMemory(memory)
         hits = (await awaited.search("tea", as_of=MAY)).hits
         return hits[0].text, (await awaited.context("tea", as_of=MAY)).text
 
@@ -179,7 +180,7 @@ def test_the_awaited_search_knows_the_moment(memory: MemoryOS) -> None:
         ({"as_of": MAY, "strategy": "two_stage"}, "as_of"),
     ],
 )
-def test_a_bad_moment_is_refused(memory: MemoryOS, options: dict[str, object], field: str) -> None:
+def test_a_bad_moment_is_refused(memory: Memory, options: dict[str, object], field: str) -> None:
     for ask in (memory.search, memory.context):
         with pytest.raises(InvalidInput) as caught:
             ask("tea", **options)

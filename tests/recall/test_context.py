@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryos import AsyncMemoryOS, MemoryOS, Recall, Role, Scope, Subject, Turn
+from memoryos import AsyncMemory, Memory, Recall, Role, Scope, Subject, Turn
 from memoryos.cube import Behaviour, Descriptive, Fact, MemCube, Origin, Page, Payload, ProfileField, SemanticType, Tier
 from memoryos.errors import InvalidInput
 from memoryos.models.tokenizer import count_tokens
@@ -26,14 +26,14 @@ from .conftest import NOW
 TITLES = [section.value for section in Section]
 
 
-def talk(memory: MemoryOS, days: int = 9) -> MemoryOS:
+def talk(memory: Memory, days: int = 9) -> Memory:
     """A page a day, and what is known of both."""
     for day in range(days):
         memory.add(f"question {day} about green tea", f"answer {day}", at=NOW - timedelta(days=70 - day))
-    memory.set_profile("name", "Ann", subject=Subject.USER)
-    memory.set_profile("role", "barista", subject=Subject.AGENT)
-    memory.add_fact("likes tea", at=NOW - timedelta(days=3))
-    memory.add_fact("brews slowly", subject=Subject.AGENT)
+    memory.profile.set("name", "Ann", subject=Subject.USER)
+    memory.profile.set("role", "barista", subject=Subject.AGENT)
+    memory.facts.add("likes tea", at=NOW - timedelta(days=3))
+    memory.facts.add("brews slowly", subject=Subject.AGENT)
     return memory
 
 
@@ -65,7 +65,7 @@ def test_what_answers_comes_before_what_is_known_and_before_what_is_recent(open_
     memory.add("My parrot is called Kiwi, by the way.")
     for number in range(40):
         memory.add(f"Number {number}: the taxes and the forms are due again in this quarter.", "I see.")
-        memory.add_fact(f"has paid {number} taxes")
+        memory.facts.add(f"has paid {number} taxes")
     assert "Kiwi" in memory.context("What is the parrot called?", tokens=64).text
 
 
@@ -156,7 +156,7 @@ def test_of_a_turn_that_does_not_fit_the_part_that_matters_is_there(open_memory,
     assert needle in context.text
     assert "…" in context.text
     [line] = context.lines
-    said = memory.pages()[0].payload.turns[0].words
+    said = memory.pages.list()[0].payload.turns[0].words
     assert any(needle in said[start:end] for start, end in line.spans)
     assert context.tokens == count_tokens(context.text) <= 200
 
@@ -257,7 +257,7 @@ def test_what_is_no_list_of_ids_is_refused(open_memory, exclude):
 def test_the_async_memory_leaves_out_the_same(open_memory):
     memory = open_memory()
     page = memory.add("My parrot is called Kiwi.")
-    found = asyncio.run(AsyncMemoryOS(memory).context("parrot", exclude=[page]))
+    found = asyncio.run(AsyncMemory(memory).context("parrot", exclude=[page]))
     assert found.text == ""
 
 
@@ -266,7 +266,7 @@ def test_a_fact_is_left_out_where_its_page_is_told(open_memory):
     memory.add("I live in Lisbon.")
     memory.add("Thanks.")
     memory.consolidate()
-    [fact] = memory.profile().user.facts
+    [fact] = memory.profile.get().user.facts
     told = memory.context("Where do I live?")
     assert fact.id not in told.ids
     assert "I live in Lisbon." in told.text

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import memoryos
 from contract.back_ends import copy_store, opening_on
-from memoryos import AsyncMemoryOS, MemoryOS, Role, Scope, Turn, load_settings
+from memoryos import AsyncMemory, Memory, Role, Scope, Turn, load_settings
 from memoryos.cube import Kind, Lifespan, Tier
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Entry, Operation
@@ -30,7 +31,7 @@ questions = st.sampled_from([None, "bees in the garden", "音乐会", "xyzzy"])
 
 
 @pytest.fixture(scope="module")
-def talk(template, tmp_path_factory, back_end) -> Iterator[MemoryOS]:
+def talk(template, tmp_path_factory, back_end) -> Iterator[Memory]:
     """The dialogue in all three tiers; read only."""
     path = tmp_path_factory.mktemp("digest") / "talk.db"
     copy_store(template, path)
@@ -40,8 +41,8 @@ def talk(template, tmp_path_factory, back_end) -> Iterator[MemoryOS]:
         yield memory
 
 
-def opened(path: Path) -> MemoryOS:
-    return MemoryOS.open(path, user="ann", settings=load_settings(**SETTINGS), clock=lambda: NOW)
+def opened(path: Path) -> Memory:
+    return memoryos.open(path, user="ann", settings=load_settings(**SETTINGS), clock=lambda: NOW)
 
 
 def said(turns: list[tuple[datetime, str]]) -> list[Turn]:
@@ -90,7 +91,7 @@ def test_a_digest_is_the_same_each_time_and_in_another_process(talk, path):
 
 def test_a_line_says_where_to_read_more(talk):
     digest = talk.digest(tokens=300)
-    segments = {view.cube.id: view for view in talk.segments(archive=True)}
+    segments = {view.cube.id: view for view in talk.segments.list(archive=True)}
     for line in digest.lines:
         assert line.ids
         for name in line.ids:
@@ -172,9 +173,9 @@ def test_what_has_expired_or_was_deleted_is_in_no_line(open_memory, budget, quer
     pages = [memory.add(f"The {word} pelican sings in the bath.") for word in ("secret", "loud", "grey", "tall")]
     pages += [memory.add(f"Item {number}.") for number in range(8)]
     memory.wait()
-    assert any("secret" in view.summary for view in memory.segments())
+    assert any("secret" in view.summary for view in memory.segments.list())
     assert "secret" in memory.digest(tokens=budget, query=query).text or budget == 40
-    with memory._vault.write(Scope(user="ann")) as writer:
+    with memory._engine.vault.write(Scope(user="ann")) as writer:
         cube = writer.get([pages[0]])[pages[0]]
         ended = replace(cube.governance, lifespan=Lifespan(expires_at=NOW))
         writer.update([Entry(replace(cube, governance=ended))], Operation.MOVE)
@@ -190,9 +191,9 @@ def test_what_has_expired_or_was_deleted_is_in_no_line(open_memory, budget, quer
 def test_other_scopes_are_not_told_of(open_memory):
     memory = open_memory()
     memory.add("Ann's own words.")
-    memory.add("Somebody else's words.", scope=Scope(user="ben"))
+    memory.of(Scope(user="ben")).add("Somebody else's words.")
     assert "else" not in memory.digest().text
-    assert "own" not in memory.digest(scope=Scope(user="ben")).text
+    assert "own" not in memory.of(Scope(user="ben")).digest().text
 
 
 @pytest.mark.parametrize("budget", [LEAST_TOKENS, 64, 200, EVERYTHING])
@@ -210,10 +211,10 @@ def test_chinese(open_memory, budget):
 
 def test_a_digest_changes_nothing(path):
     with opened(path) as memory:
-        before = memory.pages(), memory.segments(archive=True), memory.events()[-1]
+        before = memory.pages.list(), memory.segments.list(archive=True), memory.log.events()[-1]
         memory.digest(tokens=200, query="bees")
         memory.wait()
-        assert (memory.pages(), memory.segments(archive=True), memory.events()[-1]) == before
+        assert (memory.pages.list(), memory.segments.list(archive=True), memory.log.events()[-1]) == before
 
 
 def test_a_summary_that_is_stored_is_told(open_memory):
@@ -221,8 +222,8 @@ def test_a_summary_that_is_stored_is_told(open_memory):
     for number in range(12):
         memory.add(f"Item {number} is on the shelf in the cellar.", at=MARCH + timedelta(days=number))
     memory.wait()
-    (view,) = memory.segments()
-    with memory._vault.write(Scope(user="ann")) as writer:
+    (view,) = memory.segments.list()
+    with memory._engine.vault.write(Scope(user="ann")) as writer:
         words = "Ann arranged her whole cellar: items, shelf, order, plans, labels, jars and boxes."
         payload = replace(view.cube.payload, summary=words, written=words)
         writer.update([Entry(replace(view.cube, payload=payload))], Operation.REFRESH)
@@ -231,7 +232,7 @@ def test_a_summary_that_is_stored_is_told(open_memory):
 
 def test_it_can_be_awaited(path):
     async def told() -> Digest:
-        async with AsyncMemoryOS(opened(path)) as memory:
+        async with AsyncMemory(opened(path)) as memory:
             return await memory.digest(tokens=100)
 
     assert asyncio.run(told()).turns == TURNS

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import Kind, MemCube, MemoryOS, Strategy, load_settings
+import memoryos
+from memoryos import Kind, MemCube, Memory, Strategy, load_settings
 from memoryos.cube import Governance, Lifespan, State
 from memoryos.infrastructure.vault.contract import Entry, Operation
 
@@ -18,37 +19,37 @@ LISTS = ("hits", "turns", "recent", "user_facts", "agent_facts", "profile", "tra
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock) -> Iterator[MemoryOS]:
+def memory(tmp_path: Path, clock) -> Iterator[Memory]:
     """Something in every list."""
     knobs = load_settings(embedder="hashing", short_term_capacity=2, heat_threshold=1000)
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=knobs, clock=clock) as opened:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=knobs, clock=clock) as opened:
         for text in ("I am Ann and I love green tea.", "I drink tea at noon.", "Tea again?", "No tea tonight."):
             opened.add(text, "I will remember that you like tea.")
         opened.consolidate()
-        opened.add_fact("Ann drinks tea")
-        opened.add_fact("The agent knows tea", subject="agent")
-        opened.set_profile("drink", "tea")
+        opened.facts.add("Ann drinks tea")
+        opened.facts.add("The agent knows tea", subject="agent")
+        opened.profile.set("drink", "tea")
         yield opened
 
 
-def change(memory: MemoryOS, cubes: list[MemCube], operation: Operation = Operation.MOVE, **fields: object) -> None:
-    with memory._vault.write(cubes[0].scope) as writer:
+def change(memory: Memory, cubes: list[MemCube], operation: Operation = Operation.MOVE, **fields: object) -> None:
+    with memory._engine.vault.write(cubes[0].scope) as writer:
         writer.update([Entry(replace(cube, **fields)) for cube in cubes], operation)
 
 
-def cubes(memory: MemoryOS) -> list[MemCube]:
-    with memory._vault.read(memory._scope) as reader:
+def cubes(memory: Memory) -> list[MemCube]:
+    with memory._engine.vault.read(memory._scope) as reader:
         return [cube for kind in Kind for cube in reader.cubes(kind)]
 
 
-def found(memory: MemoryOS, strategy: Strategy) -> set[str]:
+def found(memory: Memory, strategy: Strategy) -> set[str]:
     recalled = memory.search("tea", strategy=strategy, kinds=EVERYTHING, pages=50)
     ids = {one.id for name in LISTS if name != "turns" for one in getattr(recalled, name)}
     return ids | {turn.cube.id for turn in recalled.turns}
 
 
 @pytest.mark.parametrize("operation", [Operation.MOVE, Operation.VISIT, Operation.REFRESH, Operation.REVISE])
-def test_each_cube_is_found_until_it_expires(memory: MemoryOS, clock, operation: Operation) -> None:
+def test_each_cube_is_found_until_it_expires(memory: Memory, clock, operation: Operation) -> None:
     everything = {cube.id for cube in cubes(memory) if cube.kind is not Kind.SEGMENT}
     for strategy in Strategy:
         assert everything <= found(memory, strategy), strategy
@@ -64,7 +65,7 @@ def test_each_cube_is_found_until_it_expires(memory: MemoryOS, clock, operation:
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_an_expired_state_needs_no_moment(memory: MemoryOS, strategy: Strategy) -> None:
+def test_an_expired_state_needs_no_moment(memory: Memory, strategy: Strategy) -> None:
     doomed = [cube for cube in cubes(memory) if cube.kind in (Kind.PAGE, Kind.FACT)][::2]
     before = found(memory, strategy)
     change(memory, doomed, state=State.EXPIRED)
@@ -78,19 +79,19 @@ def test_an_expired_state_needs_no_moment(memory: MemoryOS, strategy: Strategy) 
 
 @pytest.mark.parametrize("strategy", Strategy)
 def test_a_store_that_is_opened_knows_what_has_expired(
-    memory: MemoryOS, tmp_path: Path, clock, strategy: Strategy
+    memory: Memory, tmp_path: Path, clock, strategy: Strategy
 ) -> None:
-    pages = memory.pages()
+    pages = memory.pages.list()
     change(memory, pages[:1], governance=Governance(lifespan=Lifespan(expires_at=clock())))
     change(memory, pages[-1:], state=State.EXPIRED)
     settings = load_settings(embedder="hashing")
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock) as other:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=settings, clock=clock) as other:
         assert found(other, strategy) == found(memory, strategy)
         assert not found(other, strategy) & {pages[0].id, pages[-1].id}
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_what_has_expired_makes_room_for_other_pages(memory: MemoryOS, strategy: Strategy) -> None:
+def test_what_has_expired_makes_room_for_other_pages(memory: Memory, strategy: Strategy) -> None:
     first = memory.search("tea", strategy=strategy, pages=1).hits[0]
     change(memory, [first.cube], state=State.EXPIRED)
     second = memory.search("tea", strategy=strategy, pages=1).hits

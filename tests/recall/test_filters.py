@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import memoryos
 from contract.back_ends import opening_on
-from memoryos import Kind, MemCube, MemoryOS, Scope, Strategy, Tier, TurnHit, load_settings
+from memoryos import Kind, MemCube, Memory, Scope, Strategy, Tier, TurnHit, load_settings
 from memoryos.cube import Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Entry, Operation
@@ -25,12 +26,12 @@ DAYS = 260
 
 
 @pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[MemoryOS]:
+def memory(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[Memory]:
     """A page a day about tea, most of them better matches than the few in March."""
     path = tmp_path_factory.mktemp("filters") / "memory.db"
     knobs = load_settings(embedder="hashing", mid_term_capacity=20)
     with opening_on(back_end):
-        opened = MemoryOS.open(path, user="ann", settings=knobs)
+        opened = memoryos.open(path, user="ann", settings=knobs)
     with opened:
         days = [START + timedelta(days=day) for day in range(DAYS)]
         opened.add_many(
@@ -41,7 +42,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_a_period_is_searched_as_if_there_were_nothing_else(memory: MemoryOS, strategy: str) -> None:
+def test_a_period_is_searched_as_if_there_were_nothing_else(memory: Memory, strategy: str) -> None:
     found = memory.search(
         "tea", strategy=strategy, since="2024-03-01T00:00Z", until="2024-03-31T00:00Z", pages=20, archive=True
     )
@@ -49,12 +50,12 @@ def test_a_period_is_searched_as_if_there_were_nothing_else(memory: MemoryOS, st
     assert {hit.at.month for hit in found.hits} == {3}
 
 
-def test_both_ends_belong_to_the_period(memory: MemoryOS) -> None:
+def test_both_ends_belong_to_the_period(memory: Memory) -> None:
     day = START + timedelta(days=70)
     assert [hit.at for hit in memory.search("tea", since=day, until=day).hits] == [day]
 
 
-def test_a_period_without_a_turn_finds_none(memory: MemoryOS) -> None:
+def test_a_period_without_a_turn_finds_none(memory: Memory) -> None:
     assert memory.search("tea", since="2030-01-01T00:00Z").hits == ()
 
 
@@ -66,7 +67,7 @@ def test_a_period_without_a_turn_finds_none(memory: MemoryOS) -> None:
         ({"since": "2024-03-02T00:00Z", "until": "2024-03-01T00:00Z"}, "until"),
     ],
 )
-def test_a_bad_period_is_refused(memory: MemoryOS, period: dict[str, str], field: str) -> None:
+def test_a_bad_period_is_refused(memory: Memory, period: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         memory.search("tea", **period)
     assert caught.value.field == field
@@ -82,7 +83,7 @@ class Shortest:
 @pytest.mark.parametrize("strategy", ["hybrid", "two_stage"])
 def test_a_reranker_has_the_last_word(tmp_path: Path, strategy: str) -> None:
     knobs = load_settings(embedder="hashing")
-    with MemoryOS.open(tmp_path / "memory.db", user="ann", settings=knobs, reranker=Shortest()) as memory:
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=knobs, reranker=Shortest()) as memory:
         for text in ("tea tea tea", "tea and much else, all day long", "tea"):
             memory.add(text)
         found = memory.search("tea", strategy=strategy, explain=True)
@@ -102,22 +103,20 @@ TAGGED = 400
 
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[MemoryOS]:
+def crowd(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[Memory]:
     """400 pages about tea, of which some worse matches carry tags, in several sessions and all tiers."""
     path = tmp_path_factory.mktemp("crowd") / "memory.db"
     knobs = load_settings(
         embedder="hashing", mid_term_capacity=10, short_term_capacity=3, heat_threshold=1000, segment_threshold=1.2
     )
     with opening_on(back_end):
-        opened = MemoryOS.open(path, user="ann", settings=knobs)
+        opened = memoryos.open(path, user="ann", settings=knobs)
     with opened:
         for session in ("monday", "tuesday"):
             for kind, pages in (("plain", TAGGED // 2 - 3), ("rare", RARE // 2), ("many", MANY // 2)):
                 tags = {"plain": (), "rare": ("rare", "odd"), "many": ("many", "odd")}[kind]
-                opened.add_many(
-                    [said(kind, session, number) for number in range(pages)],
-                    tags=tags,
-                    scope=Scope(user="ann", session=session),
+                opened.of(Scope(user="ann", session=session)).add_many(
+                    [said(kind, session, number) for number in range(pages)], tags=tags
                 )
         opened.add("the last of many cups of tea", tags=["many", "odd"])
         opened.wait()
@@ -132,7 +131,7 @@ def said(kind: str, session: str, number: int) -> Turn:
 
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("pages", [1, 2, 10])
-def test_a_rare_tag_is_found_in_full(crowd: MemoryOS, strategy: Strategy, pages: int) -> None:
+def test_a_rare_tag_is_found_in_full(crowd: Memory, strategy: Strategy, pages: int) -> None:
     for tag, there in (("rare", RARE), ("many", MANY)):
         found = crowd.search("green tea", strategy=strategy, tags=[tag], pages=pages, archive=True)
         beside = len(found.recent) if strategy is Strategy.TWO_STAGE else 0  # it finds STM beside what it was asked for
@@ -142,7 +141,7 @@ def test_a_rare_tag_is_found_in_full(crowd: MemoryOS, strategy: Strategy, pages:
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_of_several_tags_a_page_must_have_all(crowd: MemoryOS, strategy: Strategy) -> None:
+def test_of_several_tags_a_page_must_have_all(crowd: Memory, strategy: Strategy) -> None:
     found = crowd.search("tea", strategy=strategy, tags=["odd", "rare"], pages=50, archive=True)
     assert len(found.hits) == RARE
     assert crowd.search("tea", strategy=strategy, tags=["rare", "many"], archive=True).hits == ()
@@ -150,7 +149,7 @@ def test_of_several_tags_a_page_must_have_all(crowd: MemoryOS, strategy: Strateg
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_a_session_is_searched_alone(crowd: MemoryOS, strategy: Strategy) -> None:
+def test_a_session_is_searched_alone(crowd: Memory, strategy: Strategy) -> None:
     found = crowd.search("tea", strategy=strategy, session="monday", tags=["odd"], pages=50, archive=True)
     assert len(found.hits) == RARE // 2 + MANY // 2
     assert {hit.cube.scope.session for hit in found.hits} == {"monday"}
@@ -160,14 +159,14 @@ def test_a_session_is_searched_alone(crowd: MemoryOS, strategy: Strategy) -> Non
 
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("tiers", [["stm"], ["mtm"], ["archive"], ["stm", Tier.ARCHIVE], ["lpm"]])
-def test_a_tier_is_searched_alone(crowd: MemoryOS, strategy: Strategy, tiers: Sequence[str]) -> None:
+def test_a_tier_is_searched_alone(crowd: Memory, strategy: Strategy, tiers: Sequence[str]) -> None:
     found = crowd.search("tea", strategy=strategy, tiers=tiers)
     assert bool(found.hits) == (tiers != ["lpm"])
     assert {hit.cube.tier.value for hit in found.hits} <= set(tiers)
     assert bool(found.recent) == ("stm" in tiers)
 
 
-def test_the_archive_is_a_tier_like_others(crowd: MemoryOS) -> None:
+def test_the_archive_is_a_tier_like_others(crowd: Memory) -> None:
     everywhere = crowd.search("tea", pages=50)
     assert pages_in(everywhere) == pages_in(crowd.search("tea", pages=50, tiers=list(Tier)))
     without = crowd.search("tea", archive=False)
@@ -183,7 +182,7 @@ def test_the_archive_is_a_tier_like_others(crowd: MemoryOS) -> None:
 )
 @settings(deadline=None, max_examples=40)
 def test_filtering_is_ranking_all_and_then_choosing(
-    crowd: MemoryOS, tags: list[str], tiers: Sequence[str], session: str | None, strategy: Strategy, pages: int
+    crowd: Memory, tags: list[str], tiers: Sequence[str], session: str | None, strategy: Strategy, pages: int
 ) -> None:
     def fits(cube: MemCube) -> bool:
         return (
@@ -199,12 +198,12 @@ def test_filtering_is_ranking_all_and_then_choosing(
 
 
 @cache
-def _ranked(memory: MemoryOS, strategy: Strategy) -> tuple[TurnHit, ...]:
+def _ranked(memory: Memory, strategy: Strategy) -> tuple[TurnHit, ...]:
     return memory.search("green tea", strategy=strategy, pages=2 * TAGGED).turns
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[MemoryOS]:
+def known(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[Memory]:
     """Something of every kind; the facts of Ann rest on a page that is tagged. To be searched, not to be changed."""
     with opening_on(back_end):
         opened = _of_every_kind(tmp_path_factory.mktemp("known") / "memory.db")
@@ -213,21 +212,21 @@ def known(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[M
 
 
 @pytest.fixture
-def changing(tmp_path: Path) -> Iterator[MemoryOS]:
+def changing(tmp_path: Path) -> Iterator[Memory]:
     """The same, to be changed."""
     with _of_every_kind(tmp_path / "memory.db") as opened:
         yield opened
 
 
-def _of_every_kind(path: Path) -> MemoryOS:
+def _of_every_kind(path: Path) -> Memory:
     knobs = load_settings(embedder="hashing", short_term_capacity=1, heat_threshold=1000)
-    opened = MemoryOS.open(path, user="ann", settings=knobs)
+    opened = memoryos.open(path, user="ann", settings=knobs)
     home = Scope(user="ann", session="home")
-    opened.add("I live in Lisbon and I love tea. My name is Ann.", "Noted!", tags=["me"], scope=home)
+    opened.of(home).add("I live in Lisbon and I love tea. My name is Ann.", "Noted!", tags=["me"])
     opened.add("Green tea is the best.")
     opened.consolidate()
-    opened.add_fact("Ann has a kettle")
-    opened.set_profile("role", "helper", subject="agent")
+    opened.facts.add("Ann has a kettle")
+    opened.profile.set("role", "helper", subject="agent")
     return opened
 
 
@@ -244,7 +243,7 @@ LISTS = {
 @pytest.mark.parametrize(
     "kinds", [["fact"], ["page"], [Kind.PROFILE, "trait"], ["segment"], [kind.value for kind in LISTS]]
 )
-def test_only_the_kinds_asked_for_are_found(known: MemoryOS, strategy: Strategy, kinds: Sequence[str]) -> None:
+def test_only_the_kinds_asked_for_are_found(known: Memory, strategy: Strategy, kinds: Sequence[str]) -> None:
     found = known.search("tea", strategy=strategy, kinds=kinds)
     for kind, lists in LISTS.items():
         assert any(getattr(found, name) for name in lists) <= (kind.value in kinds)
@@ -252,7 +251,7 @@ def test_only_the_kinds_asked_for_are_found(known: MemoryOS, strategy: Strategy,
         assert any(getattr(found, name) for name in LISTS[Kind(kind)]) == (kind in kinds)
 
 
-def test_segments_are_found_on_demand_and_counted_as_visited(changing: MemoryOS) -> None:
+def test_segments_are_found_on_demand_and_counted_as_visited(changing: Memory) -> None:
     assert changing.search("tea").segments == ()
     (segment, *_) = changing.search("tea", kinds=["segment"], explain=True).segments
     assert segment.score == pytest.approx(sum(segment.parts.values()))
@@ -261,7 +260,7 @@ def test_segments_are_found_on_demand_and_counted_as_visited(changing: MemoryOS)
     assert changing.get(segment.id).behaviour.visits == 2, "for a page of it, and for itself"
 
 
-def test_what_was_derived_has_the_labels_of_its_pages(known: MemoryOS) -> None:
+def test_what_was_derived_has_the_labels_of_its_pages(known: Memory) -> None:
     derived = known.search("tea", kinds=["fact", "profile"])
     for labels in ({"tags": ["me"]}, {"session": "home"}):
         found = known.search("tea", kinds=["fact", "profile", "segment"], **labels)
@@ -273,15 +272,15 @@ def test_what_was_derived_has_the_labels_of_its_pages(known: MemoryOS) -> None:
         assert not any(getattr(found, name) for lists in LISTS.values() for name in lists)
 
 
-def test_a_context_takes_the_same_filters(known: MemoryOS) -> None:
+def test_a_context_takes_the_same_filters(known: Memory) -> None:
     assert "Lisbon" in known.context("tea", tags=["me"]).text
     assert "best" not in known.context("tea", tags=["me"]).text
     assert "best" not in known.context("tea", kinds=["fact"]).text
     assert known.context("tea", kinds=["fact"], session="other").text == ""
 
 
-def test_labels_follow_the_log(changing: MemoryOS) -> None:
-    page = changing.pages()[-1]
+def test_labels_follow_the_log(changing: Memory) -> None:
+    page = changing.pages.list()[-1]
     assert changing.search("best", tags=["new"]).hits == ()
     with changing._vault.write(page.scope) as writer:
         changed = replace(page, descriptive=replace(page.descriptive, tags=("new",)))
@@ -308,7 +307,7 @@ def test_labels_follow_the_log(changing: MemoryOS) -> None:
         ({"session": 7}, "session"),
     ],
 )
-def test_a_bad_filter_is_refused(known: MemoryOS, filters: dict[str, object], field: str) -> None:
+def test_a_bad_filter_is_refused(known: Memory, filters: dict[str, object], field: str) -> None:
     for ask in (known.search, known.context):
         with pytest.raises(InvalidInput) as caught:
             ask("tea", **filters)

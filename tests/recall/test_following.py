@@ -12,7 +12,7 @@ from time import sleep
 
 import pytest
 
-from memoryos import Kind, MemoryOS, Scope, Strategy, Turn
+from memoryos import Kind, Memory, Scope, Strategy, Turn
 from memoryos.cube import Role
 from memoryos.infrastructure.vault.contract import Entry
 from memoryos.models.hashing import Hashing
@@ -41,7 +41,7 @@ def ids(found) -> list[str]:
 
 
 @pytest.fixture
-def pair(path, open_memory) -> tuple[MemoryOS, MemoryOS]:
+def pair(path, open_memory) -> tuple[Memory, Memory]:
     """Two memories on one file, both of which have searched."""
     first, second = open_memory(path), open_memory(path)
     for memory in (first, second):
@@ -85,14 +85,14 @@ def test_pages_that_one_moves_the_other_finds_where_they_are(pair):
     first.wait()
     hits = {hit.id: (hit.cube.tier, hit.segment) for hit in second.search("rome", pages=100).hits}
     assert hits == {hit.id: (hit.cube.tier, hit.segment) for hit in first.search("rome", pages=100).hits}
-    assert hits == {page.id: (page.tier, hits[page.id][1]) for page in first.pages()}
-    assert [hit.id for hit in second.search("rome").recent] == [page.id for page in first.pages()][-5:]
+    assert hits == {page.id: (page.tier, hits[page.id][1]) for page in first.pages.list()}
+    assert [hit.id for hit in second.search("rome").recent] == [page.id for page in first.pages.list()][-5:]
 
 
 def test_facts_and_profile_follow_too(pair):
     first, second = pair
-    first.add_fact("Ann plays the violin")
-    first.set_profile("name", "Ann")
+    first.facts.add("Ann plays the violin")
+    first.profile.set("name", "Ann")
     found = second.search("violin")
     assert found.user_facts[0].text == "Ann plays the violin"
     assert [field.payload.value for field in found.profile] == ["Ann"]
@@ -105,13 +105,13 @@ def test_what_another_process_stored_without_passages_is_found(tmp_path, open_me
     """The process stores pages as an older program did."""
     alice = Scope(user="alice")
     memory = open_memory(tmp_path / "memory.db", scope=alice)
-    memory.add("first", scope=alice)
-    memory.search("first", scope=alice)
+    memory.of(alice).add("first")
+    memory.of(alice).search("first")
     command = [sys.executable, "-m", "contract.append", "sqlite", str(tmp_path), "plimpsofrag", "3"]
     subprocess.run(command, cwd=TESTS, check=True)
     for strategy in ("bm25", "hybrid"):
         found = ids(results(memory, "plimpsofrag", strategy=strategy, scope=alice))
-        assert set(found[:3]) == {page.id for page in memory.pages(scope=alice)[1:]}
+        assert set(found[:3]) == {page.id for page in memory.of(alice).pages.list()[1:]}
 
 
 def test_a_search_beside_a_write_sees_the_state_before_it(pair):
@@ -148,23 +148,23 @@ def _comparable(entry: Entry) -> tuple[object, ...]:
     return entry.cube, None if entry.vector is None else entry.vector.tolist()
 
 
-def step(memory: MemoryOS, chance: random.Random) -> None:
+def step(memory: Memory, chance: random.Random) -> None:
     """Something that a user or the passing of time does."""
-    pages = memory.pages()
+    pages = memory.pages.list()
     scope = Scope(user="ann", agent="default", session=chance.choice(["monday", "tuesday"]))
     done = chance.choice(["add", "add", "add", "talk", "update", "delete", "fact", "visit", "segment", "extract"])
     if done == "add" or not pages:
-        memory.add(f"I like {chance.choice(WORDS)}", chance.choice(WORDS), scope=scope)
+        memory.of(scope).add(f"I like {chance.choice(WORDS)}", chance.choice(WORDS))
     elif done == "talk":
-        memory.add_many(dialogue(6, seed=chance.randint(0, 99)), scope=scope)
+        memory.of(scope).add_many(dialogue(6, seed=chance.randint(0, 99)))
     elif done == "update":
         memory.update(chance.choice(pages).id, " ".join(chance.choices(WORDS, k=4)))
     elif done == "delete":
         memory.delete(chance.choice(pages).id)
-    elif done == "segment" and memory.segments():
-        memory.delete(chance.choice(memory.segments(archive=True)).cube.id)
+    elif done == "segment" and memory.segments.list():
+        memory.delete(chance.choice(memory.segments.list(archive=True)).cube.id)
     elif done == "fact":
-        memory.add_fact(f"likes {chance.choice(WORDS)}")
+        memory.facts.add(f"likes {chance.choice(WORDS)}")
     elif done == "visit":
         memory.search(chance.choice(WORDS))
     else:
@@ -181,7 +181,7 @@ def test_who_followed_knows_what_somebody_knows_who_comes_late(open_memory, monk
         step(memory, chance)
         if chance.random() < 0.6:
             newcomer = Resident(Hashing.dim, Hashing(), 7)
-            with memory._vault.read(ANN) as reader:
+            with memory._engine.vault.read(ANN) as reader:
                 newcomer.follow(reader)
                 for events, follower in followers.items():
                     monkeypatch.setattr(resident_module, "followed", lambda _rows, most=events: most)
@@ -194,7 +194,7 @@ def test_pages_come_in_the_order_of_the_store_whatever_their_ids(open_memory, en
     memory = open_memory()
     memory.add("first")
     memory.search("first")
-    with memory._vault.write(ANN) as writer:
+    with memory._engine.vault.write(ANN) as writer:
         for name in "cab":
             writer.insert([entry(f"page {name}", id=name, scope=ANN)])
     assert [hit.id for hit in memory.search("first").recent][1:] == ["c", "a", "b"]
@@ -202,10 +202,10 @@ def test_pages_come_in_the_order_of_the_store_whatever_their_ids(open_memory, en
 
 def test_a_reader_that_started_earlier_changes_nothing(path, open_memory):
     memory, resident = open_memory(path), Resident(Hashing.dim, Hashing(), 7)
-    with memory._vault.read(ANN) as early:
+    with memory._engine.vault.read(ANN) as early:
         early.sequence()
         memory.add("later")
-        with memory._vault.read(ANN) as late:
+        with memory._engine.vault.read(ANN) as late:
             resident.follow(late)
             after = known(resident)
         resident.follow(early)
@@ -263,7 +263,7 @@ def test_sessions_are_sittings_of_their_own(open_memory):
     for session in ("monday", "tuesday"):
         scope = Scope(user="ann", agent="default", session=session)
         turns = [Turn(role=Role.USER, text="the plimpsofrag", at=NOW), Turn(role=Role.USER, text="a pause", at=NOW)]
-        memory.add_many(turns if session == "monday" else turns[1:], scope=scope)
+        memory.of(scope).add_many(turns if session == "monday" else turns[1:])
     found = [(turn.cube.scope.session, turn.turn.text) for turn in memory.search("plimpsofrag").turns]
     near = [turn.cube.scope.session for turn in memory.search("plimpsofrag", explain=True).turns if turn.parts["words"]]
     assert sorted(found) == [("monday", "a pause"), ("monday", "the plimpsofrag"), ("tuesday", "a pause")]

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from uuid_utils.compat import uuid7
 
+import memoryos
 from forked import fork
-from memoryos import MemoryOS, Scope, stores
+from memoryos import Memory, Scope, stores
 from memoryos.infrastructure.vault import index_files
 from memoryos.infrastructure.vault.contract import Operation
 from memoryos.models.hashing import Hashing
@@ -96,10 +97,10 @@ def test_answers_are_the_same_with_it(kept, open_memory, reads):
 def test_everything_that_is_known_is_the_same_with_it(path, open_memory):
     """In every state that a memory comes into; what was kept serves until a page loses words."""
     memory, chance = open_memory(path, short_term_capacity=3, mid_term_capacity=2), random.Random(4)
-    keeper, served = Keeper(memory._vault, Hashing(), Hashing()), 0
+    keeper, served = Keeper(memory._engine.vault, Hashing(), Hashing()), 0
     for _ in range(40):
         step(memory, chance)
-        with memory._vault.read(ANN) as reader:
+        with memory._engine.vault.read(ANN) as reader:
             newcomer, late = Resident(Hashing.dim, Hashing(), 7), Resident(Hashing.dim, Hashing(), 7)
             newcomer.follow(reader)
             late.follow(reader, find_kept=lambda: keeper.read(ANN, reader))
@@ -113,7 +114,7 @@ def test_everything_that_is_known_is_the_same_with_it(path, open_memory):
 def test_what_others_did_since_is_followed(kept, open_memory, reads):
     other = open_memory(kept)
     page = other.add("The zanzibarquux is in the drawer.")
-    other._vault.index_files = None  # it keeps no newer one
+    other._engine.vault.index_files = None  # it keeps no newer one
     other.wait()
     memory = open_memory(kept)
     assert memory.search("Where is the zanzibarquux?").hits[0].id == page
@@ -141,7 +142,7 @@ def test_one_is_kept_of_what_was_written_last(path, open_memory, reads, monkeypa
     assert_same_by_each(by_strategy(late), without(path, open_memory))
 
 
-CHANGES: dict[str, Callable[[MemoryOS, str], object]] = {
+CHANGES: dict[str, Callable[[Memory, str], object]] = {
     "delete": lambda memory, page: memory.delete(page),
     "update": lambda memory, page: memory.update(page, "nothing of that"),
 }
@@ -181,13 +182,13 @@ def test_an_index_from_before_a_deletion_is_not_read_and_goes(kept, open_memory,
     before = tmp_path / "before"
     shutil.copytree(folder(kept), before)
     doomed = open_memory(kept)
-    doomed.delete(doomed.pages()[0].id)
+    doomed.delete(doomed.pages.list()[0].id)
     doomed._vault.index_files = None
     doomed.close()
     shutil.copytree(before, folder(kept), dirs_exist_ok=True)
     memory = open_memory(kept)
-    with memory._vault.read(ANN) as reader:
-        assert Keeper(memory._vault, Hashing(), Hashing()).read(ANN, reader) is None
+    with memory._engine.vault.read(ANN) as reader:
+        assert Keeper(memory._engine.vault, Hashing(), Hashing()).read(ANN, reader) is None
     assert files(kept) == []
     found = by_strategy(memory)
     assert_same_by_each(found, without(kept, open_memory))
@@ -195,10 +196,10 @@ def test_an_index_from_before_a_deletion_is_not_read_and_goes(kept, open_memory,
 
 def test_a_deletion_while_an_index_is_written_wins(kept, open_memory, monkeypatch):
     memory = open_memory(kept)
-    doomed = memory.pages()[0].id
-    keeper = Keeper(memory._vault, Hashing(), Hashing())
+    doomed = memory.pages.list()[0].id
+    keeper = Keeper(memory._engine.vault, Hashing(), Hashing())
     resident = Resident(Hashing.dim, Hashing(), 7)
-    with memory._vault.read(ANN) as reader:
+    with memory._engine.vault.read(ANN) as reader:
         resident.follow(reader)
     index, write = resident.kept(), index_files._write
 
@@ -215,10 +216,10 @@ def test_a_deletion_while_an_index_is_written_wins(kept, open_memory, monkeypatc
 def test_a_deletion_just_before_an_index_is_kept_wins(kept, open_memory):
     memory = open_memory(kept)
     resident = Resident(Hashing.dim, Hashing(), 7)
-    with memory._vault.read(ANN) as reader:
+    with memory._engine.vault.read(ANN) as reader:
         resident.follow(reader)
-    memory.delete(memory.pages()[0].id)
-    assert not Keeper(memory._vault, Hashing(), Hashing()).write(ANN, resident.kept())
+    memory.delete(memory.pages.list()[0].id)
+    assert not Keeper(memory._engine.vault, Hashing(), Hashing()).write(ANN, resident.kept())
     assert files(kept) == []
 
 
@@ -310,7 +311,7 @@ def test_one_of_another_program_is_not_read(kept, open_memory, reads, monkeypatc
 
 def test_who_only_reads_uses_it_and_changes_nothing(kept, open_memory, reads):
     before = {file.name: file.read_bytes() for file in files(kept)}
-    with MemoryOS.open(kept, user="ann", settings=open_memory(kept).settings, read_only=True) as memory:
+    with memoryos.open(kept, user="ann", settings=open_memory(kept).settings, read_only=True) as memory:
         found = by_strategy(memory)
     assert reads == [True]
     assert {file.name: file.read_bytes() for file in files(kept)} == before
@@ -319,7 +320,7 @@ def test_who_only_reads_uses_it_and_changes_nothing(kept, open_memory, reads):
 
 def test_who_only_reads_writes_none(path, open_memory):
     shutil.rmtree(folder(path), ignore_errors=True)
-    with MemoryOS.open(path, user="ann", settings=open_memory(path).settings, read_only=True) as memory:
+    with memoryos.open(path, user="ann", settings=open_memory(path).settings, read_only=True) as memory:
         memory.search("honey")
     assert files(path) == []
 
@@ -349,9 +350,9 @@ def test_without_room_search_does_without_it(path, open_memory):
     folder(path).unlink()
 
 
-def _dies_while_it_writes(path: Path, memory: MemoryOS) -> None:
+def _dies_while_it_writes(path: Path, memory: Memory) -> None:
     resident = Resident(Hashing.dim, Hashing(), 7)
-    with memory._vault.read(ANN) as reader:
+    with memory._engine.vault.read(ANN) as reader:
         resident.follow(reader)
     index, write = resident.kept(), index_files._Summed.write
     written = []
@@ -364,7 +365,7 @@ def _dies_while_it_writes(path: Path, memory: MemoryOS) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     index_files._Summed.write = dying
-    Keeper(memory._vault, Hashing(), Hashing()).write(ANN, index)
+    Keeper(memory._engine.vault, Hashing(), Hashing()).write(ANN, index)
 
 
 def test_what_a_killed_process_left_is_not_read_and_goes_with_the_words(kept, open_memory, reads):
@@ -387,7 +388,7 @@ def test_what_a_killed_process_left_is_not_read_and_goes_with_the_words(kept, op
 def test_every_attribute_of_an_index_comes_back(open_memory, path):
     """A new column is kept without a word about it; what is not to be kept is named."""
     memory, resident = open_memory(path), Resident(Hashing.dim, Hashing(), 7)
-    with memory._vault.read(ANN) as reader:
+    with memory._engine.vault.read(ANN) as reader:
         resident.follow(reader)
     resident.turns.postings.merge()
     writer, again = ArrayWriter(), TurnIndex(Hashing.dim)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from memoryos import MemoryOS, Role, Turn
+from memoryos import Memory, Role, Turn
 from memoryos.language.passages import LONGEST, estimated_tokens
 from memoryos.operation.recall.hit import TurnHit
 
@@ -33,7 +33,7 @@ def document(chars: int) -> str:
     return f"{filler(chars // 2)}\n\n{FACT}\n\n{filler(chars // 2, seed=1)}"
 
 
-def among_thirty(memory: MemoryOS, text: str, role: Role = Role.USER) -> str:
+def among_thirty(memory: Memory, text: str, role: Role = Role.USER) -> str:
     """Thirty exchanges, and the text as one side of the twelfth; returns its page."""
     home = ""
     for number in range(30):
@@ -47,7 +47,7 @@ def among_thirty(memory: MemoryOS, text: str, role: Role = Role.USER) -> str:
     return home
 
 
-def best(memory: MemoryOS, query: str, **options) -> TurnHit:
+def best(memory: Memory, query: str, **options) -> TurnHit:
     return memory.search(query, **options).turns[0]
 
 
@@ -151,11 +151,11 @@ def test_a_rebuild_makes_the_same_passages(open_memory):
     page = memory.add(document(8_000), "Noted.")
     extents = stored_extents(memory, page)
     assert len(extents) > 10
-    memory.rebuild()
+    memory.upkeep.rebuild()
     memory.wait()
     assert stored_extents(memory, page) == extents
 
 
-def stored_extents(memory: MemoryOS, page: str) -> list[tuple[int, int, int | None]]:
-    with memory._vault.read(memory._scope) as reader:
+def stored_extents(memory: Memory, page: str) -> list[tuple[int, int, int | None]]:
+    with memory._engine.vault.read(memory._scope) as reader:
         return [tuple(passage.extent) for passage in reader.passages([page])]

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+import memoryos
 from contract.back_ends import copy_store, opening_on
 from forked import fork
-from memoryos import MemoryOS, Role, Scope, Strategy, Tier, Turn, load_settings
+from memoryos import Role, Scope, Strategy, Tier, Turn, load_settings
 from memoryos.operation.recall import fusion
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Scores
 from score_parts import PARTS
@@ -56,7 +57,7 @@ def talk(template, tmp_path_factory, back_end):
     copy_store(template, path)
     knobs = load_settings(**SETTINGS | {"heat_threshold": 10**9})
     with opening_on(back_end):
-        memory = MemoryOS.open(path, user=ANN.user, agent=ANN.agent, settings=knobs, clock=lambda: NOW)
+        memory = memoryos.open(path, user=ANN.user, agent=ANN.agent, settings=knobs, clock=lambda: NOW)
     with memory:
         yield memory
 
@@ -74,9 +75,9 @@ def test_what_others_store_changes_nothing(path, open_memory):
     memory = open_memory(path)
     before = by_strategy(memory)
     for number, scope in enumerate(OTHERS):
-        memory.add_many(dialogue(40, seed=number + 2), scope=scope)
+        memory.of(scope).add_many(dialogue(40, seed=number + 2))
         for strategy in Strategy:
-            memory.search(QUESTIONS[0], strategy=strategy, scope=scope)
+            memory.of(scope).search(QUESTIONS[0], strategy=strategy)
     assert by_strategy(memory) == before
     memory.close()
     assert_same_by_each(by_strategy(open_memory(path)), before)
@@ -132,7 +133,7 @@ def test_parts_are_told_on_demand_and_change_nothing_else(path, open_memory, str
 
 def test_archived_pages_are_found_with_archive_only(path, open_memory):
     memory = open_memory(path, recall_segments=TURNS)
-    archived = {page.id for page in memory.pages(tier=Tier.ARCHIVE)}
+    archived = {page.id for page in memory.pages.list(tier=Tier.ARCHIVE)}
     assert 0 < len(archived) < TURNS // 2
     for strategy, question in product(Strategy, QUESTIONS[:3]):
         without = {page for page, *_ in results(memory, question, strategy=strategy, pages=TURNS, archive=False)}
@@ -190,7 +191,7 @@ def test_a_process_forked_after_a_search_of_a_large_memory_searches(talk, monkey
     if not (child := fork()):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it hangs, and ends
         signal.alarm(20)
-        with MemoryOS.open(tmp_path / "child.db", user="ann") as memory:
+        with memoryos.open(tmp_path / "child.db", user="ann") as memory:
             memory.add("I keep bees in Ghent.")
             os._exit(0 if memory.search("bees").hits else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -388,7 +389,7 @@ def test_a_word_is_found_by_its_kin_unless_that_is_left_out(open_memory, kin):
 
 def changed(memory):
     """Delete some pages of each tier and revise some."""
-    pages = [page.id for page in memory.pages()]
+    pages = [page.id for page in memory.pages.list()]
     for page in pages[::4]:
         memory.delete(page)
     for page in pages[1::6]:
@@ -447,6 +448,6 @@ def test_pages_without_passages_are_indexed_by_the_first_search(path, open_memor
     with open_memory(path) as memory:
         expected = answers(memory)
         some = "SELECT id FROM cubes WHERE position % 3 <> 0"
-        with memory._vault.change() as connection:
+        with memory._engine.vault.change() as connection:
             connection.execute(sqlalchemy.text(f"DELETE FROM passages WHERE cube_id IN ({some})"))
     assert_same(answers(open_memory(path)), expected)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import MemoryOS, Role, Strategy, Turn
+from memoryos import Memory, Role, Strategy, Turn
 from memoryos.operation.recall.repetition import told_once
 
 from .conftest import NOW
@@ -16,7 +16,7 @@ SAID = "The teapot of my aunt is blue."
 SAME = ["the teapot of  my aunt\tis BLUE", "Oh, the teapot of my aunt is blue!", '"The teapot of my aunt is blue"...']
 
 
-def add(memory: MemoryOS, *texts: str, speaker: str = "Ann", role: Role = Role.USER, days: int = 1) -> list[str]:
+def add(memory: Memory, *texts: str, speaker: str = "Ann", role: Role = Role.USER, days: int = 1) -> list[str]:
     """A page for each text, some days apart."""
     start = NOW - timedelta(days=40)
     ids = []
@@ -25,7 +25,7 @@ def add(memory: MemoryOS, *texts: str, speaker: str = "Ann", role: Role = Role.U
     return ids
 
 
-def told(memory: MemoryOS, **options) -> list[str]:
+def told(memory: Memory, **options) -> list[str]:
     return [turn.turn.text for turn in memory.search("Which teapot is blue?", **options).turns]
 
 
@@ -108,7 +108,7 @@ def test_two_speakers_never_repeat_each_other(open_memory):
     assert sorted(turn.turn.speaker for turn in found if turn.turn.text == SAID) == ["Ann", "Bob"]
 
 
-def exchange(memory: MemoryOS, question: str, answer: str, hours: int) -> None:
+def exchange(memory: Memory, question: str, answer: str, hours: int) -> None:
     memory.add(question, answer, at=NOW - timedelta(hours=hours))
 
 

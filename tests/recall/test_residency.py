@@ -119,7 +119,7 @@ def test_a_memory_with_little_room_finds_what_a_roomy_one_finds(tmp_path, open_m
     roomy, cramped = open_memory(path), open_memory(path, resident_mb=1)
     users = [replace(user, agent="default") for user in USERS]
     for number, user in enumerate(users):
-        roomy.add_many(dialogue(150, seed=number, start=NOW - timedelta(days=300)), scope=user)
+        roomy.of(user).add_many(dialogue(150, seed=number, start=NOW - timedelta(days=300)))
     for user in (*users, *users[::2]):
         assert answers(cramped, strategy=strategy, scope=user) == answers(roomy, strategy=strategy, scope=user)
         assert cramped._sources.residency.nbytes <= 1_000_000 or len(cramped._sources.residency) == 1

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import MemoryOS, load_settings
+import memoryos
+from memoryos import Memory, MemoryOS, load_settings
 from memoryos.language.words import index_words
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, ablations
 
@@ -22,11 +23,11 @@ Talk = Callable[..., MemoryOS]
 @pytest.fixture
 def talk(tmp_path: Path) -> Iterator[Talk]:
     """talk(day=text, ...) or talk({day: text}): a memory of these texts, each said on its day."""
-    opened: list[MemoryOS] = []
+    opened: list[Memory] = []
 
-    def of(said: dict[str, str]) -> MemoryOS:
+    def of(said: dict[str, str]) -> Memory:
         settings = load_settings(embedder="hashing")
-        memory = MemoryOS.open(
+        memory = memoryos.open(
             tmp_path / f"{len(opened)}.db", user="ann", settings=settings, clock=lambda: NOW, session="s"
         )
         opened.append(memory)
@@ -39,7 +40,7 @@ def talk(tmp_path: Path) -> Iterator[Talk]:
         memory.close()
 
 
-def days(memory: MemoryOS, question: str, **options) -> list[str]:
+def days(memory: Memory, question: str, **options) -> list[str]:
     return [f"{hit.at:%Y-%m-%d}" for hit in memory.search(question, **options).hits]
 
 
@@ -118,7 +119,7 @@ def test_the_time_is_no_filter(talk: Talk) -> None:
 
 def test_a_corrected_turn_speaks_of_other_times(talk: Talk) -> None:
     memory = talk({"2023-07-01": "I was in Rome last year"})
-    (page,) = memory.pages()
+    (page,) = memory.pages.list()
     memory.update(page.id, "I was in Rome in 2020")
     assert "when" not in memory.search("Where was I in 2022?", explain=True).turns[0].parts
     assert "when" in memory.search("Where was I in 2020?", explain=True).turns[0].parts

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import URL, make_url
 
+import memoryos
 from contract import server
-from memoryos import Attachment, MemoryOS, Role, Scope, Turn, load_settings
+from memoryos import Attachment, Memory, Role, Scope, Turn, load_settings
 from memoryos.clock import system_clock
 from memoryos.infrastructure.vault import rows, tables
 from memoryos.infrastructure.vault.contract import Spending
@@ -94,30 +95,30 @@ def _url(database: URL) -> str:
     return database.render_as_string(hide_password=False)
 
 
-def opened(place: str, **options) -> MemoryOS:
-    return MemoryOS.open(place, user="ann", settings=SETTINGS, **options)
+def opened(place: str, **options) -> Memory:
+    return memoryos.open(place, user="ann", settings=SETTINGS, **options)
 
 
-def fill(memory: MemoryOS, pages: int = 24) -> None:
+def fill(memory: Memory, pages: int = 24) -> None:
     """Pages in every tier, facts, traits, versions, jobs, notes, usage, and something that was deleted."""
     at = datetime(2026, 3, 1, 12, tzinfo=UTC)
     turns = [Turn(role=Role.USER, text=SAID[number // 2 % 4].format(number), at=at) for number in range(pages)]
     memory.add_many(turns, tags=["home", "家"])
     memory.add("See this", attachments=[Attachment(caption="一张照片", uri="file:///p.png", media_type="image/png")])
-    memory.add_many(turns[:9], scope=BOB)
-    memory.add_many(turns[:4], scope=CARL)
-    memory.publish(["The limit is 4 pages"], source="v1")
-    memory.publish(["The limit is 3 pages"], source="v2")
-    memory.add_fact("I keep bees.")
+    memory.of(BOB).add_many(turns[:9])
+    memory.of(CARL).add_many(turns[:4])
+    memory.proposals.publish(["The limit is 4 pages"], source="v1")
+    memory.proposals.publish(["The limit is 3 pages"], source="v2")
+    memory.facts.add("I keep bees.")
     memory.consolidate()
     memory.wait()
     memory.update(
-        next(fact.id for fact in memory.profile().user.facts if "bees" in fact.text), "I keep 🐝🐝 behind the mill."
+        next(fact.id for fact in memory.profile.get().user.facts if "bees" in fact.text), "I keep 🐝🐝 behind the mill."
     )
-    first, second, *_ = memory.pages()
+    first, second, *_ = memory.pages.list()
     memory.update(first.id, "I moved to Lisbon, model 7.")
     memory.delete(second.id)
-    with memory._vault.write(ANN) as writer:
+    with memory._engine.vault.write(ANN) as writer:
         writer.spend(Spending(at.date(), "facts", "m", 1, 20, 300, 4))
         writer.write_note("a note", "备注")
     memory.wait()

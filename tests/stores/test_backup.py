@@ -65,7 +65,7 @@ def test_a_restored_store_goes_on(backup, new_place):
     with opened(place) as memory:
         page = memory.add("I have a parrot called Kiwi.")
         assert memory.search("parrot Kiwi").hits[0].id == page
-        assert memory.pages(scope=BOB)[0].text
+        assert memory.of(BOB).pages.list()[0].text
     assert stores.verify(place).is_sound
 
 
@@ -139,7 +139,7 @@ def test_while_others_write_a_backup_is_one_moment(full, tmp_path, back_end, sma
     stores.restore(tmp_path / "backup.db", tmp_path / "restored.db")
     assert stores.verify(tmp_path / "restored.db").is_sound, "no page without its passages, no half transaction"
     with opened(str(tmp_path / "restored.db")) as memory:
-        found = [page.id for page in memory.pages() if "written meanwhile" in page.text]
+        found = [page.id for page in memory.pages.list() if "written meanwhile" in page.text]
     assert found == added[: len(found)]
     assert len(found) >= seen
 

@@ -53,14 +53,14 @@ def test_the_copy_goes_on_where_the_source_was(full, new_place, target):
     origin, place = full("sqlite"), new_place(target)
     stores.copy(origin, place)
     with opened(origin) as memory:
-        before = memory.events(limit=10**6)
+        before = memory.log.events(limit=10**6)
         hits = [hit.id for hit in memory.search("绿茶 成都").hits]
     with opened(place) as memory:
-        assert memory.events(limit=10**6) == before
+        assert memory.log.events(limit=10**6) == before
         assert [hit.id for hit in memory.search("绿茶 成都").hits] == hits
         page = memory.add("I have a parrot called Kiwi.")
-        assert memory.events(after=before[-1].sequence)[0].cube_id == page
-        assert memory.pages()[-1].id == page
+        assert memory.log.events(after=before[-1].sequence)[0].cube_id == page
+        assert memory.pages.list()[-1].id == page
     assert stores.verify(place).is_sound
 
 
@@ -69,7 +69,7 @@ def test_an_empty_store_can_be_copied(new_place):
     opened(origin).close()
     assert stores.copy(origin, place).rows == 0
     with opened(place) as memory:
-        assert memory.pages() == []
+        assert memory.pages.list() == []
 
 
 @pytest.mark.parametrize("target", BACK_ENDS)
@@ -99,12 +99,12 @@ def test_what_changed_in_the_source_between_two_runs_is_as_it_became(store, new_
     with pytest.raises(Stopped):
         stores.copy(store, place, progress=stop_at(0.9))
     with opened(store) as memory:
-        pages = memory.pages()
+        pages = memory.pages.list()
         memory.update(pages[3].id, "Something else about Saturn.")
         for page in (*pages[5:8], pages[-1]):
             memory.delete(page.id)
         memory.add_many([Turn(role=Role.USER, text=f"The lighthouse number {number}") for number in range(5)])
-        memory.rebuild()
+        memory.upkeep.rebuild()
     begin_to_reembed(store)
     stores.copy(store, place)
     assert content(place) == content(store)
@@ -122,7 +122,7 @@ def test_what_is_written_meanwhile_comes_along(store, new_place, small_steps, ta
 
         assert stores.copy(store, place, progress=progress).behind == 0
     with opened(place) as memory:
-        assert [page.id for page in memory.pages() if "while it was copied" in page.text] == added
+        assert [page.id for page in memory.pages.list() if "while it was copied" in page.text] == added
     assert stores.verify(place).is_sound
     assert content(place) == content(store)
 
@@ -135,7 +135,7 @@ def test_of_a_source_that_is_written_without_end_the_copy_is_a_moment(store, new
         )
     assert copied.behind > 0
     with opened(place) as memory:
-        found = [page.id for page in memory.pages() if "for ever" in page.text]
+        found = [page.id for page in memory.pages.list() if "for ever" in page.text]
     assert found == added[: len(found)]
     assert len(found) < len(added)
     assert stores.verify(place).is_sound

@@ -103,8 +103,7 @@ def _asked(dataset: Dataset) -> dict[str, Sequence[Asked]]:
 
 def _confidence(memory: MemoryOS, asked: Sequence[Asked], what: str, progress: Progress) -> Floats:
     found = [
-        memory.search(one.text, as_of=one.at, scope=Scope(user=one.user)).confidence
-        for one in each(asked, what, progress)
+        memory.of(Scope(user=one.user)).search(one.text, as_of=one.at).confidence for one in each(asked, what, progress)
     ]
     return np.array(found)
 

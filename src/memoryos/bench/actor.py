@@ -111,9 +111,9 @@ def notice_file(folder: Path, writer: int) -> Path:
 class Writer:
     """Adds pages to all scopes in turn, and corrects and deletes some of its own."""
 
-    def __init__(self, memory: MemoryOS, part: Part, file: TextIO) -> None:
+    def __init__(self, store: MemoryOS, part: Part, file: TextIO) -> None:
         self.done = Done()
-        self._memory = memory
+        self._store = store
         self._part = part
         self._file = file
         self._random = random.Random(part.number)  # noqa: S311 - spreads work, guards nothing
@@ -138,7 +138,7 @@ class Writer:
         ((said, answered),) = self._dialogue.exchanges(1)
         ids: list[str] = []
         query, scope = f"{said} {self._statement(word)}", self._part.scopes[word.scope]
-        if self.done.timed("add", lambda: ids.append(self._memory.add(query, answered, scope=scope))):
+        if self.done.timed("add", lambda: ids.append(self._store.of(scope).add(query, answered))):
             self._tell(State.THERE, word)
             self._mine.append((word, ids[0]))
 
@@ -146,7 +146,7 @@ class Writer:
         corrected = word._replace(version=word.version + 1)
         scope = self._part.scopes[word.scope]
         self._tell(State.LEAVING, word)
-        if self.done.timed("update", lambda: self._memory.update(page, self._statement(corrected), scope=scope)):
+        if self.done.timed("update", lambda: self._store.of(scope).update(page, self._statement(corrected))):
             self._tell(State.GONE, word)
             self._tell(State.THERE, corrected)
             self._mine.append((corrected, page))
@@ -154,7 +154,7 @@ class Writer:
     def _delete(self, word: Word, page: str) -> None:
         self._tell(State.LEAVING, word)
         scope = self._part.scopes[word.scope]
-        if self.done.timed("delete", lambda: self._memory.delete(page, scope=scope)):
+        if self.done.timed("delete", lambda: self._store.of(scope).delete(page)):
             self._tell(State.GONE, word)
 
     def _statement(self, word: Word) -> str:
@@ -171,10 +171,10 @@ class Writer:
 class Reader:
     """Searches for what was stored or taken away a moment ago, and looks at all that is served."""
 
-    def __init__(self, memory: MemoryOS, part: Part) -> None:
+    def __init__(self, store: MemoryOS, part: Part) -> None:
         self.done = Done()
         self.witness = Witness()
-        self._memory = memory
+        self._store = store
         self._scopes = part.scopes
         self._notices = Notices(Path(part.folder), part.writers)
         self._random = random.Random(part.number)  # noqa: S311 - spreads work, guards nothing
@@ -197,7 +197,7 @@ class Reader:
     def check_search(self, word: Word, *, is_there: bool) -> None:
         """Search for a page; when it is there, it must be found."""
         answers: list[Recall] = []
-        call = partial(self._memory.search, f"What is {word}?", kinds=_KINDS, scope=self._scopes[word.scope])
+        call = partial(self._store.of(self._scopes[word.scope]).search, f"What is {word}?", kinds=_KINDS)
         before = self._listen()
         if not self.done.timed("search", lambda: answers.append(call())):
             return
@@ -214,10 +214,10 @@ class Reader:
         before = self._listen()
 
         def look() -> None:
-            profile = self._memory.profile(scope=self._scopes[scope])
+            profile = self._store.of(self._scopes[scope]).profile.get()
             personas = (profile.user, profile.agent)
             found["persona"] = [cube for one in personas for cube in (*one.profile, *one.traits, *one.facts)]
-            found["topics"] = [view.cube for view in self._memory.segments(archive=True, scope=self._scopes[scope])]
+            found["topics"] = [view.cube for view in self._store.of(self._scopes[scope]).segments.list(archive=True)]
 
         if self.done.timed("persona", look):
             self._listen()
@@ -229,7 +229,7 @@ class Reader:
         found: list[MemCube] = []
         before = self._listen()
         wanted = self.witness.there(scope)
-        if not self.done.timed("pages", lambda: found.extend(self._memory.pages(scope=self._scopes[scope]))):
+        if not self.done.timed("pages", lambda: found.extend(self._store.of(self._scopes[scope]).pages.list())):
             return []
         self._listen()
         served = [word for cube in found for word in words_in(cube.text)]
@@ -263,35 +263,35 @@ def _words_of(cubes: Iterable[MemCube]) -> set[Word]:
 def play(part: Part, begin: Callable[[], None]) -> Done:
     """Open the store, call `begin`, and do what the part says."""
     settings = load_settings(**part.settings)
-    with MemoryOS.open(part.place, settings=settings) as memory:
-        done = _ROLES[part.role](memory, part, begin)
+    with MemoryOS.open(part.place, settings=settings) as store:
+        done = _ROLES[part.role](store, part, begin)
     done.rss_mb = rss_mb()
     return done
 
 
-def _write(memory: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
+def _write(store: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
     with notice_file(Path(part.folder), part.number).open("a", encoding="utf-8") as file:
-        writer = Writer(memory, part, file)
+        writer = Writer(store, part, file)
         begin()
         _repeat(writer.step, part.seconds)
-        writer.done.timed("wait", memory.wait)
+        writer.done.timed("wait", store.wait)
     return writer.done
 
 
-def _read(memory: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
-    reader = Reader(memory, part)
+def _read(store: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
+    reader = Reader(store, part)
     begin()
     _repeat(reader.step, part.seconds)
-    reader.done.timed("wait", memory.wait)
+    reader.done.timed("wait", store.wait)
     return reader.done
 
 
-def _work(memory: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:  # noqa: ARG001 - as the other roles
+def _work(store: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:  # noqa: ARG001 - as the other roles
     """Do the jobs of the store until SIGTERM."""
     stop = Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     begin()
-    return Done(jobs=memory.work(stop, threads=2))
+    return Done(jobs=store.admin.work(stop, threads=2))
 
 
 _ROLES: dict[str, Callable[[MemoryOS, Part, Callable[[], None]], Done]] = {

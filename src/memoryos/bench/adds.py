@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from memoryos.bench.timing import milliseconds, percentiles
-from memoryos.memory_os import MemoryOS
+from memoryos.memory import Memory
 
 Exchange = tuple[str, str]
 
@@ -29,7 +29,7 @@ class Adds:
 
 
 def in_turn(
-    memory: MemoryOS, least: Callable[[Exchange], None], said: Iterable[Exchange]
+    memory: Memory, least: Callable[[Exchange], None], said: Iterable[Exchange]
 ) -> Iterator[tuple[float, float]]:
     """Add one exchange, do the least with the next, and so on; yields how long each of the two took, ms."""
     exchanges = iter(said)

@@ -89,7 +89,7 @@ def handed_over(memory: MemoryOS, asked: Sequence[Asked], progress: Progress) ->
 
 def context_of(memory: MemoryOS, question: Asked, tokens: int) -> Context:
     """The context for the question, from what had been said when it was asked."""
-    return memory.context(question.text, tokens=tokens, as_of=question.at, scope=Scope(user=question.user))
+    return memory.of(Scope(user=question.user)).context(question.text, tokens=tokens, as_of=question.at)
 
 
 def search_ms(memory: MemoryOS, asked: Sequence[Asked], variant: Variant, progress: Progress) -> dict[str, float]:

@@ -20,7 +20,8 @@ from memoryos.bench.floor import least_add
 from memoryos.config import JobsRun, Settings, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import JobState
-from memoryos.memory_os import MemoryOS
+from memoryos.memory import Memory
+from memoryos.memory_os import MemoryOS, open_memory
 from memoryos.models.embedder import Embedder
 
 USER = "busy"
@@ -35,7 +36,7 @@ _SPOKEN_SEED = 5
 
 
 def adds_beside_worker(
-    memory: MemoryOS,
+    memory: Memory,
     pages: int,
     store: Path,
     embedder: Embedder,
@@ -43,7 +44,7 @@ def adds_beside_worker(
 ) -> Adds:
     """Add to a memory of so many pages, one exchange after the other for as long as a worker reads."""
     left = settings.model_copy(update={"jobs": JobsRun.WORKER})
-    with MemoryOS.open(store, user=USER, settings=left, embedder=embedder) as other:
+    with open_memory(store, user=USER, settings=left, embedder=embedder) as other:
         other.add_many(Dialogue(_SEED).session(min(PAGES, PER_PAGE * pages)))
         other.consolidate()
         with least_add(embedder, store.with_name("busy-least.db")) as least, _worker(store, settings.embedder):
@@ -52,14 +53,14 @@ def adds_beside_worker(
             said = Dialogue(_SPOKEN_SEED).exchanges(2 * min(ADDS, PER_PAGE * pages))
             for taken in in_turn(memory, least, said):
                 times.append(taken)
-                if len(times) % ADDS_AT_ONCE == 0 and not other.jobs(JobState.QUEUED, JobState.LEASED):
+                if len(times) % ADDS_AT_ONCE == 0 and not other.jobs.list(JobState.QUEUED, JobState.LEASED):
                     break
     return summed_up(times)
 
 
-def _await_work(other: MemoryOS) -> None:
+def _await_work(other: Memory) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while not other.jobs(JobState.LEASED, JobState.DONE):
+    while not other.jobs.list(JobState.LEASED, JobState.DONE):
         if time.monotonic() > deadline:
             raise MemoryOSError("the worker took no job")
         time.sleep(0.01)
@@ -80,7 +81,7 @@ def work(store: Path, embedder: str) -> None:
     stop = Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     with MemoryOS.open(store, settings=load_settings(embedder=embedder, mounts=())) as memory:
-        memory.work(stop)
+        memory.admin.work(stop)
 
 
 if __name__ == "__main__":

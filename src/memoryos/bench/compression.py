@@ -124,7 +124,7 @@ class _Talk:
         self.days = {_day(turn) for turn in turns}
         self.latest: Callable[[int], Filled] = lru_cache(None)(self._latest)
         self.digest: Callable[[int], Filled] = lru_cache(None)(
-            lambda budget: of_digest(memory.digest(tokens=budget, scope=Scope(user=name)))
+            lambda budget: of_digest(memory.of(Scope(user=name)).digest(tokens=budget))
         )
 
     def filled(self, text: str, tokens: int, ids: Sequence[str]) -> Filled:
@@ -176,8 +176,8 @@ def _filled(
     for budget in budgets:
         yield Method.LATEST, budget, talk.latest(budget)
         yield Method.DIGEST, budget, talk.digest(budget)
-        yield Method.ASKED_DIGEST, budget, of_digest(memory.digest(tokens=budget, query=question.text, scope=scope))
-        context = memory.context(question.text, tokens=budget, scope=scope)
+        yield Method.ASKED_DIGEST, budget, of_digest(memory.of(scope).digest(tokens=budget, query=question.text))
+        context = memory.of(scope).context(question.text, tokens=budget)
         yield Method.CONTEXT, budget, talk.filled(context.text, context.tokens, context.source_ids)
 
 

@@ -111,7 +111,7 @@ def _lived(conversation: Conversation, settings: Settings, embedder: Embedder) -
             for session in conversation.sessions:
                 _hold(memory, session, owner, clock)
             clock.at_least(clock.now + timedelta(seconds=settings.extract_within_seconds or 0))
-            memory.run_jobs(scope=owner)
+            memory.of(owner).jobs.run()
             seconds = time.perf_counter() - start
             return _report(memory, owner, chat, seconds)
 
@@ -119,22 +119,22 @@ def _lived(conversation: Conversation, settings: Settings, embedder: Embedder) -
 def _hold(memory: MemoryOS, session: Session, owner: Scope, clock: _Clock) -> None:
     """Add a session at its time, and let pass the time that hot pages wait for others."""
     clock.at_least(max(turn.at for turn in session.turns if turn.at))
-    memory.run_jobs(scope=owner)  # what became due since the session before
-    memory.add_many(session.turns, origin=Origin.IMPORT, scope=replace(owner, session=session.name))
+    memory.of(owner).jobs.run()  # what became due since the session before
+    memory.of(replace(owner, session=session.name)).add_many(session.turns, origin=Origin.IMPORT)
     memory.wait()
     clock.at_least(clock.now + timedelta(seconds=memory.settings.batch_seconds))
-    memory.run_jobs(scope=owner)
+    memory.of(owner).jobs.run()
 
 
 def _report(memory: MemoryOS, owner: Scope, chat: ScriptedReader, seconds: float) -> Consolidated:
-    stats = memory.stats(scope=owner)
-    spent = memory.usage(scope=owner)
-    views = memory.segments(archive=True, scope=owner)
+    stats = memory.of(owner).stats()
+    spent = memory.of(owner).log.usage()
+    views = memory.of(owner).segments.list(archive=True)
     waiting = sum(view.cube.behaviour.interactions for view in views)
-    profile = memory.profile(scope=owner)
+    profile = memory.of(owner).profile.get()
     known = sum(len(who.facts) + len(who.traits) + len(who.profile) for who in (profile.user, profile.agent))
     return Consolidated(
-        pages=len(memory.pages(scope=owner)),
+        pages=len(memory.of(owner).pages.list()),
         read=sum(len(view.page_ids) for view in views) - waiting,
         calls=chat.calls,
         prompt_tokens=chat.prompt_tokens,

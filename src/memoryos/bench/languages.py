@@ -17,7 +17,8 @@ from typing import Any
 
 from memoryos.bench.progress import Progress, unwatched
 from memoryos.config import Settings
-from memoryos.memory_os import MemoryOS
+from memoryos.memory import Memory
+from memoryos.memory_os import open_memory
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
 
@@ -56,7 +57,7 @@ def measure_languages(
     for number, (language, talk) in enumerate(talks.items(), 1):
         with (
             TemporaryDirectory(prefix="memoryos-bench-") as folder,
-            MemoryOS.open(
+            open_memory(
                 Path(folder) / "language.db", user="ann", settings=settings, embedder=embedder, clock=lambda: _ASKED
             ) as memory,
         ):
@@ -69,12 +70,12 @@ def measure_languages(
     return LanguagesReport(found, embedder.name)
 
 
-def _told(memory: MemoryOS, exchanges: Sequence[Sequence[str]]) -> list[str]:
+def _told(memory: Memory, exchanges: Sequence[Sequence[str]]) -> list[str]:
     """One exchange a day; the ids of their pages."""
     return [memory.add(said, answer, at=_START + timedelta(days=day)) for day, (said, answer) in enumerate(exchanges)]
 
 
-def _found(memory: MemoryOS, pages: Sequence[str], questions: Sequence[Any], strategy: Strategy) -> Found:
+def _found(memory: Memory, pages: Sequence[str], questions: Sequence[Any], strategy: Strategy) -> Found:
     places = []
     for text, answer in questions:
         hits = memory.search(text, strategy=strategy).hits

@@ -24,12 +24,13 @@ from memoryos.bench.timing import percentiles
 from memoryos.clock import system_clock
 from memoryos.config import JobsRun, Settings
 from memoryos.cube import Role, Turn
+from memoryos.engine import Engine
 from memoryos.infrastructure.vault.locks import Hold
 from memoryos.infrastructure.vault.place import database_url, is_url, open_vault
+from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.operation.step import some_at_a_time
-from memoryos.scope import Scope
 
 BOUND_MS = 50.0  # of the lock in one step
 
@@ -129,13 +130,13 @@ def _measured(
         clock=system_clock,
         busy_timeout_seconds=settings.busy_timeout_seconds,
     )
-    scope = Scope(user=f"{_USER}-{kind.value}")
-    with MemoryOS(vault, embedder, scope=scope, settings=settings) as memory:
+    with MemoryOS(Engine(vault, embedder, settings=settings)) as store:
+        memory = store.memory(f"{_USER}-{kind.value}")
         memory.add("warm up")
         memory.consolidate()
         memory.wait()
         vault.on_lock = meter.note
-        for operation, work, beside in _operations(kind, pages, memory):
+        for operation, work, beside in _operations(kind, pages, store, memory):
             progress(f"{kind.value}: {operation}", 0, 1)
             with meter.measuring(operation, beside):
                 work()
@@ -144,7 +145,9 @@ def _measured(
     return meter.held
 
 
-def _operations(kind: Kind, pages: int, memory: MemoryOS) -> Iterator[tuple[str, Callable[[], object], str | None]]:
+def _operations(
+    kind: Kind, pages: int, store: MemoryOS, memory: Memory
+) -> Iterator[tuple[str, Callable[[], object], str | None]]:
     """What is measured, in this order; with the name of what goes on beside it."""
     said = _dialogue(pages) if kind is Kind.ORDINARY else _hostile(pages)
     single, loaded = said[:SINGLE], said[SINGLE:]
@@ -163,8 +166,8 @@ def _operations(kind: Kind, pages: int, memory: MemoryOS) -> Iterator[tuple[str,
 
     yield "add", add, "move (a few at a time)"
     yield f"add_many, {AT_ONCE} pages", add_many, "move"
-    yield "consolidate", lambda: _consolidated(memory), None
-    ids = [page.id for page in memory.pages()]
+    yield "consolidate", lambda: _consolidated(store, memory), None
+    ids = [page.id for page in memory.pages.list()]
     some = ids[:: max(1, len(ids) // (2 * CHANGED))][: 2 * CHANGED]
     yield "update", partial(_each, some[:CHANGED], memory.update, "I moved to Lisbon and like jazz."), None
     if special:
@@ -172,9 +175,9 @@ def _operations(kind: Kind, pages: int, memory: MemoryOS) -> Iterator[tuple[str,
     yield "delete, a page", partial(_each, some[CHANGED:], memory.delete), None
     if special:
         yield "delete, special pages", partial(_each, special[1:], memory.delete), None
-    yield "repair", memory.repair, None
-    yield "rebuild", lambda: _rebuilt(memory), None
-    largest = max(memory.segments(archive=True), key=lambda view: len(view.page_ids))
+    yield "repair", memory.upkeep.repair, None
+    yield "rebuild", lambda: _rebuilt(store, memory), None
+    largest = max(memory.segments.list(archive=True), key=lambda view: len(view.page_ids))
     yield f"delete, a segment of {len(largest.page_ids):,} pages", lambda: memory.delete(largest.cube.id), None
 
 
@@ -183,14 +186,14 @@ def _each(pages: Sequence[str], change: Callable[..., object], *words: str) -> N
         change(page, *words)
 
 
-def _consolidated(memory: MemoryOS) -> None:
+def _consolidated(store: MemoryOS, memory: Memory) -> None:
     memory.consolidate()
-    memory.work(threading.Event(), poll_seconds=None)
+    store.admin.work(threading.Event(), poll_seconds=None)
 
 
-def _rebuilt(memory: MemoryOS) -> None:
-    memory.rebuild()
-    memory.work(threading.Event(), poll_seconds=None)
+def _rebuilt(store: MemoryOS, memory: Memory) -> None:
+    memory.upkeep.rebuild()
+    store.admin.work(threading.Event(), poll_seconds=None)
 
 
 Page = Sequence[Turn]
@@ -207,7 +210,7 @@ def _hostile(pages: int) -> list[Page]:
     return [[Turn(role=Role.USER, text=f"{text} Game {number}.")] for number in range(pages)]
 
 
-def _add_special(memory: MemoryOS) -> list[str]:
+def _add_special(memory: Memory) -> list[str]:
     """The pages that are worst by themselves."""
     statements = " ".join(f"I live in Town{number}." for number in range(STATEMENTS))
     naming = [Turn(role=Role.USER, text=f"I live in City{number}.") for number in range(NAMING)]

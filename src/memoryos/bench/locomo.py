@@ -140,25 +140,25 @@ def run(
 
 
 def _check_new(memory: MemoryOS, corpus: Corpus) -> None:
-    if known := {scope.user for scope in memory.scopes()} & set(corpus.turns):
+    if known := {scope.user for scope in memory.admin.scopes()} & set(corpus.turns):
         raise InvalidInput("--db", f"holds {min(known)!r} already", "Name an empty database")
 
 
 def _index(memory: MemoryOS, corpus: Corpus) -> None:
     for user in corpus.turns:
-        if not memory.index(scope=Scope(user=user)):
+        if not memory.of(Scope(user=user)).upkeep.index():
             raise InvalidInput("--indexed", "this store has no candidate index", "Name a PostgreSQL database with --db")
 
 
 def _halves(memory: MemoryOS, conversation: Conversation) -> Iterator[Conversation]:
     """Every other session for the memory that is asked, and the others for one that is mounted beside it."""
-    memory.mount(Mount(conversation.user, scope=Scope(user=conversation.user, agent=ELSEWHERE)))
+    memory.mounts.add(Mount(conversation.user, scope=Scope(user=conversation.user, agent=ELSEWHERE)))
     yield replace(conversation, sessions=conversation.sessions[::2])
     yield replace(conversation, sessions=conversation.sessions[1::2], agent=ELSEWHERE)
 
 
 def _archived(memory: MemoryOS, corpus: Corpus) -> int:
-    return sum(memory.stats(scope=Scope(user=user)).archived_pages for user in corpus.turns)
+    return sum(memory.of(Scope(user=user)).stats().archived_pages for user in corpus.turns)
 
 
 def _measured(

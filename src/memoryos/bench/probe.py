@@ -21,7 +21,7 @@ from memoryos.bench.machine import rss_mb
 from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.config import load_settings
 from memoryos.errors import MemoryOSError
-from memoryos.memory_os import MemoryOS
+from memoryos.memory_os import open_memory
 
 USER = "bench"
 SEARCHES = 200
@@ -52,7 +52,7 @@ def searched(store: Path, embedder: str) -> Probed:
     settings = load_settings(embedder=embedder, mounts=())
     questions = Dialogue(SEED).questions(WARM_UP + SEARCHES)
     start = time.perf_counter()
-    with MemoryOS.open(store, user=USER, settings=settings) as memory:
+    with open_memory(store, user=USER, settings=settings) as memory:
         memory.search(questions[0])
         cold_start_ms = (time.perf_counter() - start) * 1000
         for question in questions[1:WARM_UP]:

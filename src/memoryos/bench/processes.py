@@ -153,7 +153,7 @@ def _read_back(part: Part) -> tuple[Done, int, Counter[str]]:
             reader.done.note(reader.witness.invented(served, "pages"))
             reader.check_persona(number)
             pages += len(served)
-            jobs.update(job.state.value for job in memory.jobs(*JobState, scope=scope))
+            jobs.update(job.state.value for job in memory.of(scope).jobs.list(*JobState))
         for word in reader.witness.departed(len(part.scopes) * 10):
             reader.check_search(word, is_there=False)
     return reader.done, pages, jobs

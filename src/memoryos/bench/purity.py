@@ -88,7 +88,7 @@ def measure(
             memory.wait()
             named = events.get(conversation.user, {})
             before.append(_matched(memory, scope, named))
-            repairs.append(memory.repair(scope=scope))
+            repairs.append(memory.of(scope).upkeep.repair())
             after.append(_matched(memory, scope, named))
             progress("conversations", number, len(conversations))
     return PurityReport(_mean(before), _mean(after), tuple(repairs), embedder.name)
@@ -127,8 +127,8 @@ def _said(text: str) -> frozenset[str]:
 
 
 def _matched(memory: MemoryOS, scope: Scope, events: Events) -> Matched:
-    homes = {page: view.cube.id for view in memory.segments(archive=True, scope=scope) for page in view.page_ids}
-    pages = [page for page in memory.pages(scope=scope) if page.id in homes]
+    homes = {page: view.cube.id for view in memory.of(scope).segments.list(archive=True) for page in view.page_ids}
+    pages = [page for page in memory.of(scope).pages.list() if page.id in homes]
     told = [(page, event) for page in pages if (event := _event(page, events)) is not None]
     return Matched(
         agreement([homes[page.id] for page in pages], [page.scope.session for page in pages]),

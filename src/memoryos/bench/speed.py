@@ -21,7 +21,8 @@ from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
 from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.timing import milliseconds
 from memoryos.config import Settings
-from memoryos.memory_os import MemoryOS
+from memoryos.memory import Memory
+from memoryos.memory_os import open_memory
 from memoryos.models.embedder import Embedder, load_embedder
 
 ADDS = 100
@@ -71,7 +72,7 @@ def _warm_up(settings: Settings, embedder: Embedder) -> None:
     """Store and settle some pages: to load the model and the rules of extraction is neither adding nor settling."""
     with (
         TemporaryDirectory(prefix="memoryos-warm-up-") as folder,
-        MemoryOS.open(Path(folder) / "warm-up.db", user=USER, settings=settings, embedder=embedder) as memory,
+        open_memory(Path(folder) / "warm-up.db", user=USER, settings=settings, embedder=embedder) as memory,
     ):
         memory.add_many(Dialogue(_DIALOGUE_SEED).session(WARM_UP_PAGES))
         memory.consolidate()
@@ -79,7 +80,7 @@ def _warm_up(settings: Settings, embedder: Embedder) -> None:
 
 def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, progress: Progress) -> Size:
     store = folder / "speed.db"
-    with MemoryOS.open(store, user=USER, settings=settings, embedder=embedder) as memory:
+    with open_memory(store, user=USER, settings=settings, embedder=embedder) as memory:
         written = _write(memory, pages, embedder, folder / "least.db", progress)
     weight = _weight(store)
     beside = _busy(pages, store, settings, embedder, progress)
@@ -106,7 +107,7 @@ def _weight(store: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _write(memory: MemoryOS, pages: int, embedder: Embedder, least_store: Path, progress: Progress) -> _Written:
+def _write(memory: Memory, pages: int, embedder: Embedder, least_store: Path, progress: Progress) -> _Written:
     dialogue = Dialogue(_DIALOGUE_SEED)
     stored_s = _bulk(memory, dialogue, pages, progress)
     settled_s = stored_s + milliseconds(memory.wait) / 1000
@@ -125,13 +126,13 @@ def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progr
     progress(f"{pages:,} pages: adding beside a worker", 0, 1)
     copied = store.with_name("busy.db")
     shutil.copy(store, copied)
-    with MemoryOS.open(copied, user=USER, settings=settings, embedder=embedder) as memory:
+    with open_memory(copied, user=USER, settings=settings, embedder=embedder) as memory:
         found = adds_beside_worker(memory, pages, copied, embedder, settings)
     progress(f"{pages:,} pages: adding beside a worker", 1, 1)
     return found
 
 
-def _bulk(memory: MemoryOS, dialogue: Dialogue, pages: int, progress: Progress) -> float:
+def _bulk(memory: Memory, dialogue: Dialogue, pages: int, progress: Progress) -> float:
     """Load the pages; returns the seconds it took, without those that made them up."""
     seconds = 0.0
     for done in range(0, pages, SESSION_PAGES):

@@ -300,8 +300,8 @@ class _Bench:
 
 def _shape(memory: MemoryOS, scope: Scope) -> tuple[float, ...]:
     """The fields of Formed."""
-    sessions = {page.id: page.scope.session for page in memory.pages(scope=scope)}
-    views = memory.segments(archive=True, scope=scope)
+    sessions = {page.id: page.scope.session for page in memory.of(scope).pages.list()}
+    views = memory.of(scope).segments.list(archive=True)
     homes = [(view.cube.id, sessions[page]) for view in views for page in view.page_ids]
     found = agreement([segment for segment, _ in homes], [session for _, session in homes])
     if found is None:

@@ -24,13 +24,12 @@ class Variant:
         self, memory: MemoryOS, user: str, question: str, *, pages: int | None = None, at: datetime | None = None
     ) -> Recall:
         """Search a user's conversation for the words of a question, as it was then; two_stage cannot look back."""
-        return memory.search(
+        return memory.of(Scope(user=user)).search(
             question,
             strategy=self.strategy,
             weights=self.weights,
             pages=pages,
             as_of=None if self.strategy is Strategy.TWO_STAGE else at,
-            scope=Scope(user=user),
         )
 
 

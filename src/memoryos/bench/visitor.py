@@ -64,7 +64,7 @@ def visited(place: str, embedder: str, tenants: Sequence[str], *, searches: int,
     settings = load_settings(embedder=embedder, mounts=())
     moved_out_s = _moved_out(place, settings, first) if is_large else None
     with MemoryOS.open(place, settings=settings, read_only=True) as memory:  # pages wait for workers, and go on waiting
-        memory.search("warm up", scope=Scope(tenant=tenants[0], user="nobody"))
+        memory.of(Scope(tenant=tenants[0], user="nobody")).search("warm up")
         first_ms = _search_ms(memory, next(asked), first)
         within = [_search_ms(memory, next(asked), first) for _ in range(WARM_UP + searches)][WARM_UP:]
         drawn = [Scope(tenant=chance.choice(tenants), user=USER) for _ in range(searches)]
@@ -75,11 +75,11 @@ def visited(place: str, embedder: str, tenants: Sequence[str], *, searches: int,
 def _moved_out(place: str, settings: Settings, scope: Scope) -> float | None:
     with MemoryOS.open(place, settings=settings) as memory:
         start = time.perf_counter()
-        return time.perf_counter() - start if memory.index(scope=scope) else None
+        return time.perf_counter() - start if memory.of(scope).upkeep.index() else None
 
 
 def _search_ms(memory: MemoryOS, question: str, scope: Scope) -> float:
-    return milliseconds(partial(memory.search, question, scope=scope))
+    return milliseconds(partial(memory.of(scope).search, question))
 
 
 if __name__ == "__main__":

@@ -29,18 +29,18 @@ class Loaded:
 
 
 def load_conversation(
-    memory: MemoryOS, conversation: Conversation, progress: Callable[[int], None] | None = None
+    store: MemoryOS, conversation: Conversation, progress: Callable[[int], None] | None = None
 ) -> Loaded:
     """Add a conversation session by session; `progress` is told the turns of each."""
     owner = Scope(user=conversation.user, agent=conversation.agent)
-    _check(memory, conversation)
-    known = known_sources(memory, owner)
+    _check(store, conversation)
+    known = known_sources(store, owner)
     turns = pages = old = 0
     for session in conversation.sessions:
         fresh = [turn for turn in session.turns if turn.source_id is None or turn.source_id not in known]
         scope = Scope(user=conversation.user, agent=conversation.agent, session=session.name)
         if fresh:
-            pages += len(memory.add_many(fresh, origin=Origin.IMPORT, scope=scope))
+            pages += len(store.of(scope).add_many(fresh, origin=Origin.IMPORT))
         turns += len(fresh)
         old += len(session.turns) - len(fresh)
         if progress:
@@ -48,16 +48,16 @@ def load_conversation(
     return Loaded(turns, pages, old)
 
 
-def _check(memory: MemoryOS, conversation: Conversation) -> None:
+def _check(store: MemoryOS, conversation: Conversation) -> None:
     """Refuse a conversation with a turn that cannot be stored before any of it is. Raises InvalidInput."""
     now = system_clock()
     for session in conversation.sessions:
         for number, turn in enumerate(session.turns, 1):
             place = f"{conversation.user}, {session.name}, {turn.source_id or f'turn {number}'}"
-            checked_turn(turn, now=now, limit=memory.settings.max_text_chars, field=place)
+            checked_turn(turn, now=now, limit=store.settings.max_text_chars, field=place)
 
 
-def load_legacy(memory: MemoryOS, legacy: LegacyMemory, *, shared_assistant: bool) -> Loaded:
+def load_legacy(store: MemoryOS, legacy: LegacyMemory, *, shared_assistant: bool) -> Loaded:
     """Add all that the public MemoryOS code kept for one user: pages, knowledge and profile.
 
     Segments are formed anew from the pages. What the assistant learned is left out when other users
@@ -68,22 +68,22 @@ def load_legacy(memory: MemoryOS, legacy: LegacyMemory, *, shared_assistant: boo
     scope = Scope(user=legacy.user, agent=legacy.assistant)
     now = system_clock()
     if legacy.profile:
-        memory.set_profile("summary", legacy.profile, subject=Subject.USER, origin=Origin.IMPORT, scope=scope)
+        store.of(scope).profile.set("summary", legacy.profile, subject=Subject.USER, origin=Origin.IMPORT)
     agent_facts = () if shared_assistant else legacy.agent_facts
     for subject, facts in ((Subject.USER, legacy.user_facts), (Subject.AGENT, agent_facts)):
         for fact in facts:
             said_at = min(fact.timestamp, now)
-            memory.add_fact(fact.text, subject=subject, at=said_at, origin=Origin.IMPORT, scope=scope)
-    known = known_sources(memory, scope)
+            store.of(scope).facts.add(fact.text, subject=subject, at=said_at, origin=Origin.IMPORT)
+    known = known_sources(store, scope)
     said = [turn for page in legacy.pages for turn in _legacy_turns(page, now)]
     turns = [turn for turn in said if turn.source_id not in known]
-    pages = len(memory.add_many(turns, origin=Origin.IMPORT, scope=scope)) if turns else 0
+    pages = len(store.of(scope).add_many(turns, origin=Origin.IMPORT)) if turns else 0
     return Loaded(len(turns), pages, len(said) - len(turns))
 
 
-def known_sources(memory: MemoryOS, scope: Scope) -> set[str]:
+def known_sources(store: MemoryOS, scope: Scope) -> set[str]:
     """The source ids of every turn the scope holds."""
-    return {turn.source_id for page in memory.pages(scope=scope) for turn in _turns(page) if turn.source_id}
+    return {turn.source_id for page in store.of(scope).pages.list() for turn in _turns(page) if turn.source_id}
 
 
 def _turns(page: MemCube) -> tuple[Turn, ...]:

@@ -120,7 +120,7 @@ def _filled(memory: MemoryOS, talks: Sequence[Conversation], progress: Progress)
     start = time.perf_counter()
     load(memory, talks, "importing", progress)
     seconds = time.perf_counter() - start
-    spent = [one for talk in talks for one in memory.usage(scope=Scope(user=talk.user, agent=talk.agent))]
+    spent = [one for talk in talks for one in memory.of(Scope(user=talk.user, agent=talk.agent)).log.usage()]
     tokens = sum(one.prompt_tokens + one.completion_tokens for one in spent)
     return Ingested(seconds, sum(one.calls for one in spent), tokens)
 

@@ -103,14 +103,12 @@ class Contexts:
 
     def _context(self, asked: Asked, tiers: Sequence[Tier]) -> str:
         scope = Scope(user=asked.conversation)
-        return self.memory.context(
-            asked.text, tokens=self.budgets.tokens, as_of=asked.at, tiers=tiers, scope=scope
-        ).text
+        return self.memory.of(scope).context(asked.text, tokens=self.budgets.tokens, as_of=asked.at, tiers=tiers).text
 
     def _search(self, asked: Asked, strategy: Strategy, pages: int) -> Recall:
         scope = Scope(user=asked.conversation)
         as_of = None if strategy is Strategy.TWO_STAGE else asked.at  # which cannot look back
-        return self.memory.search(asked.text, strategy=strategy, pages=pages, as_of=as_of, scope=scope)
+        return self.memory.of(scope).search(asked.text, strategy=strategy, pages=pages, as_of=as_of)
 
     def _full(self, asked: Asked) -> str:
         """The latest turns that fit into the window, in order."""

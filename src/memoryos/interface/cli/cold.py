@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Db, Json, open_memory
+from memoryos.interface.cli.options import Db, Json, open_store
 
 
 def cold(
@@ -20,8 +20,8 @@ def cold(
     json: Json = False,
 ) -> None:
     """Move the whole store's archived pages that nobody visits to MEMORYOS_OBJECT_STORE; remove packs out of use."""
-    with open_memory(db, must_exist=True) as memory, render.counted("moving out", quiet=json) as progress:
-        moved = memory.cool(after_days=after_days, progress=progress)
+    with open_store(db, must_exist=True) as store, render.counted("moving out", quiet=json) as progress:
+        moved = store.admin.cool(after_days=after_days, progress=progress)
     if json:
         render.print_json(asdict(moved))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
@@ -18,7 +18,7 @@ from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_memory
-from memoryos.memory_os import MemoryOS
+from memoryos.memory import Memory
 from memoryos.operation.overview import SegmentView, Stats
 from memoryos.operation.recall.hit import Hit
 
@@ -78,7 +78,7 @@ def demo(db: Db = None, json: Json = False) -> None:
             _print(memory, topics, answers)
 
 
-def _play(memory: MemoryOS, script: Script, *, quiet: bool) -> list[SegmentView]:
+def _play(memory: Memory, script: Script, *, quiet: bool) -> Sequence[SegmentView]:
     """Play all sessions; returns the topics as they were when the conversation ended."""
     with render.progress(quiet=quiet) as bar:
         task = bar.add_task(f"{script.user} talks with {script.agent}", total=script.turn_count, note="")
@@ -87,7 +87,7 @@ def _play(memory: MemoryOS, script: Script, *, quiet: bool) -> list[SegmentView]
             _advance(bar, task, len(session), memory.stats())
         memory.wait()
         _advance(bar, task, 0, memory.stats())
-        topics = memory.segments()
+        topics = memory.segments.list()
         memory.consolidate()  # what cooler topics say goes to LPM too, as an idle hour would do
         _advance(bar, task, 0, memory.stats())
     return topics
@@ -107,19 +107,19 @@ def found_at(question: dict[str, Any], hits: tuple[Hit, ...]) -> int | None:
     return None
 
 
-def _print(memory: MemoryOS, topics: list[SegmentView], answers: Answers) -> None:
+def _print(memory: Memory, topics: Sequence[SegmentView], answers: Answers) -> None:
     console = render.console()
     console.print(render.segments_table("Topics that formed (mid-term memory)", topics[:12]))
     for number, (question, hits) in enumerate(answers, 1):
         console.print()
         console.print(render.hits_table(f"Question {number}: {question['question']}", hits))
     console.print()
-    console.print(render.profile_table(memory.profile()))
+    console.print(render.profile_table(memory.profile.get()))
     found = sum(found_at(question, hits) is not None for question, hits in answers)
     console.print(f"The right page is among the {SHOWN} shown for {found} of {len(answers)} questions.")
 
 
-def _json(memory: MemoryOS, topics: list[SegmentView], answers: Answers) -> dict[str, Any]:
+def _json(memory: Memory, topics: Sequence[SegmentView], answers: Answers) -> dict[str, Any]:
     return {
         "questions": [
             {
@@ -130,5 +130,5 @@ def _json(memory: MemoryOS, topics: list[SegmentView], answers: Answers) -> dict
             for question, hits in answers
         ],
         "segments": [render.segment_json(view) for view in topics],
-        "profile": render.profile_json(memory.profile()),
+        "profile": render.profile_json(memory.profile.get()),
     }

@@ -17,7 +17,7 @@ from memoryos.importers.load import Loaded, load_conversation, load_legacy
 from memoryos.importers.locomo import read_locomo
 from memoryos.importers.memoryos_folder import list_users, read_folder
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Db, Json, open_memory
+from memoryos.interface.cli.options import Db, Json, open_store
 from memoryos.memory_os import MemoryOS
 
 app = typer.Typer(
@@ -54,9 +54,9 @@ def memoryos(
     legacies = [
         read_folder(path, user=user, assistant=assistant, zone=_zone(zone) if zone else local) for user in users
     ]
-    with open_memory(db) as memory:
-        loaded = [load_legacy(memory, legacy, shared_assistant=len(users) > 1) for legacy in legacies]
-        memory.wait()
+    with open_store(db) as store:
+        loaded = [load_legacy(store, legacy, shared_assistant=len(users) > 1) for legacy in legacies]
+        store.wait()
     left_out = sum(legacy.skipped for legacy in legacies)
     guessed = sum(legacy.guessed_times for legacy in legacies)
     _report(list(users), len(users), loaded, json=json, error_texts_left_out=left_out, times_guessed=guessed)
@@ -64,15 +64,15 @@ def memoryos(
 
 def _import(conversations: list[Conversation], db: str | None, *, json: bool) -> None:
     total = sum(conversation.turn_count for conversation in conversations)
-    with open_memory(db) as memory, render.progress(quiet=json) as bar:
+    with open_store(db) as store, render.progress(quiet=json) as bar:
         task = bar.add_task("importing", total=total, note="")
-        loaded = [_load(memory, conversation, lambda turns: bar.advance(task, turns)) for conversation in conversations]
-        memory.wait()
+        loaded = [_load(store, conversation, lambda turns: bar.advance(task, turns)) for conversation in conversations]
+        store.wait()
     _report([conversation.user for conversation in conversations], len(conversations), loaded, json=json)
 
 
-def _load(memory: MemoryOS, conversation: Conversation, progress: Callable[[int], None]) -> Loaded:
-    return load_conversation(memory, conversation, progress)
+def _load(store: MemoryOS, conversation: Conversation, progress: Callable[[int], None]) -> Loaded:
+    return load_conversation(store, conversation, progress)
 
 
 def _report(users: list[str], conversations: int, loaded: list[Loaded], *, json: bool, **notes: int) -> None:

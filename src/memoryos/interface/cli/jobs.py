@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from rich.table import Table
 from memoryos.infrastructure.vault.contract import Job, JobState
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
-from memoryos.memory_os import MemoryOS
+from memoryos.memory import Memory
 from memoryos.operation.overview import Stats
 
 _LOOK_SECONDS = 0.5  # between two looks at jobs that cannot run yet
@@ -31,7 +32,7 @@ def list_jobs(
 ) -> None:
     """List the jobs, oldest first; a dead one tells its cause."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        jobs = memory.jobs(*(state or ()))
+        jobs = memory.jobs.list(*(state or ()))
     if json:
         render.print_json({"jobs": [_as_json(job) for job in jobs]})
     elif jobs:
@@ -53,7 +54,7 @@ def retry(
 ) -> None:
     """Try dead jobs again, and wait for them."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        tried = memory.retry_jobs(*(job or ()))
+        tried = memory.jobs.retry(*(job or ()))
         memory.wait()
         dead = memory.stats().jobs_dead
     if json:
@@ -86,9 +87,9 @@ def wait(
         raise typer.Exit(1)
 
 
-def _waited(memory: MemoryOS, deadline: float) -> Stats:
+def _waited(memory: Memory, deadline: float) -> Stats:
     while True:
-        memory.run_jobs()
+        memory.jobs.run()
         left = memory.stats()
         if not left.jobs_waiting or time.monotonic() >= deadline:
             return left
@@ -99,7 +100,7 @@ def _dead(count: int) -> str:
     return f"{count} dead: `memoryos jobs list --state dead` tells why." if count else "none dead."
 
 
-def _table(jobs: list[Job]) -> Table:
+def _table(jobs: Sequence[Job]) -> Table:
     table = Table(title="Jobs", title_justify="left")
     for column in ("id", "kind", "of", "state", "tries", "since", "waits until", "cause"):
         table.add_column(column, overflow="fold")

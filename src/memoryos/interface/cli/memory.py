@@ -12,7 +12,18 @@ from rich.table import Table
 from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Archive, Db, Json, Mounts, Session, Tenant, User, open_memory
+from memoryos.interface.cli.options import (
+    Agent,
+    Archive,
+    Db,
+    Json,
+    Mounts,
+    Session,
+    Tenant,
+    User,
+    open_memory,
+    open_store,
+)
 from memoryos.operation.recall.hit import Recall, Strategy
 
 
@@ -127,9 +138,9 @@ def show(
 ) -> None:
     """Show the tiers: recent pages, segments with their heat, the profile."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        recent = memory.pages(tier=Tier.STM)
-        segments = memory.segments(archive=archive)
-        profile = memory.profile()
+        recent = memory.pages.list(tier=Tier.STM)
+        segments = memory.segments.list(archive=archive)
+        profile = memory.profile.get()
     if json:
         render.print_json(
             {
@@ -153,9 +164,9 @@ def stats(
     json: Json = False,
 ) -> None:
     """Count what is in each tier and what waits, and tell the values the memory is run by, each with its reason."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        counts = asdict(found := memory.stats())
-        users = [{"user": scope.user, "agent": scope.agent} for scope in memory.scopes(tenant=tenant)]
+    with open_store(db, must_exist=True) as store:
+        counts = asdict(found := store.memory(user, agent=agent, tenant=tenant).stats())
+        users = [{"user": scope.user, "agent": scope.agent} for scope in store.admin.scopes(tenant=tenant)]
     if json:
         render.print_json({"user": user, "agent": agent, **counts, "scopes": users})
         return

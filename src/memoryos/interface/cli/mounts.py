@@ -9,14 +9,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Mounts, Tenant, User, open_memory
+from memoryos.interface.cli.options import Agent, Db, Json, Mounts, Tenant, User, open_memory, open_store
 from memoryos.mount import Mount
 
 
 def mounts(db: Db = None, json: Json = False) -> None:
     """List the memories that searches look into, too (MEMORYOS_MOUNTS)."""
-    with open_memory(db, must_exist=True) as memory:
-        found = memory.mounts
+    with open_store(db, must_exist=True) as store:
+        found = store.mounts.list()
     if json:
         render.print_json({"mounts": [_mount_json(mount) for mount in found]})
         return

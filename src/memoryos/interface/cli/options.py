@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from memoryos.arguments import store_place
-from memoryos.config import load_settings
+from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place
+from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
+from memoryos.memory_os import open_memory as opening
 
 Db = Annotated[
     str | None,
@@ -36,18 +38,29 @@ Archive = Annotated[bool, typer.Option("--archive", help="Include what was evict
 def open_memory(
     db: str | Path | None,
     *,
-    user: str | None = None,
+    user: str,
     agent: str = "default",
     tenant: str = "default",
     session: str | None = None,
     must_exist: bool = False,
-) -> MemoryOS:
-    """Open the store; `must_exist` refuses to create one, for commands that only read."""
+) -> Memory:
+    """Open one owner's memory; `must_exist` refuses to create a store, for commands that only read."""
     settings = load_settings()
+    path = _path(db, settings, must_exist=must_exist)
+    return opening(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings)
+
+
+def open_store(db: str | Path | None, *, must_exist: bool = False) -> MemoryOS:
+    """Open the store; `must_exist` refuses to create one."""
+    settings = load_settings()
+    return MemoryOS.open(_path(db, settings, must_exist=must_exist), settings=settings)
+
+
+def _path(db: str | Path | None, settings: Settings, *, must_exist: bool) -> str | Path:
     path = db or settings.db
     if must_exist:
         existing_place(path, "Add or import something first, or name another file")
-    return MemoryOS.open(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings)
+    return path
 
 
 def existing_place(db: str | Path, fix: str) -> Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +24,7 @@ def list_proposals(
 ) -> None:
     """List what waits for an answer, oldest first, with what it would replace."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.proposals()
+        found = memory.proposals.list()
     if json:
         render.print_json({"proposals": [_as_json(proposal) for proposal in found]})
     elif found:
@@ -43,7 +44,7 @@ def accept(
 ) -> None:
     """Make the change; what gives way stays in the history."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        cube = memory.accept(proposal)
+        cube = memory.proposals.accept(proposal)
     _tell("accepted", cube.id, cube.text, json=json)
 
 
@@ -58,7 +59,7 @@ def reject(
 ) -> None:
     """Keep what is known; the same is not proposed again."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        cube = memory.reject(proposal)
+        cube = memory.proposals.reject(proposal)
     _tell("rejected", cube.id, cube.text, json=json)
 
 
@@ -69,7 +70,7 @@ def _tell(done: str, cube_id: str, text: str, *, json: bool) -> None:
         render.console().print(Text(f"{done.capitalize()}: {text}"))
 
 
-def _table(found: list[Proposal]) -> Table:
+def _table(found: Sequence[Proposal]) -> Table:
     table = Table(title="Proposals", title_justify="left")
     for column in ("id", "would hold", "in place of", "from"):
         table.add_column(column, overflow="fold")

@@ -31,7 +31,7 @@ def repair(
 ) -> None:
     """Move pages to the segment they belong to, split mixed segments and merge twins."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        report = memory.undo_repair(*undo) if undo else memory.repair()
+        report = memory.upkeep.undo(*undo) if undo else memory.upkeep.repair()
     if json:
         render.print_json(asdict(report))
     elif undo:

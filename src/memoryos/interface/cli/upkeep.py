@@ -7,11 +7,11 @@ from typing import Annotated
 import rich.progress
 import typer
 
+from memoryos import stores
 from memoryos.config import load_settings
 from memoryos.infrastructure.vault.place import shown
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_memory
-from memoryos.memory_os import MemoryOS
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_store
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.ingest import Progress
 from memoryos.scope import Scope
@@ -26,14 +26,14 @@ def rebuild(
     json: Json = False,
 ) -> None:
     """Derive topics, facts, traits and profile again from the raw pages; run it again after an interruption."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+    with open_store(db, must_exist=True) as store:
         own = Scope(user=user, agent=agent, tenant=tenant)
-        scopes = [scope for scope in memory.scopes(tenant=tenant) if scope.agent] if every else [own]
+        scopes = [scope for scope in store.admin.scopes(tenant=tenant) if scope.agent] if every else [own]
         with render.progress(quiet=json) as bar:
             for scope in scopes:
                 task = bar.add_task("rebuilding", total=None, note=f"{scope.user}, {scope.agent}")
-                memory.rebuild(progress=_told(bar, task), scope=scope)
-        pages = sum(len(memory.pages(scope=scope)) for scope in scopes)
+                store.of(scope).upkeep.rebuild(progress=_told(bar, task))
+        pages = sum(len(store.of(scope).pages.list()) for scope in scopes)
     if json:
         render.print_json({"scopes": len(scopes), "pages": pages})
     else:
@@ -52,7 +52,7 @@ def reembed(
     chosen = load_embedder(embedder, settings)
     with render.progress(quiet=json) as bar:
         told = _told(bar, bar.add_task("embedding", total=None, note=chosen.name))
-        MemoryOS.reembed(path, chosen, settings=settings, progress=told)
+        stores.reembed(path, chosen, settings=settings, progress=told)
     if json:
         render.print_json({"embedder": chosen.name})
     else:

@@ -30,7 +30,7 @@ def usage(
     """Show what model calls for a user took: tokens by day, purpose and model, and their cost by your prices."""
     since = system_clock().date() - timedelta(days=days - 1)
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        spent = memory.usage(since=since)
+        spent = memory.log.usage(since=since)
     if json:
         render.print_json({"usage": [_as_json(one) for one in spent], "total": _total(spent)})
     elif spent:

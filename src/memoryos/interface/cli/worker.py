@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Db, Json, open_memory
+from memoryos.interface.cli.options import Db, Json, open_store
 
 
 def worker(
@@ -27,10 +27,10 @@ def worker(
 
     Let the writing processes leave the jobs to it with MEMORYOS_JOBS=worker.
     """
-    with _until_told() as stop, open_memory(db, must_exist=True) as memory:
+    with _until_told() as stop, open_store(db, must_exist=True) as store:
         if not json:
             render.console().print("Working; Ctrl-C stops after the job that runs.", soft_wrap=True)
-        finished = memory.work(stop, threads=threads, poll_seconds=None if once else poll)
+        finished = store.admin.work(stop, threads=threads, poll_seconds=None if once else poll)
     if json:
         render.print_json({"jobs": finished})
     else:
