@@ -7,6 +7,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, get_type_hints
 
+from memoryos import Memory, MemoryOS
+
 
 def nouns_of(kind: type) -> dict[str, type]:
     """The parts with verbs of their own, by the name of their property."""
@@ -32,3 +34,8 @@ def function_of(kind: type, name: str) -> Callable[..., Any]:
 def method_of(thing: object, name: str) -> Callable[..., Any]:
     """The method of an object."""
     return attrgetter(name)(thing)
+
+
+def store_of(memory: Memory) -> MemoryOS:
+    """The store that a memory is in."""
+    return MemoryOS(memory._engine)

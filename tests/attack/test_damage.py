@@ -17,6 +17,7 @@ from contract import server
 from memoryos import Memory, load_settings, stores
 from memoryos.errors import CubeDamaged, MemoryOSError, StoreCorrupt
 from memoryos.infrastructure.vault.damage import Fault
+from public import store_of
 
 pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
 
@@ -166,7 +167,7 @@ def search_and_read(path: Path) -> None:
 def test_an_index_beside_the_store_with_a_hostile_header_is_made_anew(store):
     with opened(store) as memory:
         files = memory._engine.vault.index_files
-        owner = memory.admin.scopes()[0].owner
+        owner = store_of(memory).admin.scopes()[0].owner
         file = files._file(owner)
         file.parent.mkdir(exist_ok=True)
         for header in HOSTILE:

@@ -10,6 +10,7 @@ import pytest
 import memoryos
 from contract import server
 from memoryos import Memory, load_settings, stores
+from public import store_of
 
 pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
 
@@ -43,7 +44,7 @@ def test_deleted_words_are_in_no_file_while_the_store_is_open_or_after(tmp_path)
 def test_a_reader_puts_the_emptying_of_the_log_off_until_the_next_write(tmp_path):
     memory = memoryos.open(tmp_path / "memory.db", user="ann", settings=SETTINGS)
     pages = filled(memory)
-    with memory._engine.vault.read(memory.admin.scopes()[0]) as reader:
+    with memory._engine.vault.read(store_of(memory).admin.scopes()[0]) as reader:
         reader.sequence()  # its snapshot is of before
         for page in pages:
             memory.delete(page)
@@ -86,7 +87,7 @@ def test_the_candidate_index_on_postgres_loses_deleted_words_at_once(tmp_path):
     place = server.store_of(tmp_path).render_as_string(hide_password=False)
     with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
         pages = filled(memory)
-        owner = memory.admin.scopes()[0]
+        owner = store_of(memory).admin.scopes()[0]
         if not memory._engine.sources.move_out(owner):
             pytest.skip("there is no candidate index")
         before = indexed(place)

@@ -15,6 +15,7 @@ import pytest
 from generation.scripted_model import Reply, ScriptedModel, scripted_model
 from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.bench.scripted_reader import reply
+from public import store_of
 
 PATIENCE = 60.0  # seconds; nobody waits that long when all is well
 CALL_SECONDS = 0.1
@@ -117,7 +118,9 @@ def opened(tmp_path: Path, model: ScriptedModel) -> Iterator[Callable[..., Memor
 def working(memory: Memory, threads: int) -> Iterator[None]:
     """A worker of the store, as `memoryos worker` runs it."""
     stop = threading.Event()
-    worker = threading.Thread(target=memory.admin.work, args=(stop,), kwargs={"threads": threads, "poll_seconds": 0.05})
+    worker = threading.Thread(
+        target=store_of(memory).admin.work, args=(stop,), kwargs={"threads": threads, "poll_seconds": 0.05}
+    )
     worker.start()
     try:
         yield

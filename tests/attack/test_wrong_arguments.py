@@ -12,6 +12,7 @@ from memoryos import Attachment, Kind, Mount, Role, Scope, Turn
 from memoryos.errors import InvalidInput, StorageError
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
+from public import store_of
 
 HUGE = 10**5000  # Python refuses to write it out
 
@@ -46,9 +47,9 @@ def memory(tmp_path):
         ("mount", lambda memory: memory.add("hello", mount=[])),
         ("progress", lambda memory: memory.upkeep.rebuild(progress=5)),
         ("since", lambda memory: memory.log.usage(since=datetime(2026, 1, 1, tzinfo=UTC))),
-        ("stop", lambda memory: memory.admin.work(None)),
-        ("threads", lambda memory: memory.admin.work(Event(), threads=0)),
-        ("poll_seconds", lambda memory: memory.admin.work(Event(), poll_seconds=float("nan"))),
+        ("stop", lambda memory: store_of(memory).admin.work(None)),
+        ("threads", lambda memory: store_of(memory).admin.work(Event(), threads=0)),
+        ("poll_seconds", lambda memory: store_of(memory).admin.work(Event(), poll_seconds=float("nan"))),
         ("turn.role", lambda _: Turn(role="narrator", text="hello")),
         ("attachment.caption", lambda _: Attachment(caption=5)),
     ],

@@ -13,7 +13,7 @@ from generation.scripted_model import Reply, says
 from memoryos import Memory
 from memoryos.bench.scripted_reader import reply
 from memoryos.infrastructure.vault.contract import JobState
-from memoryos.operation import jobs
+from memoryos.operation import job_runner
 from memoryos.operation.job_runner import MOST_TRIES
 
 SAID = [
@@ -89,8 +89,8 @@ def test_a_fault_that_passes_costs_time_and_nothing_else(memory, model, clock, t
 def test_a_fault_that_lasts_ends_in_a_dead_job_that_keeps_its_cause_and_the_pages_stay_unread(
     memory, model, clock, monkeypatch, fault
 ):
-    monkeypatch.setattr(jobs, "MOST_TRIES_OUT", 2)
-    monkeypatch.setattr(jobs, "MOST_TRIES", 2)
+    monkeypatch.setattr(job_runner, "MOST_TRIES_OUT", 2)
+    monkeypatch.setattr(job_runner, "MOST_TRIES", 2)
     before = memory.profile.get()
     model.otherwise = lambda _: PASSING[fault][0]
     memory.consolidate()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import memoryos.memory
+import memoryos.opening
 from contract import server
 from memoryos.clock import Clock, system_clock
 from memoryos.infrastructure.vault.contract import Vault
@@ -53,7 +53,7 @@ def files_on(back_end: str, folder: Path) -> Iterator[None]:
 def opening_on(back_end: str) -> Iterator[None]:
     """Let each file that a memory opens be a store on that back end."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memoryos.memory, "open_vault", _OPEN[back_end])
+        patch.setattr(memoryos.opening, "open_vault", _OPEN[back_end])
         yield
 
 

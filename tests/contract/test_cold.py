@@ -16,6 +16,7 @@ from memoryos.infrastructure.vault.contract import JobKind, JobState, Operation
 from memoryos.models.hashing import Hashing
 from memoryos.operation.job_runner import MOST_TRIES
 from memoryos.scope import Scope
+from public import store_of
 
 TOM = Scope(user="tom")
 QUIET = {"extract_within_seconds": None, "recent_within_seconds": None}  # no job but those that are asked for
@@ -66,19 +67,19 @@ def documents(memory: Memory) -> dict[str, str]:
 
 def sweep(memory: Memory, clock) -> None:
     clock.advance(hours=2)
-    memory.admin.cool(after_days=10_000)
+    store_of(memory).admin.cool(after_days=10_000)
 
 
 def test_pages_go_out_and_are_read_byte_for_byte(memory, objects):
     before, archived = documents(memory), {page.id for page in memory.pages.list(tier=Tier.ARCHIVE)}
-    moved = memory.admin.cool(after_days=0)
+    moved = store_of(memory).admin.cool(after_days=0)
     assert (moved.pages, moved.packs) == (len(archived), 1)
     assert set(cold(memory)) == archived
     assert names(objects) == sorted(set(cold(memory).values()))
     assert documents(memory) == before
     lines = gzip.decompress((objects.folder / names(objects)[0]).read_bytes()).decode()
     assert "小明" in lines  # readable with zcat, in whatever language
-    assert memory.admin.cool(after_days=0).pages == 0
+    assert store_of(memory).admin.cool(after_days=0).pages == 0
 
 
 def test_only_what_nobody_visited_for_so_long_goes(memory, clock):
@@ -90,7 +91,7 @@ def test_only_what_nobody_visited_for_so_long_goes(memory, clock):
     with memoryos.open(
         memory_place(memory), user="tom", settings=memory.settings, embedder=Hashing(), clock=clock
     ) as m:
-        m.admin.cool(after_days=5)
+        store_of(m).admin.cool(after_days=5)
         assert "zqsaturn" in seen.text
         assert seen.id not in cold(m)
         assert cold(m)
@@ -102,7 +103,7 @@ def memory_place(memory: Memory):
 
 
 def test_a_search_finds_them_on_request_and_they_come_back(memory, objects, clock):
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     assert all("zqsaturn" not in hit.text for hit in memory.search("zqsaturn", strategy="bm25").hits)
     assert memory.search("zqsaturn", strategy="bm25", archive=True).hits == ()
     found = memory.search("zqsaturn", strategy="bm25", cold=True).hits
@@ -113,13 +114,13 @@ def test_a_search_finds_them_on_request_and_they_come_back(memory, objects, cloc
     assert "zqsaturn" in memory.search("zqsaturn", strategy="bm25").hits[0].text
     sweep(memory, clock)
     assert names(objects) == []
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     assert found[0].id in cold(memory)
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "dense", "two_stage"])
 def test_every_strategy_finds_chinese_words_on_request(memory, strategy):
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     found = memory.search("望远镜叫什么名字？", strategy=strategy, pages=20, cold=True, archive=True)
     assert any("小明" in hit.text for hit in found.hits)
     left_out = memory.search("望远镜叫什么名字？", strategy=strategy, pages=20, archive=True)
@@ -129,7 +130,7 @@ def test_every_strategy_finds_chinese_words_on_request(memory, strategy):
 def test_they_are_left_out_and_found_through_a_candidate_index_too(memory, back_end):
     assert memory.upkeep.index() == (back_end == "postgres")
     memory.search("zqsaturn")
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     assert cold(memory).keys().isdisjoint(hit.id for hit in memory.search("zqsaturn telescope", pages=20).hits)
     found = memory.search("zqsaturn telescope", pages=20, cold=True).hits
     assert set(cold(memory)) <= {hit.id for hit in found}
@@ -140,7 +141,7 @@ def test_they_are_left_out_and_found_through_a_candidate_index_too(memory, back_
 
 def test_one_that_is_asked_for_by_its_id_comes_back(memory):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     assert memory.get(page.id) == page
     memory.wait()
     assert page.id not in cold(memory)
@@ -148,7 +149,7 @@ def test_one_that_is_asked_for_by_its_id_comes_back(memory):
 
 def test_the_log_tells_of_both(memory):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     memory.get(page.id)
     memory.wait()
     told = [event.operation for event in memory.log.events() if event.cube_id == page.id]
@@ -158,7 +159,7 @@ def test_the_log_tells_of_both(memory):
 def test_as_of_and_history_read_a_cold_page(memory, clock):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
     memory.update(page.id, "My telescope is called zqjupiter.")
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     assert page.id in cold(memory)
     words = [version.text.split("\n")[0] for version in memory.history(page.id)]
     assert ["zqsaturn" in words[0], "zqjupiter" in words[1]] == [True, True]
@@ -168,7 +169,7 @@ def test_as_of_and_history_read_a_cold_page(memory, clock):
 
 def test_an_update_brings_it_back(memory):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     memory.update(page.id, "It is called zqjupiter now.")
     assert cold(memory) == {}
     assert "zqjupiter" in memory.get(page.id).text
@@ -177,14 +178,14 @@ def test_an_update_brings_it_back(memory):
 def test_what_is_deleted_is_nowhere(memory, objects, clock):
     page, *others = memory.pages.list(tier=Tier.ARCHIVE)
     before = {one.id: one for one in others}
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     memory.delete(page.id)
     with pytest.raises(NotFound):
         memory.get(page.id)
     assert {one: memory.get(one).text for one in before} == {one: kept.text for one, kept in before.items()}
     sweep(memory, clock)
     assert names(objects) == []
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     assert names(objects)
     packed = b"".join(gzip.decompress((objects.folder / name).read_bytes()) for name in names(objects))
     assert b"zqsaturn" not in packed
@@ -192,7 +193,7 @@ def test_what_is_deleted_is_nowhere(memory, objects, clock):
 
 def test_what_came_back_and_is_deleted_is_nowhere(memory, objects, clock):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     memory.get(page.id)
     memory.wait()
     memory.delete(page.id)
@@ -203,7 +204,7 @@ def test_what_came_back_and_is_deleted_is_nowhere(memory, objects, clock):
 @pytest.mark.parametrize("objects", ["s3", "az"], indirect=True)
 def test_what_was_deleted_is_removed_after_the_bucket_was_mistaken_for_another(memory, objects, clock, open_memory):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     memory.delete(page.id)
     memory.close()  # it would sweep by itself
     mistaken = open_memory(object_store=objects.url_of_no_bucket)
@@ -216,7 +217,7 @@ def test_what_was_deleted_is_removed_after_the_bucket_was_mistaken_for_another(m
 
 def test_a_deletion_waits_for_the_object_store(memory, objects, clock, open_memory):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     forget_held(memory)
     objects.go_away()
     with pytest.raises(ObjectsUnreachable, match="noted"):
@@ -244,7 +245,7 @@ def forget_held(memory: Memory) -> None:
 
 def test_while_the_object_store_is_away_the_rest_goes_on(memory, objects):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     forget_held(memory)
     objects.go_away()
     with pytest.raises(ObjectsUnreachable):
@@ -267,7 +268,7 @@ def test_nothing_goes_out_while_it_is_away(memory, objects, clock):
     before = documents(memory)
     objects.go_away()
     with pytest.raises(ObjectsUnreachable):
-        memory.admin.cool(after_days=0)
+        store_of(memory).admin.cool(after_days=0)
     assert cold(memory) == {}
     assert documents(memory) == before
     objects.come_back()
@@ -280,7 +281,7 @@ def test_nothing_goes_out_while_it_is_away(memory, objects, clock):
 def test_damage_is_an_error_that_names_the_pack_and_spares_the_rest(memory, objects, damage):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
     rest = [one.id for one in memory.pages.list() if one.tier is not Tier.ARCHIVE]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     forget_held(memory)
     (name,) = names(objects)
     kept = memory._engine.vault.packs._objects  # behind its back, a server would take a while to see what was changed
@@ -314,7 +315,7 @@ def test_a_pack_whose_page_changes_meanwhile_is_not_used(memory, objects, clock)
         memory.update(page.id, "It is called zqjupiter now.")
 
     memory._engine.vault.packs._objects.put = put_late
-    assert memory.admin.cool(after_days=0).pages == 0
+    assert store_of(memory).admin.cool(after_days=0).pages == 0
     memory._engine.vault.packs._objects.put = put
     assert cold(memory) == {}
     assert "zqjupiter" in memory.get(page.id).text
@@ -330,7 +331,7 @@ def test_a_pack_that_took_too_long_is_not_used(memory, objects, clock):
         clock.advance(hours=2)
 
     memory._engine.vault.packs._objects.put = put_late
-    assert memory.admin.cool(after_days=0).pages == 0
+    assert store_of(memory).admin.cool(after_days=0).pages == 0
     assert cold(memory) == {}
     assert len(documents(memory)) == len(TALK)
 
@@ -339,7 +340,7 @@ def test_a_session_that_began_before_reads_on(memory):
     archived = memory.pages.list(tier=Tier.ARCHIVE)
     with memory._engine.vault.read(TOM) as before:
         before.sequence()
-        memory.admin.cool(after_days=0)
+        store_of(memory).admin.cool(after_days=0)
         assert before.get(page.id for page in archived) == {page.id: page for page in archived}
     with memory._engine.vault.read(TOM) as between:
         between.sequence()
@@ -361,14 +362,14 @@ def test_it_happens_by_itself(open_memory, objects, clock):
 
 def test_it_has_to_be_told_where_and_when(open_memory, objects):
     with pytest.raises(InvalidInput, match="object_store"):
-        open_memory().admin.cool(after_days=0)
+        store_of(open_memory()).admin.cool(after_days=0)
     with pytest.raises(InvalidInput, match="after_days"):
-        open_memory(object_store=objects.url).admin.cool()
+        store_of(open_memory(object_store=objects.url)).admin.cool()
 
 
 def test_a_backup_and_a_copy_hold_the_documents_themselves(memory, objects, tmp_path, clock):
     before = documents(memory)
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     settings = load_settings(object_store=objects.url)
     stores.backup(memory_place(memory), tmp_path / "backup.db", settings=settings)
     objects.go_away()
@@ -388,7 +389,7 @@ def test_a_backup_and_a_copy_hold_the_documents_themselves(memory, objects, tmp_
 
 
 def test_verify_reads_the_packs(memory, objects):
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     settings = load_settings(object_store=objects.url)
     assert stores.verify(memory_place(memory), settings=settings).is_sound
     (name,) = names(objects)
@@ -401,7 +402,7 @@ def test_verify_reads_the_packs(memory, objects):
 
 def test_other_vectors_and_a_rebuild_read_cold_pages(memory, objects, clock):
     before = {page.id: page.text for page in memory.pages.list()}
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     memory.upkeep.rebuild()
     assert {page.id: page.text for page in memory.pages.list()} == before
     assert memory.segments.list(archive=True)
@@ -409,7 +410,7 @@ def test_other_vectors_and_a_rebuild_read_cold_pages(memory, objects, clock):
 
 def test_two_that_bring_back_and_sweep_at_once_lose_nothing(memory, open_memory, objects, clock):
     archived = memory.pages.list(tier=Tier.ARCHIVE)
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     other = open_memory(object_store=objects.url, mid_term_capacity=1)
     other.get(archived[0].id)
     memory.get(archived[1].id)
@@ -424,10 +425,10 @@ def test_two_that_bring_back_and_sweep_at_once_lose_nothing(memory, open_memory,
 
 def test_a_pack_stays_for_a_while_after_its_pages_came_back(memory, objects, clock):
     page = memory.pages.list(tier=Tier.ARCHIVE)[0]
-    memory.admin.cool(after_days=0)
+    store_of(memory).admin.cool(after_days=0)
     memory.get(page.id)
     memory.wait()
     with memory._engine.vault.read(TOM) as reader:
         assert list(reader.packs().values()) == [clock.now + timedelta(minutes=5)]
-    assert memory.admin.cool(after_days=10_000).removed == 0
+    assert store_of(memory).admin.cool(after_days=10_000).removed == 0
     assert names(objects)

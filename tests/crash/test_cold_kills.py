@@ -17,6 +17,7 @@ from crash.stores import OWNER, cold_settings, objects_of, open_store
 from memoryos import Memory, stores
 from memoryos.clock import system_clock
 from memoryos.cube import Tier
+from public import store_of
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def read(memory: Memory) -> dict[str, str]:
 
 def assert_swept(victim: Victim, memory: Memory) -> None:
     """What is in use is there, and nothing else."""
-    memory.admin.cool(after_days=10_000)
+    store_of(memory).admin.cool(after_days=10_000)
     packs = {path.name for path in objects_of(victim.path).iterdir()}
     assert packs == set(cold(memory).values())
     with memory._engine.vault.read(OWNER) as reader:
@@ -62,7 +63,7 @@ def test_each_page_is_always_in_one_of_the_two(template, texts, tmp_path, scenar
         with reopened(victim, hours=3) as memory:
             assert_swept(victim, memory)
             assert read(memory) == texts
-            memory.admin.cool(after_days=0)
+            store_of(memory).admin.cool(after_days=0)
             assert cold(memory)
             assert read(memory) == texts
             assert_consistent_when_warm(memory, texts)
@@ -104,7 +105,9 @@ def test_another_process_that_reads_meanwhile_always_sees_every_page(template, t
         archived = [page.id for page in memory.pages.list(tier=Tier.ARCHIVE)]
         moved = 0
         for _ in range(rounds):
-            moved += memory.admin.cool(after_days=0).pages  # none of those that the other one visits at that moment
+            moved += (
+                store_of(memory).admin.cool(after_days=0).pages
+            )  # none of those that the other one visits at that moment
             memory.get(archived[0])
             memory.wait()
         told, _ = reader.communicate("stop\n", timeout=120)

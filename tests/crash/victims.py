@@ -35,7 +35,7 @@ from uuid_utils.compat import uuid7
 
 from crash.stores import OTHER, SETTINGS, add_page, cold_settings, objects_of, open_store, unique_word
 from forked import fork
-from memoryos import Memory, stores
+from memoryos import Memory, MemoryOS, stores
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.cube import Tier
@@ -199,7 +199,7 @@ def cool(path: Path, step: int, done: Done) -> None:
     """Move what is archived into the object store."""
     with opened(path, settings=cold_settings(path)) as memory:
         kill_at(step, objects_of(path))
-        memory.admin.cool(after_days=0)
+        MemoryOS(memory._engine).admin.cool(after_days=0)
         done("cool")
 
 
@@ -207,7 +207,7 @@ def warm(path: Path, step: int, done: Done) -> None:
     """Read a page that is in the object store, so that it is brought back."""
     with opened(path, settings=cold_settings(path)) as memory:
         page = memory.pages.list(tier=Tier.ARCHIVE)[0].id
-        memory.admin.cool(after_days=0)
+        MemoryOS(memory._engine).admin.cool(after_days=0)
         kill_at(step)
         memory.get(page)
         memory.wait()
@@ -218,7 +218,7 @@ def erase(path: Path, step: int, done: Done) -> None:
     """Delete a page that is in the object store, and remove the pack that it was in."""
     with opened(path, settings=cold_settings(path)) as memory:
         page = memory.pages.list(tier=Tier.ARCHIVE)[0].id
-        memory.admin.cool(after_days=0)
+        MemoryOS(memory._engine).admin.cool(after_days=0)
     with opened(path, lambda: now() + timedelta(hours=2), settings=cold_settings(path)) as memory:
         kill_at(step, objects_of(path))
         memory.delete(page)
@@ -226,7 +226,7 @@ def erase(path: Path, step: int, done: Done) -> None:
         memory._engine.clock = memory._engine.cooler.clock = memory._engine.vault._clock = lambda: (
             now() + timedelta(hours=4)
         )
-        memory.admin.cool(after_days=10_000)
+        MemoryOS(memory._engine).admin.cool(after_days=10_000)
 
 
 def forever(place: str, first: int) -> None:

@@ -17,6 +17,7 @@ from memoryos.engine import Engine
 from memoryos.infrastructure.vault.contract import JobKind, JobState
 from memoryos.operation import worker
 from memoryos.operation.job_runner import LEASE
+from public import store_of
 
 from .world import ANN, World
 
@@ -79,7 +80,7 @@ def test_the_next_process_does_what_has_become_due(world: World, cold: Memory):
     world.clock.advance(seconds=LIMIT)
     other = world.open(short_term_capacity=1, heat_threshold=10**6, extract_within_seconds=LIMIT)
     assert facts(other) == []
-    assert other.admin.work(threading.Event(), poll_seconds=None) >= 1
+    assert store_of(other).admin.work(threading.Event(), poll_seconds=None) >= 1
     assert len(facts(other)) >= 2
 
 
@@ -242,7 +243,7 @@ def test_the_alarm_of_a_process_that_left_the_jobs_to_workers_is_silent(real):
     talk(memory)
     time.sleep(0.5)
     assert facts(memory) == []
-    assert memory.admin.work(threading.Event(), poll_seconds=None) >= 1
+    assert store_of(memory).admin.work(threading.Event(), poll_seconds=None) >= 1
     assert facts(memory)
 
 
@@ -262,16 +263,16 @@ def test_jobs_that_are_left_to_workers_are_done_by_work(world: World):
     assert facts(memory) == []
     waiting = sum(len(memory.of(scope).jobs.list(JobState.QUEUED)) for scope in (ANN, BEN))
     assert waiting >= 2
-    assert memory.admin.work(threading.Event(), threads=2, poll_seconds=None) == waiting
+    assert store_of(memory).admin.work(threading.Event(), threads=2, poll_seconds=None) == waiting
     for scope in (ANN, BEN):
         assert len(facts(memory, scope)) >= 2
-    assert memory.admin.work(threading.Event(), poll_seconds=None) == 0
+    assert store_of(memory).admin.work(threading.Event(), poll_seconds=None) == 0
 
 
 def test_a_worker_stops_when_it_is_told(world: World):
     memory = world.open()
     stop, results = threading.Event(), []
-    thread = threading.Thread(target=lambda: results.append(memory.admin.work(stop, poll_seconds=0.01)))
+    thread = threading.Thread(target=lambda: results.append(store_of(memory).admin.work(stop, poll_seconds=0.01)))
     thread.start()
     assert thread.is_alive()
     stop.set()
@@ -313,7 +314,7 @@ def test_a_worker_moves_what_a_dead_process_left(world: World, dying):
     memory = world.open(short_term_capacity=1, heat_threshold=0, jobs="worker")
     leave(dying(), "I like tea. 🍵", "I have a bike. 🚲", "I see the moon. 🌙")
     assert states(world) == {(Tier.STM, State.GENERATED)}
-    assert memory.admin.work(threading.Event(), poll_seconds=None) >= 2
+    assert store_of(memory).admin.work(threading.Event(), poll_seconds=None) >= 2
     assert states(world) == {(Tier.MTM, State.ACTIVATED), (Tier.STM, State.ACTIVATED)}
     assert facts(memory)
 
@@ -322,7 +323,7 @@ def test_a_worker_that_runs_for_long_moves_it_again_and_again(world: World, dyin
     monkeypatch.setattr(worker, "LOOK_AROUND_SECONDS", 0.05)
     memory = world.open(short_term_capacity=1, heat_threshold=0, jobs="worker")
     stop = threading.Event()
-    thread = threading.Thread(target=lambda: memory.admin.work(stop, poll_seconds=0.01))
+    thread = threading.Thread(target=lambda: store_of(memory).admin.work(stop, poll_seconds=0.01))
     thread.start()
     try:
         for texts in (("I like tea. 🍵", "I have a bike. 🚲"), ("I see the moon. 🌙", "I play dice. 🎲")):
@@ -341,7 +342,7 @@ def test_a_worker_rests_while_another_one_holds_the_jobs_of_a_scope(world: World
         [held] = writer.lease(lasting=LEASE, limit=1)
         assert writer.jobs(JobState.QUEUED), "others are due"
     assert world.vault.waiting() == []
-    assert memory.admin.work(threading.Event(), poll_seconds=None) == 0
+    assert store_of(memory).admin.work(threading.Event(), poll_seconds=None) == 0
     with world.vault.write(ANN) as writer:
         writer.release(held)
-    assert memory.admin.work(threading.Event(), poll_seconds=None) >= 2
+    assert store_of(memory).admin.work(threading.Event(), poll_seconds=None) >= 2

@@ -9,6 +9,7 @@ import pytest
 from memoryos import Attachment, Memory, Role, Scope, Turn
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.operation.ingest import paginate
+from public import store_of
 
 from .world import START, World, texts
 
@@ -151,7 +152,7 @@ def test_a_memory_without_a_user_asks_for_one(world: World):
     with pytest.raises(InvalidInput) as caught:
         memory.add("ok")
     assert caught.value.field == "scope"
-    assert memory.admin.scopes() == []
+    assert store_of(memory).admin.scopes() == []
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_any_visible_user_id_is_just_a_name(world: World, user):
     memory = world.open(scope=Scope(user=user))
     memory.add("🍵 mine")
     assert texts(memory.pages.list()) == ["🍵 mine"]
-    assert memory.admin.scopes() == [Scope(user=user)]
+    assert store_of(memory).admin.scopes() == [Scope(user=user)]
     assert {path.name.split("-")[0] for path in world.folder.iterdir()} <= {"memory.db"}
 
 

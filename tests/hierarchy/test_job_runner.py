@@ -16,8 +16,9 @@ from memoryos.clock import system_clock
 from memoryos.cube import Role, Turn
 from memoryos.errors import BadAnswer, BudgetSpent, LeaseLost, ModelUnavailable
 from memoryos.infrastructure.vault.contract import Entry, Job, JobKind, JobState
-from memoryos.operation import jobs
+from memoryos.operation import job_runner
 from memoryos.operation.job_runner import FIRST_DELAY, LONGEST_DELAY, MOST_TRIES, MOST_TRIES_OUT, JobRunner, retry_at
+from public import store_of
 
 from .world import ANN, START, World
 
@@ -209,7 +210,7 @@ def real_clock(world, vault):
 @pytest.fixture
 def running(world, real_clock, monkeypatch):
     """running(before): a runner of short leases by the real clock, and its handler."""
-    monkeypatch.setattr(jobs, "LEASE", SHORT)
+    monkeypatch.setattr(job_runner, "LEASE", SHORT)
 
     def make(before=lambda job: None):
         handler = Handler(world, before)
@@ -262,7 +263,7 @@ def test_a_lease_that_was_lost_harms_nobody(world, vault, enqueue, runner, store
         """The process was asleep for an hour, and another one took its job."""
         world.clock.advance(hours=1)
         with vault.write(ANN) as writer:
-            [taken] = writer.lease(lasting=jobs.LEASE)
+            [taken] = writer.lease(lasting=job_runner.LEASE)
         with vault.write(ANN) as writer:
             writer.finish(taken)
 
@@ -278,7 +279,7 @@ def test_an_error_after_the_lease_was_lost_is_not_held_against_the_job(world, va
     def lost(one):
         world.clock.advance(hours=1)
         with vault.write(ANN) as writer:
-            writer.lease(lasting=jobs.LEASE)
+            writer.lease(lasting=job_runner.LEASE)
         raise BadAnswer("too late")
 
     run, _ = runner(lost)
@@ -347,7 +348,7 @@ def test_jobs_of_two_scopes_run_side_by_side(world):
             memory.of(scope).add(text)
     runner = JobRunner(world.vault, {kind: Meeting(world) for kind in JobKind}, world.clock)
     memory._engine.housekeeping._runner = runner
-    assert memory.admin.work(threading.Event(), threads=2, poll_seconds=None) >= 2
+    assert store_of(memory).admin.work(threading.Event(), threads=2, poll_seconds=None) >= 2
     for scope in (ANN, BEN):
         assert {one.state for one in memory.of(scope).jobs.list()} == {JobState.DONE}
 
@@ -366,7 +367,7 @@ def test_one_scope_is_worked_on_by_one_thread_at_a_time(world):
         world.vault, {kind: Handler(world, count) for kind in JobKind}, world.clock
     )
     workers = [
-        threading.Thread(target=lambda: memory.admin.work(threading.Event(), threads=2, poll_seconds=None))
+        threading.Thread(target=lambda: store_of(memory).admin.work(threading.Event(), threads=2, poll_seconds=None))
         for _ in range(2)
     ]
     for worker in workers:

@@ -14,6 +14,7 @@ from memoryos.config import load_settings
 from memoryos.cube import Tier
 from memoryos.infrastructure.vault.contract import Job, JobKind, JobState
 from memoryos.operation.hierarchy.recent import read_early
+from public import store_of
 
 from .world import ANN, World
 
@@ -77,7 +78,7 @@ def test_the_next_process_reads_them(world: World, opened):
     memory.close()
     world.clock.advance(seconds=LIMIT)
     other = opened()
-    assert other.admin.work(threading.Event(), poll_seconds=None) == 1
+    assert store_of(other).admin.work(threading.Event(), poll_seconds=None) == 1
     assert len(facts(other)) == 3
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import memoryos.memory
+import memoryos.opening
 from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
 from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
@@ -136,7 +136,7 @@ class World:
         return memory
 
     def open_vault(self, path: str = "memory.db", *, busy_timeout_seconds: float = 5) -> SqlVault:
-        return memoryos.memory.open_vault(  # looked up here: on PostgreSQL another stands in its place
+        return memoryos.opening.open_vault(  # looked up here: on PostgreSQL another stands in its place
             self.folder / path,
             embedder=self.embedder.name,
             clock=self.clock,

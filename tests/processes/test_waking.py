@@ -12,6 +12,7 @@ import memoryos
 from contract import server
 from memoryos import MemoryOS, load_settings
 from memoryos.infrastructure.vault.contract import JobState
+from public import store_of
 
 RARELY = 3_600.0  # seconds between two looks without a bell
 SOON = 120.0  # nobody waits that long when all is well
@@ -29,7 +30,9 @@ def working(place):
     """A worker on the store meanwhile; gives the list of what it returned."""
     stop, finished = Event(), []
     with MemoryOS.open(place, settings=SETTINGS) as other:
-        thread = Thread(target=lambda: finished.append(other.admin.work(stop, threads=2, poll_seconds=RARELY)))
+        thread = Thread(
+            target=lambda: finished.append(store_of(other).admin.work(stop, threads=2, poll_seconds=RARELY))
+        )
         thread.start()
         try:
             yield finished

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-import memoryos.memory
+import memoryos.opening
 from memoryos.cube import Attachment, Page, Role, Turn
 from memoryos.infrastructure.vault.contract import Mark
 from memoryos.language.calendar import spoken
@@ -178,7 +178,7 @@ def test_a_page_has_the_mean_direction_of_its_turns_weighed_by_their_words(cube,
 
 @pytest.fixture
 def vault(tmp_path, clock):
-    made = memoryos.memory.open_vault(tmp_path / "memory.db", embedder="any", clock=clock, busy_timeout_seconds=1)
+    made = memoryos.opening.open_vault(tmp_path / "memory.db", embedder="any", clock=clock, busy_timeout_seconds=1)
     yield made
     made.close()
 

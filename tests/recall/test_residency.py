@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-import memoryos.memory
+import memoryos.opening
 from memoryos import Scope
 from memoryos.models.hashing import Hashing
 from memoryos.operation.index.residency import Residency
@@ -25,7 +25,7 @@ AMPLE = 10**12
 @pytest.fixture
 def vault(tmp_path, clock, entry):
     """Five users with ten pages each."""
-    made = memoryos.memory.open_vault(
+    made = memoryos.opening.open_vault(
         tmp_path / "memory.db", embedder=Hashing.name, clock=clock, busy_timeout_seconds=30
     )
     for user in USERS:
