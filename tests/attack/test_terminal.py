@@ -7,7 +7,8 @@ import json
 import pytest
 from rich.text import Text
 
-from forked import memoryos
+import memoryos
+from forked import memoryos as command
 from memoryos import load_settings
 from memoryos.interface.cli import render
 from memoryos.text import visible, visible_json
@@ -27,7 +28,7 @@ def run(tmp_path):
         memory.profile.set("name", f"Ann {EVIL}")
         memory.proposals.publish(["The user lives in Rome."], source="crm\x9b31m")
         memory.consolidate()
-    return lambda *arguments: memoryos(*arguments, "--db", "m.db", cwd=tmp_path)
+    return lambda *arguments: command(*arguments, "--db", "m.db", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(

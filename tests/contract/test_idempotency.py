@@ -190,10 +190,10 @@ def test_any_other_text_is_a_key(open_memory, key):
 
 RACER = """
 import sys
-from memoryos import MemoryOS
+import memoryos
 from memoryos.models.hashing import Hashing
 
-memory = MemoryOS.open(sys.argv[1], user="tom", embedder=Hashing())
+memory = memoryos.open(sys.argv[1], user="tom", embedder=Hashing())
 for number in range(int(sys.argv[2])):
     print("ready", flush=True)
     sys.stdin.readline()

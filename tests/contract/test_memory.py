@@ -93,8 +93,8 @@ def test_another_process_reads_and_writes_the_same_memory(open_memory, place):
     memory = open_memory()
     memory.add("I keep bees behind the old mill.")
     program = (
-        "import sys; from memoryos import MemoryOS; from memoryos.models.hashing import Hashing\n"
-        "with MemoryOS.open(sys.argv[1], user='tom', embedder=Hashing()) as memory:\n"
+        "import sys; import memoryos; from memoryos.models.hashing import Hashing\n"
+        "with memoryos.open(sys.argv[1], user='tom', embedder=Hashing()) as memory:\n"
         "    assert len(memory.search('bees').hits) == 1\n"
         "    memory.add('And hens from Lisbon.')"
     )

@@ -94,13 +94,14 @@ def test_a_scope_with_a_candidate_index_is_searched_though_that_cannot_be_follow
 
 AS_NOBODY = """
 import os, sys
-from memoryos import MemoryOS, load_settings
+import memoryos
+from memoryos import load_settings
 settings = load_settings(embedder="hashing")
-with MemoryOS.open(sys.argv[2], user="ann", settings=settings) as memory:
+with memoryos.open(sys.argv[2], user="ann", settings=settings) as memory:
     memory.add("All that is imported late is imported now.")
     memory.search("bees")
 os.setuid(65534)
-with MemoryOS.open(sys.argv[1], user="ann", settings=settings, read_only=True) as memory:
+with memoryos.open(sys.argv[1], user="ann", settings=settings, read_only=True) as memory:
     print(memory.search("bees").hits[0].text)
 """
 

@@ -76,12 +76,12 @@ def worked_on(
 
 
 @contextmanager
-def opened(path: Path, url: str | None) -> Iterator[Memory]:
+def opened(path: Path, url: str | None) -> Iterator[MemoryOS]:
     with closing(MemoryOS.open(path, settings=settings(url))) as memory:
         yield memory
 
 
-def learned(memory: Memory, user: str) -> dict[Kind, list[object]]:
+def learned(memory: MemoryOS, user: str) -> dict[Kind, list[object]]:
     """What LPM holds of a user: what it says, and the pages that it rests on."""
     scope, persona = Scope(user=user), []
     with memory._engine.vault.read(scope) as reader:

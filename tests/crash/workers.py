@@ -64,7 +64,7 @@ def work(path: Path, url: str | None, later: timedelta, begin: Callable[[], None
 
     with MemoryOS.open(path, settings=settings(url), clock=clock) as memory:
         begin()
-        MemoryOS(memory._engine).admin.work(threading.Event(), threads=THREADS, poll_seconds=None)
+        memory.admin.work(threading.Event(), threads=THREADS, poll_seconds=None)
 
 
 def started(path: Path, url: str | None, later: timedelta) -> tuple[int, int]:
@@ -106,7 +106,7 @@ def warm_up() -> None:
     """Read what every worker reads, before the forks."""
     with TemporaryDirectory() as folder, MemoryOS.open(Path(folder) / "memory.db", settings=settings(None)) as memory:
         memory.of(WARM).add_many([Turn(role=Role.USER, text=f"I like tea number {number}.") for number in range(9)])
-        MemoryOS(memory._engine).admin.work(threading.Event(), poll_seconds=None)
+        memory.admin.work(threading.Event(), poll_seconds=None)
 
 
 def state(path: Path) -> tuple[int, int, int]:

@@ -259,7 +259,8 @@ def test_a_stream_that_was_left_is_paid_for_as_far_as_it_went(opened, model):
 
 READS = """
 import asyncio, sys
-from memoryos import AsyncMemoryOS, MemoryOS
+import memoryos
+from memoryos import AsyncMemory
 def here(piece):
     print(piece, flush=True)
 def threaded(memory):
@@ -268,7 +269,7 @@ def threaded(memory):
 async def awaited(memory):
     async for piece in AsyncMemory(memory).respond_stream("Tell me story number 1."):
         here(piece)
-with MemoryOS.open(sys.argv[1], user="tom") as memory:
+with memoryos.open(sys.argv[1], user="tom") as memory:
     memory.add("My boat is called Aurora.", "A fine name.")
     here("begun")
     asyncio.run(awaited(memory)) if sys.argv[2] == "awaited" else threaded(memory)

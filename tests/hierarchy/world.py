@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import memoryos.opening
-from memoryos import Memory, MemoryOS, Scope, load_settings
+from memoryos import Memory, Scope, load_settings
 from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
+from memoryos.engine import Engine
 from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.operation.consolidation.extractor import Extractor, Finding
@@ -104,7 +105,7 @@ class LineExtractor:
         return None
 
 
-class Prompt(MemoryOS):
+class Prompt(Memory):
     """A memory in which nothing is left to do when `add` returns, so that a test can look at once."""
 
     def add(self, *said: str | None, **options: Any) -> str:
@@ -112,10 +113,13 @@ class Prompt(MemoryOS):
         self.wait()
         return page
 
-    def add_many(self, turns: Iterable[Turn], *, scope: Scope | None = None, **options: Any) -> list[str]:
-        ids = super().of(scope).add_many(turns, **options)
+    def add_many(self, turns: Iterable[Turn], **options: Any) -> list[str]:
+        ids = super().add_many(turns, **options)
         self.wait()
         return ids
+
+    def of(self, scope: Scope) -> Memory:
+        return Prompt(self._engine, scope)
 
 
 class World:
@@ -131,7 +135,8 @@ class World:
     def open(self, path: str = "memory.db", *, scope: Scope = ANN, **settings: object) -> Memory:
         self.settings = load_settings(**{"extract_within_seconds": None, "recent_within_seconds": None, **settings})
         self.vault = self.open_vault(path)
-        memory = Prompt(self.vault, self.embedder, scope=scope, settings=self.settings, clock=self.clock)
+        engine = Engine(self.vault, self.embedder, settings=self.settings, clock=self.clock)
+        memory = Prompt(engine, scope, engine.close)
         self._opened.append(memory)
         return memory
 

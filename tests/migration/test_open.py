@@ -202,9 +202,7 @@ def test_processes_that_create_a_store_at_the_same_moment_share_it(path, open_va
 def test_a_second_memory_of_this_process_does_not_drop_the_locks_of_the_first(tmp_path):
     """POSIX drops all locks of a process on a file when any descriptor of it is closed; SQLite knows, so must we."""
     path = tmp_path / "memory.db"
-    program = (
-        "import sys; from memoryos import MemoryOS; m = MemoryOS.open(sys.argv[1], user='b'); m.add('hi'); m.close()"
-    )
+    program = "import sys; import memoryos; m = memoryos.open(sys.argv[1], user='b'); m.add('hi'); m.close()"
     with memoryos.open(path, user="ann") as first:
         first.add("I keep bees.")
         with memoryos.open(path, user="ann") as second:

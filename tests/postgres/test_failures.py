@@ -239,9 +239,7 @@ def test_a_url_is_shown_without_what_nobody_should_see():
 
 def test_without_the_driver_the_extra_is_named():
     program = (
-        "import sys; sys.modules['psycopg'] = None\n"
-        "from memoryos import MemoryOS\n"
-        "MemoryOS.open('postgresql://host/db', user='tom')"
+        "import sys; sys.modules['psycopg'] = None\nimport memoryos\nmemoryos.open('postgresql://host/db', user='tom')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "pip install 'memoryos[postgres]'" in done.stderr.splitlines()[-1]

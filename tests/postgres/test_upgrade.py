@@ -45,7 +45,7 @@ from pathlib import Path
 from memoryos import MemoryOS, load_settings
 
 url, folder = sys.argv[1], Path(sys.argv[2])
-with MemoryOS.open(url, user="ann", settings=load_settings(embedder="hashing")) as memory:
+with memoryos.open(url, user="ann", settings=load_settings(embedder="hashing")) as memory:
     number = 0
     while not (folder / "stop").exists():
         number += 1

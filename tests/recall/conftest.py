@@ -109,7 +109,7 @@ def open_memory(tmp_path) -> Iterator[Open]:
     def one(path: Path | None = None, *, scope: Scope = ANN, **settings) -> Memory:
         ids = {"user": scope.user, "agent": scope.agent, "tenant": scope.tenant, "session": scope.session}
         knobs = load_settings(**(SETTINGS | settings))
-        memory = MemoryOS.open(path or tmp_path / "memory.db", **ids, settings=knobs, clock=lambda: NOW)
+        memory = memoryos.open(path or tmp_path / "memory.db", **ids, settings=knobs, clock=lambda: NOW)
         opened.append(memory)
         return memory
 
