@@ -115,7 +115,6 @@ def test_a_repeated_add_brings_nothing_back_that_was_deleted(open_memory):
         {"response": None},
         {"tags": ["work"]},
         {"at": "2026-05-01T10:00:00+00:00"},
-        {"scope": Scope(user="tom", session="tuesday")},
     ],
     ids=lambda other: next(iter(other)),
 )
@@ -161,6 +160,13 @@ def test_a_key_belongs_to_its_owner(open_memory):
     for number, scope in enumerate(scopes):
         assert memory.of(scope).add(f"I am number {number}.", idempotency_key=KEY) == pages[number]
         assert [cube.id for cube in memory.of(scope).pages.list()] == [pages[number]]
+
+
+def test_a_key_that_was_used_in_another_session_is_refused(open_memory):
+    memory = open_memory()
+    memory.add("I keep bees.", idempotency_key=KEY)
+    with pytest.raises(InvalidInput, match="used for something else"):
+        memory.of(Scope(user="tom", session="tuesday")).add("I keep bees.", idempotency_key=KEY)
 
 
 def test_a_key_outlives_the_memory_and_a_rebuild(open_memory):

@@ -18,6 +18,7 @@ from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.index import follower
 from memoryos.scope import Scope
+from public import store_of
 
 ANN = Scope(user="ann")
 
@@ -159,8 +160,8 @@ def test_a_scope_that_could_not_move_out_does_so_when_the_index_is_back(index, t
         assert index.reached(ANN)
 
 
-def test_it_is_closed_with_the_memory(memory, index):
-    memory.close()
+def test_it_is_closed_with_the_store(memory, index):
+    store_of(memory).close()
     assert index.asked[-1] == "close"
 
 

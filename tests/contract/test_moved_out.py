@@ -195,7 +195,7 @@ def test_another_scope_is_searched_in_memory_as_before(memory):
     memory.of(BOB).add("Bob's own lighthouse", "Fine.")
     memory.upkeep.index()
     assert "Bob's own lighthouse" not in said(memory, "lighthouse")
-    assert said(memory, "lighthouse", scope=BOB) == ["Bob's own lighthouse"]
+    assert said(memory.of(BOB), "lighthouse") == ["Bob's own lighthouse"]
 
 
 def test_a_scope_that_outgrows_its_memory_moves_out_by_itself(open_memory):

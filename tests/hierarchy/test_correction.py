@@ -366,10 +366,11 @@ def test_a_stranger_finds_no_memory_to_change(world: World, stranger):
     memory, pages = three_pages(world)
     memory.facts.add("likes tea")
     ids = [pages[0], memory.segments.list()[0].cube.id, memory.profile.get().user.facts[0].id]
+    other = memory.of(stranger)
     for cube_id in ids:
-        for call in (memory.get, memory.history, memory.delete, lambda some, **at: memory.update(some, "new", **at)):
+        for call in (other.get, other.history, other.delete, lambda some: other.update(some, "new")):
             with pytest.raises(NotFound):
-                call(cube_id, scope=stranger)
+                call(cube_id)
     assert [memory.get(cube_id).version.number for cube_id in ids] == [1, 1, 1]
 
 

@@ -49,7 +49,7 @@ def add_all(memory: Memory) -> list[str]:
 def test_an_add_only_puts_its_page_into_stm(lazy: Memory):
     add_all(lazy)
     assert stored(lazy) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
-    with lazy._vault.read(ANN) as reader:
+    with lazy._engine.vault.read(ANN) as reader:
         assert [event.operation for event in reader.events()] == [Operation.ADD] * len(TEXTS)
 
 

@@ -43,7 +43,6 @@ BAD_ADDS = [
     ({"query": "ok", "tags": 5}, "tags"),
     ({"query": "ok", "attachments": "abc"}, "attachments"),
     ({"query": "ok", "attachments": [5]}, "attachments[0]"),
-    ({"query": "ok", "scope": "bob"}, "scope"),
     ({"query": "ok", "attachments": [Attachment(caption=" ")]}, "caption"),
     ({"query": "ok", "attachments": [Attachment(caption="cat", uri="\x00")]}, "uri"),
 ]
@@ -62,7 +61,6 @@ BAD_SEARCHES = [
     ({"query": "ok", "pages": -1}, "pages"),
     ({"query": "ok", "pages": "3"}, "pages"),
     ({"query": "ok", "pages": True}, "pages"),
-    ({"query": "ok", "scope": 5}, "scope"),
 ]
 
 
@@ -147,12 +145,13 @@ def test_one_bad_turn_refuses_the_whole_dialogue(memory: Memory):
     assert len(memory.pages.list()) == 2
 
 
-def test_a_memory_without_a_user_asks_for_one(world: World):
-    memory = world.open(scope=None)
-    with pytest.raises(InvalidInput) as caught:
-        memory.add("ok")
-    assert caught.value.field == "scope"
-    assert store_of(memory).admin.scopes() == []
+@pytest.mark.parametrize("scope", [None, "bob", 5])
+def test_another_owner_is_named_by_a_scope(world: World, scope):
+    memory = world.open()
+    for whole in (memory, store_of(memory)):
+        with pytest.raises(InvalidInput) as caught:
+            whole.of(scope)
+        assert caught.value.field == "scope"
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_shared_personas_are_extracted_from_every_agents_pages(world: World):
         memory.of(scope).add("🍵 end")
         world.extract(scope=scope)
     for scope in (CODER, COOK):
-        assert facts(memory, scope=scope) == ["likes tea", "hates olives"]
+        assert facts(memory.of(scope)) == ["likes tea", "hates olives"]
         assert texts(memory.of(scope).profile.get().agent.facts) == ["said so"]
     assert memory.of(CODER).search("🍵 olives").hits[0].cube.scope == CODER
 

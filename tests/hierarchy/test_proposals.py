@@ -131,7 +131,7 @@ def test_a_stranger_sees_and_answers_nothing(world: World) -> None:
     (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
     bob = Scope(user="bob")
     assert memory.of(bob).proposals.list() == []
-    for answer in (memory.proposals.accept, memory.proposals.reject):
+    for answer in (memory.of(bob).proposals.accept, memory.of(bob).proposals.reject):
         with pytest.raises(NotFound):
-            answer(proposal.id, scope=bob)
+            answer(proposal.id)
     assert memory.proposals.list() == [proposal]

@@ -65,8 +65,8 @@ def values(calibration: Calibration) -> dict[str, float]:
     return {one.name: one.value for one in calibration.values}
 
 
-def in_use(memory: Memory, **options: Scope) -> dict[str, float]:
-    return {one.name: one.value for one in memory.stats(**options).tuning}
+def in_use(memory: Memory) -> dict[str, float]:
+    return {one.name: one.value for one in memory.stats().tuning}
 
 
 # What scores give
@@ -332,7 +332,7 @@ def test_values_stand_until_the_scope_has_grown(world: World):
 def test_scopes_are_calibrated_apart(world: World):
     memory = world.open(short_term_capacity=1)
     talk(world, memory, common=4)
-    assert in_use(memory, scope=Scope(user="bob")) == PAPER
+    assert in_use(memory.of(Scope(user="bob"))) == PAPER
 
 
 def test_off_means_nothing_is_noted(world: World):

@@ -119,7 +119,7 @@ class Prompt(Memory):
         return ids
 
     def of(self, scope: Scope) -> Memory:
-        return Prompt(self._engine, scope)
+        return Prompt(self._engine, super().of(scope).scope)
 
 
 class World:

@@ -239,7 +239,7 @@ def test_it_can_be_awaited(path):
 
 
 def test_the_tiers_are_all_told(talk):
-    with talk._vault.read(talk._scope) as reader:
+    with talk._engine.vault.read(talk.scope) as reader:
         by_tier = {tier: {cube.id for cube in reader.cubes(Kind.PAGE, tiers=[tier])} for tier in Tier}
     told = {name for line in talk.digest(tokens=EVERYTHING).lines for name in line.ids}
     assert all(by_tier[tier] <= told for tier in (Tier.STM, Tier.MTM, Tier.ARCHIVE))

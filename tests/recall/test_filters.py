@@ -282,7 +282,7 @@ def test_a_context_takes_the_same_filters(known: Memory) -> None:
 def test_labels_follow_the_log(changing: Memory) -> None:
     page = changing.pages.list()[-1]
     assert changing.search("best", tags=["new"]).hits == ()
-    with changing._vault.write(page.scope) as writer:
+    with changing._engine.vault.write(page.scope) as writer:
         changed = replace(page, descriptive=replace(page.descriptive, tags=("new",)))
         writer.update([Entry(changed)], Operation.MOVE)
     for strategy in Strategy:

@@ -110,14 +110,14 @@ def test_what_another_process_stored_without_passages_is_found(tmp_path, open_me
     command = [sys.executable, "-m", "contract.append", "sqlite", str(tmp_path), "plimpsofrag", "3"]
     subprocess.run(command, cwd=TESTS, check=True)
     for strategy in ("bm25", "hybrid"):
-        found = ids(results(memory, "plimpsofrag", strategy=strategy, scope=alice))
+        found = ids(results(memory, "plimpsofrag", strategy=strategy))
         assert set(found[:3]) == {page.id for page in memory.of(alice).pages.list()[1:]}
 
 
 def test_a_search_beside_a_write_sees_the_state_before_it(pair):
     first, second = pair
     before = answers(second)
-    with first._vault.write(ANN) as writer:
+    with first._engine.vault.write(ANN) as writer:
         writer.delete([page.id for page in writer.cubes(Kind.PAGE)])
         assert answers(second) == before
     assert ids(results(second, "rome")) == []
@@ -126,7 +126,7 @@ def test_a_search_beside_a_write_sees_the_state_before_it(pair):
 def test_a_write_that_is_taken_back_leaves_no_trace(pair):
     first, _ = pair
     before = answers(first)
-    with pytest.raises(KeyboardInterrupt), first._vault.write(ANN) as writer:
+    with pytest.raises(KeyboardInterrupt), first._engine.vault.write(ANN) as writer:
         writer.delete([page.id for page in writer.cubes(Kind.PAGE)])
         raise KeyboardInterrupt
     assert answers(first) == before

@@ -133,7 +133,7 @@ def test_one_is_kept_of_what_was_written_last(path, open_memory, reads, monkeypa
     memory.add_many(dialogue(60, seed=5))
     memory.close()
     late = open_memory(path)
-    with late._vault.read(ANN) as reader:
+    with late._engine.vault.read(ANN) as reader:
         written = [event.operation for event in reader.events(limit=1_000)]
     assert written.count(operation) > keeper_module.FOLLOWED
     reads.clear()
@@ -183,7 +183,7 @@ def test_an_index_from_before_a_deletion_is_not_read_and_goes(kept, open_memory,
     shutil.copytree(folder(kept), before)
     doomed = open_memory(kept)
     doomed.delete(doomed.pages.list()[0].id)
-    doomed._vault.index_files = None
+    doomed._engine.vault.index_files = None
     doomed.close()
     shutil.copytree(before, folder(kept), dirs_exist_ok=True)
     memory = open_memory(kept)

@@ -121,7 +121,7 @@ def test_a_memory_with_little_room_finds_what_a_roomy_one_finds(tmp_path, open_m
     for number, user in enumerate(users):
         roomy.of(user).add_many(dialogue(150, seed=number, start=NOW - timedelta(days=300)))
     for user in (*users, *users[::2]):
-        assert answers(cramped, strategy=strategy, scope=user) == answers(roomy, strategy=strategy, scope=user)
-        assert cramped._sources.residency.nbytes <= 1_000_000 or len(cramped._sources.residency) == 1
-    assert len(roomy._sources.residency) == len(users)
-    assert len(cramped._sources.residency) < len(users)
+        assert answers(cramped.of(user), strategy=strategy) == answers(roomy.of(user), strategy=strategy)
+        assert cramped._engine.sources.residency.nbytes <= 1_000_000 or len(cramped._engine.sources.residency) == 1
+    assert len(roomy._engine.sources.residency) == len(users)
+    assert len(cramped._engine.sources.residency) < len(users)

@@ -231,5 +231,5 @@ def test_a_damaged_row_of_the_target_is_replaced(store, new_place, small_steps):
     assert content(place) == content(store)
     assert copying.UNFINISHED not in dict(content(place)["meta"])
     with opened(place) as memory:
-        assert memory._scope == ANN
+        assert memory.scope == ANN
         assert memory.settings == SETTINGS
