@@ -62,7 +62,7 @@ class RepairReport:
     pages: int = 0  #: looked at; as many lie in MTM afterwards as before
     segments_before: int = 0  #: looked at
     segments_after: int = 0
-    events: tuple[int, ...] = ()  #: the sequence of each page's move, for `undo_repair`
+    events: tuple[int, ...] = ()  #: the sequence of each page's move, for `upkeep.undo`
 
 
 @dataclass(frozen=True, slots=True)
