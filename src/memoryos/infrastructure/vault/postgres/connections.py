@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault import compiled
-from memoryos.infrastructure.vault.fence import Call, Calls
+from memoryos.infrastructure.vault.fence import Calls
 from memoryos.infrastructure.vault.patience import Patience, patience
 
 # What a server says that has none left. There is no SQLSTATE: libpq tells that of statements alone.
@@ -113,7 +113,8 @@ def _opened(engine: Engine, waiting: Patience, calls: Calls) -> tuple[Connection
     # In the driver's own words: for so short a statement, and one of every transaction, SQLAlchemy's cost more than it.
     with ExitStack() as undo:
         connection = undo.enter_context(engine.connect())
-        all_calls = [_lock_timeout(waiting), *calls, (_WAITED, ())]
+        limit = "pg_catalog.set_config('lock_timeout', %s, true)", (lock_timeout(waiting),)
+        all_calls: Calls = [limit, *calls, (_WAITED, ())]
         statement = f"SELECT {', '.join(call for call, _ in all_calls)}"
         values = tuple(chain.from_iterable(given for _, given in all_calls))
         _, *answers, waited = connection.exec_driver_sql(statement, values).one()
@@ -122,10 +123,9 @@ def _opened(engine: Engine, waiting: Patience, calls: Calls) -> tuple[Connection
     return connection, answers
 
 
-def _lock_timeout(waiting: Patience) -> Call:
-    return "pg_catalog.set_config('lock_timeout', %s, true)", (
-        f"{max(1, round(waiting.left * 1000))}ms",
-    )  # 0: for ever
+def lock_timeout(waiting: Patience) -> str:
+    """What is left, as PostgreSQL's setting of that name."""
+    return f"{max(1, round(waiting.left * 1000))}ms"  # 0 would be for ever
 
 
 def _connect(dialect: Dialect, _record: Any, given: list[Any], named: dict[str, Any], *, most: float) -> Any:

@@ -36,7 +36,14 @@ from memoryos.infrastructure.vault.fence import Call, Calls, enclosing, lock_num
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.postgres import schema, scrubbing
 from memoryos.infrastructure.vault.postgres.bell import PostgresBell
-from memoryos.infrastructure.vault.postgres.connections import LESS_LOCK_TIMEOUT, Gate, begun, is_full, open_engine
+from memoryos.infrastructure.vault.postgres.connections import (
+    LESS_LOCK_TIMEOUT,
+    Gate,
+    begun,
+    is_full,
+    lock_timeout,
+    open_engine,
+)
 from memoryos.infrastructure.vault.postgres.home import search_path
 from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
@@ -98,8 +105,10 @@ class PostgresVault(SqlVault):
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
         """Write every table of ours anew, with fresh statistics, and ask for a checkpoint, as far as the role may."""
         before = self.nbytes()
-        with self._usable(), self._gate.passed(patience(self._most)):
-            done, refused = scrubbing.scrub(self._engine, progress)
+        waiting = patience(self._most)
+        with self._usable(), self._gate.passed(waiting):
+            settings = {"search_path": self._home(), "lock_timeout": lock_timeout(waiting)}
+            done, refused = scrubbing.scrub(self._engine, settings, progress)
         return Scrubbed(done, refused, before, self.nbytes())
 
     def _take_back(self, connection: psycopg.Connection, _record: object) -> None:
@@ -163,9 +172,12 @@ class PostgresVault(SqlVault):
 
     def _at_home(self) -> Call:
         """What lets the transaction see the tables of this store alone."""
+        return "pg_catalog.set_config('search_path', %s, true)", (self._home(),)
+
+    def _home(self) -> str:
         if self._search_path is None:
             self._search_path = search_path(self._engine, self.name)
-        return "pg_catalog.set_config('search_path', %s, true)", (self._search_path,)
+        return self._search_path
 
     @contextmanager
     def _committing(self) -> Iterator[None]:
