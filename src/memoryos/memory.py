@@ -22,6 +22,7 @@ from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StorageE
 from memoryos.infrastructure.candidates.contract import CandidateIndex
 from memoryos.infrastructure.candidates.place import open_candidates
 from memoryos.infrastructure.vault.contract import Event, Job, JobKind, JobState, Reader, Spending, Vault
+from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import Answer, ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
@@ -146,6 +147,7 @@ class MemoryOS:
         self._housekeeping = Housekeeping(runner, Rebuilder(self._promoter), residency, self._cooler, self.settings)
 
     @classmethod
+    @one_call
     def open(
         cls,
         path: str | Path,
@@ -208,6 +210,7 @@ class MemoryOS:
         return memory
 
     @staticmethod
+    @one_call
     def reembed(
         path: str | Path,
         embedder: Embedder,

@@ -29,7 +29,7 @@ OPENS = {"open", "reembed"}  # they take a place, and no memory
 ENDS = {"close"}
 WITHOUT_A_STORE = {"cool", "unmount"}  # without an object store, and without mounts, they are refused before
 
-EXAMPLES, LONG_EXAMPLES = 12, 400  # calls of each method, on each store
+EXAMPLES, LONG_EXAMPLES = 30, 250  # calls of each method, on each store
 
 
 def methods_of(kind: type) -> list[str]:
