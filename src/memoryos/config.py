@@ -153,7 +153,7 @@ class Settings(BaseSettings):
     llm_api_key: SecretStr | None = None
     llm_base_url: str | None = None
     llm_timeout_seconds: float = Field(
-        60.0, gt=0, description="of one call, from the connection to the last byte, with its retries"
+        60.0, gt=0, description="how long one call of a model takes in all, to the last byte, with its retries"
     )
     llm_retries: int = Field(2, ge=0, description="of a call that may succeed later, while its time lasts")
     llm_temperature: float | None = Field(None, ge=0, le=2)
@@ -174,7 +174,11 @@ class Settings(BaseSettings):
 
     # Limits.
     max_text_chars: int = Field(4_000_000, ge=1, description="characters in one turn")
-    busy_timeout_seconds: float = Field(30.0, ge=0, description="how long a write waits for another process")
+    busy_timeout_seconds: float = Field(
+        30.0,
+        ge=0,
+        description="how long one call waits for others in all: for locks and for connections, not for its own work",
+    )
     mount_timeout_seconds: float = Field(30.0, gt=0, description="how long a search waits for a mounted memory")
     connections: int = Field(
         CONNECTIONS, ge=1, description="threads of this process that use a PostgreSQL server at once; others wait"

@@ -17,7 +17,7 @@ from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.mounts import Mounts
-from memoryos.opening import open_engine
+from memoryos.opening import engine_at
 from memoryos.operation.uninterrupted import Hand, uninterrupted
 from memoryos.scope import PRIVATE, Scope
 
@@ -49,7 +49,7 @@ class MemoryOS:
         StorageError when the store cannot be used, ModelError when an embedder behind an endpoint does not answer,
         MissingExtra for a URL without the extra `postgres`.
         """
-        engine = open_engine(
+        engine = engine_at(
             path,
             settings=settings,
             embedder=embedder,

@@ -10,13 +10,15 @@ from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.engine import Engine
 from memoryos.infrastructure.candidates.place import open_candidates
+from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.models.reranker import Reranker
 
 
-def open_engine(
+@one_call
+def engine_at(
     path: str | Path,
     *,
     settings: Settings | None = None,

@@ -19,6 +19,7 @@ from memoryos.infrastructure.vault import copying, soundness
 from memoryos.infrastructure.vault.backup import Manifest
 from memoryos.infrastructure.vault.copying import Copied, Progress
 from memoryos.infrastructure.vault.damage import Report
+from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import Place, open_vault, shown
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sealing import seal
@@ -28,6 +29,7 @@ from memoryos.operation import reembed as reembedding
 from memoryos.operation.mend import mend
 
 
+@one_call
 def backup(
     store: str | Path,
     file: str | Path,
@@ -46,6 +48,7 @@ def backup(
         return backups.backup(vault, target, clock=clock, progress=progress)
 
 
+@one_call
 def restore(
     file: str | Path,
     store: str | Path,
@@ -65,6 +68,7 @@ def restore(
         return _copied(vault, place, _command("restore", path, place), settings, progress, clock)
 
 
+@one_call
 def copy(
     source: str | Path,
     target: str | Path,
@@ -84,6 +88,7 @@ def copy(
         return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
 
 
+@one_call
 def verify(
     store: str | Path,
     *,
@@ -111,6 +116,7 @@ def verify(
         return mend(vault, embedder, progress)
 
 
+@one_call
 def scrub(
     store: str | Path,
     *,
@@ -129,6 +135,7 @@ def scrub(
         return vault.scrub(progress)
 
 
+@one_call
 def reembed(
     store: str | Path,
     embedder: Embedder,

@@ -15,8 +15,8 @@ PAGES = ["I keep bees behind the old mill.", "我住在成都。", "My boat is c
 
 @pytest.fixture
 def run(tmp_path):
-    def call(*arguments):
-        return forked.memoryos(*arguments, cwd=tmp_path, COLUMNS="160")
+    def call(*arguments, **variables):
+        return forked.memoryos(*arguments, cwd=tmp_path, COLUMNS="160", **variables)
 
     return call
 
@@ -74,6 +74,7 @@ def test_mistakes_are_told_in_a_line(run, store):
         (("restore", store, "x.db"), "is no backup"),
         (("copy", "absent.db", "x.db"), "does not exist"),
         (("verify", "absent.db"), "does not exist"),
+        (("scrub", "absent.db"), "does not exist"),
         (("verify", "mysql://host/db"), "no back end"),
     ):
         result = run(*arguments)
@@ -81,3 +82,39 @@ def test_mistakes_are_told_in_a_line(run, store):
         assert said in result.stderr
         assert len(result.stderr.strip().splitlines()[-1]) > 0
         assert "Traceback" not in result.stderr
+
+
+def test_a_store_is_scrubbed_of_what_was_deleted(run, store, tmp_path):
+    with closing(sqlite3.connect(tmp_path / store)) as connection:  # as an older program deleted
+        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("CREATE TABLE other AS SELECT 'plimpsofrag' AS word")
+        connection.execute("DROP TABLE other")
+    assert b"plimpsofrag" in (tmp_path / store).read_bytes()
+    scrubbed = document(run("scrub", store, "--json"))
+    assert (scrubbed["complete"], scrubbed["done"], scrubbed["refused"]) == (True, ["file", "log"], [])
+    assert scrubbed["nbytes_after"] <= scrubbed["nbytes_before"]
+    assert b"plimpsofrag" not in (tmp_path / store).read_bytes()
+    assert document(run("verify", store, "--json"))["sound"]
+    again = run("scrub")  # the store of the settings, for people
+    assert (again.returncode, "Rewrote 2 parts" in again.stdout) == (0, True)
+
+
+def test_what_could_not_be_scrubbed_is_named_and_makes_the_command_fail(run, store, tmp_path):
+    with closing(sqlite3.connect(tmp_path / store, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM cubes").fetchone()  # its snapshot is of before
+        refused = run("scrub", store, "--json")
+        told = run("scrub", store)
+    said = json.loads(refused.stdout)
+    assert (refused.returncode, said["complete"]) == (1, False)
+    assert any("another connection is in a transaction" in one for one in said["refused"])
+    assert (told.returncode, "not done: " in told.stdout) == (1, True)
+    assert document(run("scrub", store, "--json"))["complete"]
+
+
+def test_a_store_that_another_process_writes_is_busy(run, store, tmp_path):
+    with closing(sqlite3.connect(tmp_path / store, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        for command in (("scrub", store), ("add", "hello")):
+            refused = run(*command, "--json", MEMORYOS_BUSY_TIMEOUT_SECONDS="0.2")
+            assert (refused.returncode, json.loads(refused.stdout)["error"]["type"]) == (1, "StoreBusy")

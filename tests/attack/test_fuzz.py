@@ -42,7 +42,7 @@ from .arguments import Arguments, hostile, plain
 ENDS = {"close"}
 WITHOUT_A_STORE = {"of", "mounts.list", "mounts.remove"}  # they read nothing
 
-EXAMPLES, LONG_EXAMPLES = 12, 400  # calls of each method, on each store
+EXAMPLES, LONG_EXAMPLES = 30, 250  # calls of each method, on each store
 
 
 METHODS = [name for name in methods_of(Memory) if name not in ENDS]

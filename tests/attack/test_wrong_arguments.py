@@ -8,6 +8,7 @@ from threading import Event
 import pytest
 
 import memoryos
+from public import method_of
 from memoryos import Attachment, Kind, Mount, Role, Scope, Turn
 from memoryos.errors import InvalidInput, StorageError
 from memoryos.models.hashing import Hashing
@@ -85,8 +86,8 @@ def test_a_clock_at_an_end_of_the_calendar_is_named(tmp_path, year):
         far.add("hello")
 
 
-@pytest.mark.parametrize("operation", ["wait", "run_jobs", "index"])
+@pytest.mark.parametrize("operation", ["wait", "jobs.run", "upkeep.index"])
 def test_work_on_a_closed_memory_is_refused(memory, operation):
     memory.close()
     with pytest.raises(StorageError, match="closed"):
-        getattr(memory, operation)()
+        method_of(memory, operation)()

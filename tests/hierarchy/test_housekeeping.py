@@ -216,6 +216,36 @@ def test_what_another_process_corrects_during_a_plan_stays_corrected(world: Worl
     assert memory.get(ids[0]).text == "user: 🍵 green tea"
 
 
+CORRECTIONS: dict[str, Callable[[Memory, str], object]] = {
+    "delete": lambda memory, page: memory.delete(page),
+    "update": lambda memory, page: memory.update(page, "🍵 green tea"),
+}
+
+
+@pytest.mark.parametrize("correct", CORRECTIONS.values(), ids=CORRECTIONS)
+def test_a_page_that_finds_its_chain_during_a_correction_keeps_no_word_of_what_went(
+    world: World, lazy: Memory, disturbed, correct
+):
+    """Its chain summary quotes the page before it."""
+    memory, clock = disturbed
+    page = lazy.add("🍵 the plimpsofrag")
+    memory.pages.list()
+    other = world.open(short_term_capacity=2)
+    quoted = []
+
+    def follow() -> None:
+        follower = other.add("🍵 more tea")
+        other.pages.list()
+        quoted.append(other.get(follower))
+
+    clock.events = [follow]
+    correct(memory, page)
+    assert not clock.events
+    (before,) = quoted
+    assert "plimpsofrag" in before.payload.chain_summary
+    assert "plimpsofrag" not in memory.get(before.id).payload.chain_summary
+
+
 def test_visits_of_a_plan_that_failed_are_counted_once(world: World, lazy: Memory, disturbed):
     memory, clock = disturbed
     ids = add_all(lazy)

@@ -312,7 +312,7 @@ def test_a_store_opened_to_be_read_refuses_writes(open_memory, own):
     assert reader.search("violin").hits
     with pytest.raises(StoreReadOnly):
         reader.add("Write this down.")
-    for refused in (reader.consolidate, reader.run_jobs, reader.rebuild):
+    for refused in (reader.consolidate, reader.jobs.run, reader.upkeep.rebuild):
         with pytest.raises(StoreReadOnly):
             refused()
 

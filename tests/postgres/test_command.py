@@ -44,3 +44,31 @@ def test_a_url_that_is_none_is_the_callers_mistake(run):
     wrong = run("add", "x", "--db", "mysql://tom@host/db")
     assert wrong.returncode == 2
     assert "postgresql://user" in wrong.stderr
+
+
+@pytest.fixture
+def may_checkpoint():
+    with server.administrator() as connection:
+        connection.execute(f"GRANT pg_checkpoint TO {server.ROLE}")
+    yield
+    with server.administrator() as connection:
+        connection.execute(f"REVOKE pg_checkpoint FROM {server.ROLE}")
+
+
+def test_a_store_is_scrubbed_as_far_as_its_role_may(run):
+    run("add", "I keep bees behind the old mill.")
+    scrubbed = run("scrub", "--json")
+    said = json.loads(scrubbed.stdout)
+    assert (scrubbed.returncode, said["complete"]) == (1, False), scrubbed.stderr
+    assert any(name.startswith("cubes_") for name in said["done"])
+    assert [one.split(":")[0] for one in said["refused"]] == ["checkpoint"]
+    told = run("scrub")
+    assert (told.returncode, "GRANT pg_checkpoint" in told.stdout) == (1, True)
+
+
+def test_a_store_is_scrubbed_whole_by_a_role_that_may_checkpoint(run, may_checkpoint):
+    run("add", "I keep bees behind the old mill.")
+    scrubbed = run("scrub", "--json")
+    assert (scrubbed.returncode, json.loads(scrubbed.stdout)["refused"]) == (0, []), scrubbed.stderr
+    assert json.loads(scrubbed.stdout)["done"][-1] == "checkpoint"
+    assert json.loads(run("search", "bees", "--json").stdout)["hits"]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Event, Thread
+from time import sleep
 
 import pytest
 from sqlalchemy import text
@@ -23,6 +24,7 @@ from memoryos.errors import (
     StoreUnreachable,
 )
 from memoryos.infrastructure.vault.contract import Link, LinkKind
+from memoryos.infrastructure.vault.patience import in_one_call, patience
 from memoryos.infrastructure.vault.place import database_url, shown
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
@@ -125,6 +127,31 @@ def test_a_change_of_the_whole_store_waits_for_every_writer_and_they_for_it(open
 def test_a_writer_that_waits_does_so_no_longer_than_told(open_vault, vault):
     with vault.write(ALICE), pytest.raises(StoreBusy), open_vault(patience=0).write(ALICE):
         pass
+
+
+def test_two_locks_of_a_writer_share_what_it_may_wait(open_vault, vault):
+    """That of the whole store, and then that of the owner."""
+    waiting, is_held = open_vault(patience=1.0), Event()
+
+    def hold():
+        with vault.reembedding("new"):
+            is_held.set()
+            sleep(0.4)
+
+    def left():
+        with waiting._writing(ALICE) as connection:
+            server_has = connection.execute(
+                text("SELECT extract(epoch FROM current_setting('lock_timeout')::interval)")
+            )
+            return float(server_has.scalar_one()), patience(1.0).left
+
+    other = Thread(target=hold)
+    other.start()
+    is_held.wait()
+    for_the_second, for_what_follows = in_one_call(left)
+    other.join()
+    assert 0 < for_the_second < 0.9
+    assert 0 < for_what_follows < 0.9
 
 
 def test_two_budgets_are_never_looked_at_at_once(vault, clock):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -13,7 +12,7 @@ from sqlalchemy.engine import URL
 
 import memoryos
 from contract import server
-from memoryos import Memory
+from memoryos import Memory, stores
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import tables
 from memoryos.models.hashing import Hashing
@@ -25,10 +24,9 @@ def back_end(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> Iterator[URL]:
-    """The database of an empty store."""
-    yield server.store_of(tmp_path)
-    server.give_back(tmp_path)
+def url() -> URL:
+    """An empty database of its own: what is done to it here nobody else is to find."""
+    return server.new_database()
 
 
 @pytest.fixture
@@ -109,3 +107,52 @@ def test_a_role_that_owns_neither_is_told_to_name_the_schema(url, shadow):
     named = url.update_query_dict({"options": "-csearch_path=public"})
     with opened(named) as memory:
         assert memory.pages.list() == []
+
+
+def test_to_scrub_rewrites_our_tables_and_not_the_shadow(url, shadow):
+    with opened(url) as memory:
+        memory.add("I live in Paris.")
+    fill(url, shadow)
+    scrubbed = stores.scrub(url.render_as_string(hide_password=False))
+    assert any(name.startswith("cubes_") for name in scrubbed.done)
+    assert not any(shadow[1:-1] in name for name in (*scrubbed.done, *scrubbed.refused))
+    assert [one.split(":")[0] for one in scrubbed.refused] == ["checkpoint"]
+
+
+def test_what_runs_in_the_database_is_in_our_schema_and_searches_nobody_elses(url):
+    """A trigger runs with the search path of whoever changes the row, unless its function has one."""
+    opened(url).close()
+    about = "pronamespace::regnamespace::text, proconfig"
+    with server.administrator(url.database) as connection:
+        ours = connection.execute(f"SELECT {about} FROM pg_proc WHERE proname LIKE 'memoryos%'").fetchall()
+        called = "pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid WHERE NOT tgisinternal"
+        by_triggers = connection.execute(f"SELECT DISTINCT {about} FROM {called}").fetchall()
+    assert ours == by_triggers == [("public", ["search_path=pg_catalog, pg_temp"])]
+
+
+def test_a_program_that_knows_no_checksums_takes_ours_away_whatever_it_searches_first(url, shadow):
+    with opened(url) as memory:
+        memory.add("I live in Paris.")
+    fill(url, shadow)
+    with server.administrator(url.database) as connection:
+        connection.execute(f"SET search_path = {shadow}, public")
+        connection.execute("UPDATE public.cubes SET document = document || ' '")
+        assert connection.execute("SELECT count(checksum) FROM public.cubes").fetchone() == (0,)
+
+
+def test_an_upgrade_leaves_the_shadow_as_it_is(url, shadow):
+    opened(url).close()
+    with server.administrator(url.database) as connection:
+        connection.execute("DROP FUNCTION memoryos_drop_checksum() CASCADE")
+        for table in ("cubes", "versions", "vectors", "passages"):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+        connection.execute("UPDATE alembic_version SET version_num = '0007'")
+    fill(url, shadow)
+    with opened(url) as memory:
+        memory.add("I live in Paris.")
+    with server.administrator(url.database) as connection:
+        columns = "SELECT DISTINCT table_schema FROM information_schema.columns WHERE column_name = 'checksum'"
+        assert connection.execute(columns).fetchall() == [("public",)]
+        functions = "SELECT pronamespace::regnamespace::text FROM pg_proc WHERE proname LIKE 'memoryos%'"
+        assert connection.execute(functions).fetchall() == [("public",)]
+        assert connection.execute(f"SELECT version_num FROM {shadow}.alembic_version").fetchone() == ("0007",)

@@ -42,7 +42,8 @@ OLD_PROGRAM = """
 import sys
 from pathlib import Path
 
-from memoryos import MemoryOS, load_settings
+import memoryos
+from memoryos import load_settings
 
 url, folder = sys.argv[1], Path(sys.argv[2])
 with memoryos.open(url, user="ann", settings=load_settings(embedder="hashing")) as memory:

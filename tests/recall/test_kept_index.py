@@ -20,6 +20,7 @@ from memoryos import Memory, Scope, stores
 from memoryos.infrastructure.vault import index_files
 from memoryos.infrastructure.vault.contract import Operation
 from memoryos.models.hashing import Hashing
+from memoryos.operation import background, housekeeping
 from memoryos.operation.index import keeper as keeper_module
 from memoryos.operation.index import resident as resident_module
 from memoryos.operation.index.arrays import NOT_KEPT, ArrayReader, ArrayWriter
@@ -64,6 +65,13 @@ def kept(path, open_memory) -> Path:
     memory.close()
     assert len(files(path)) == 1
     return path
+
+
+@pytest.fixture
+def only_on_demand(monkeypatch) -> None:
+    """A memory keeps an index only when somebody waits for it; else one of after a deletion may be there soon."""
+    monkeypatch.setattr(background, "QUIET_SECONDS", 1e9)  # also of a memory that was not called yet
+    monkeypatch.setattr(housekeeping, "PATIENCE_SECONDS", 3600)
 
 
 @pytest.fixture
@@ -149,7 +157,7 @@ CHANGES: dict[str, Callable[[Memory, str], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_no_word_of_a_page_stays_on_the_disk(path, open_memory, change):
+def test_no_word_of_a_page_stays_on_the_disk(only_on_demand, path, open_memory, change):
     memory = open_memory(path)
     page = memory.add(f"The {SECRET} is under the mat.")
     memory.search("honey")
@@ -194,7 +202,7 @@ def test_an_index_from_before_a_deletion_is_not_read_and_goes(kept, open_memory,
     assert_same_by_each(found, without(kept, open_memory))
 
 
-def test_a_deletion_while_an_index_is_written_wins(kept, open_memory, monkeypatch):
+def test_a_deletion_while_an_index_is_written_wins(only_on_demand, kept, open_memory, monkeypatch):
     memory = open_memory(kept)
     doomed = memory.pages.list()[0].id
     keeper = Keeper(memory._engine.vault, Hashing(), Hashing())
@@ -213,7 +221,7 @@ def test_a_deletion_while_an_index_is_written_wins(kept, open_memory, monkeypatc
     assert files(kept) == []
 
 
-def test_a_deletion_just_before_an_index_is_kept_wins(kept, open_memory):
+def test_a_deletion_just_before_an_index_is_kept_wins(only_on_demand, kept, open_memory):
     memory = open_memory(kept)
     resident = Resident(Hashing.dim, Hashing(), 7)
     with memory._engine.vault.read(ANN) as reader:

@@ -9,7 +9,7 @@ from memoryos import arguments
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
-from memoryos.opening import open_engine
+from memoryos.opening import engine_at
 from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.operation.mounts.patient import Patient
 from memoryos.operation.mounts.registry import adapter_for
@@ -65,7 +65,7 @@ class Mounts:
             raise InvalidInput("mount.scope", "is missing", "Name whose memory it is: scope=Scope(user=...)")
         if mount.place is None:
             return StoreAdapter(engine.searcher, mount.scope, engine.intake)
-        other = open_engine(
+        other = engine_at(
             mount.place,
             settings=engine.settings.model_copy(update={"mounts": ()}),
             embedder=engine.embedder,

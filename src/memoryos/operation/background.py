@@ -9,6 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event, Lock
 
+from memoryos.infrastructure.vault.patience import apart
+
 QUIET_SECONDS = 0.02  # without a call, and the callers are taken to be busy with something else
 
 logger = logging.getLogger(__name__)
@@ -105,7 +107,7 @@ class Background:
     def _run(self, task: Callable[[], None], deadline: float) -> None:
         self._deadline = deadline
         self.give_way()
-        _logged(task)
+        apart(lambda: _logged(task))
 
     def _snapshot(self) -> list[Future[None]]:
         with self._lock:

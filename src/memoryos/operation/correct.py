@@ -16,7 +16,7 @@ from datetime import datetime
 
 from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Trait
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.hierarchy.changes import Changes, Urgency
@@ -128,8 +128,11 @@ class Corrector:
         with self._vault.read(home) as reader:
             _, *later = some_at_a_time(described(reader)) or [[]]
             before = reader.get(cube.id for some in later for cube in some)
-        for some in reversed(later):
+            chains = [_Followers(reader, [cube.id for cube in some]) for some in later]
+        for some, chain in zip(reversed(later), reversed(chains), strict=True):
             with self._vault.write(home) as writer:
+                if not chain.are_as_they_were(writer):
+                    return  # the step that is to come describes more
                 present = writer.get(cube.id for cube in some)
                 unchanged = [cube for cube in some if present.get(cube.id) == before[cube.id]]
                 writer.update([Entry(cube) for cube in unchanged], Operation.REFRESH)
@@ -175,7 +178,8 @@ class Corrector:
             if pages and is_ready and not is_asked_for(writer):  # the job went with its page
                 ask_for_recent(writer, self.promoter.settings)
 
-        return Step(write, {cube_id, *pages, *evidence.ids, *changes.touched}, is_last)
+        chains = _Followers(reader, {*pages, *changes.touched})
+        return Step(write, {cube_id, *pages, *evidence.ids, *changes.touched}, is_last, chains.are_as_they_were)
 
     def _take_out(self, changes: Changes, cube_id: str, kind: Kind, pages: Sequence[str], *, is_last: bool) -> None:
         """Remove pages from their chains and segments, and with the last of them the memory itself."""
@@ -240,6 +244,21 @@ class _Evidence:
         return numbers[0] == numbers[1]
 
 
+class _Followers:
+    """The pages that continue some pages: their chain summaries are made of the words of these."""
+
+    def __init__(self, reader: Reader, pages: Iterable[str]) -> None:
+        self._pages = list(pages)
+        self._found = self._in(reader)
+
+    def are_as_they_were(self, reader: Reader) -> bool:
+        """Whether no other page has found its chain here since."""
+        return self._in(reader) == self._found
+
+    def _in(self, reader: Reader) -> set[Link]:
+        return set(reader.sources(self._pages, LinkKind.CHAIN))
+
+
 @dataclass
 class _Revision:
     """New words of a memory."""
@@ -288,7 +307,8 @@ class _Revision:
             if is_for_later:
                 writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
 
-        return Step(write, {self.cube_id, *evidence.ids, *changes.touched})
+        chains = _Followers(reader, {*pages, *changes.touched})
+        return Step(write, {self.cube_id, *evidence.ids, *changes.touched}, holds=chains.are_as_they_were)
 
     def _entry(self, reader: Reader) -> Entry:
         found = reader.one(self.cube_id)

@@ -6,14 +6,17 @@ store, and writes the plan unless something it may rest on has changed: then it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.cube import Kind
+from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.contract import Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.patience import patience
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.rebuild import Stage, placed, stage_of, write_stage
@@ -60,7 +63,7 @@ class Mover:
     def step(self, owner: Scope, visits: Counts, settled: Callable[[], None], *, in_a_hurry: bool = False) -> Left:
         """Move some pages and count the visits; `settled` is called while the store is locked and no page waits."""
         limit = MANY_AT_A_TIME if in_a_hurry else AT_A_TIME
-        with self._lock:
+        with self._alone():
             for _ in range(_TRIES):
                 plan = self._planned(owner, visits, limit)
                 if plan is None:
@@ -77,6 +80,15 @@ class Mover:
             pager = self._pager(owner, writer)
             pager.promote_all()
             pager.flush(writer)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not patience(self.settings.busy_timeout_seconds).takes(self._lock):
+            raise StoreBusy("another thread of this process moves pages, and waits for the store; try again")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _planned(self, owner: Scope, visits: Counts, limit: int) -> _Plan | None:
         """The moves by a snapshot; None when the segments are to be formed anew, which takes a writer."""

@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar, cast
 from weakref import finalize
 
 from memoryos.errors import StorageError
+from memoryos.infrastructure.vault.patience import in_one_call
 from memoryos.interruptible import received
 
 T = TypeVar("T")
@@ -81,7 +82,7 @@ C = TypeVar("C", bound=type)
 
 
 def uninterrupted(cls: C) -> C:
-    """Let the hand of each object run its public methods."""
+    """Let the hand of each object run its public methods, each `in_one_call`."""
     for name, method in list(vars(cls).items()):
         if isfunction(method) and not name.startswith("_"):
             setattr(cls, name, _by_hand(method))
@@ -93,7 +94,7 @@ def _by_hand(method: Callable[..., T]) -> Callable[..., T]:
     def call(self: HasHand, *args: Any, **kwargs: Any) -> T:
         if self._hand.is_forked:
             raise StorageError("this memory was opened before the process forked: open it again in the child")
-        return self._hand.run(lambda: method(self, *args, **kwargs))
+        return self._hand.run(lambda: in_one_call(lambda: method(self, *args, **kwargs)))
 
     return call
 

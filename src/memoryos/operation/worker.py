@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.patience import apart
 from memoryos.operation.housekeeping import Housekeeping
 from memoryos.scope import Scope
 
@@ -97,7 +98,7 @@ class _Shift:
 
     def _in_spite_of_the_store(self, call: Callable[[], T], otherwise: T) -> T:
         try:
-            return call()
+            return apart(call)  # this goes on for days
         except StorageError as error:  # busy or full: later it may be done
             if not self.stays:
                 raise

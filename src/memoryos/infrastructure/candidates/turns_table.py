@@ -24,10 +24,11 @@ from memoryos.infrastructure.candidates.contract import Narrow, Place, Totals
 from memoryos.infrastructure.candidates.number import number_of
 from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.infrastructure.vault.postgres.schema import policy
+from memoryos.infrastructure.vault.postgres.scrubbing import CANDIDATES
 from memoryos.language.bm25 import K1, B
 from memoryos.language.words import stem
 
-SCHEMA = "memoryos_candidates"
+SCHEMA = CANDIDATES
 
 LAYOUT = 3  # of the tables; raise it when they change, and every index is built anew
 

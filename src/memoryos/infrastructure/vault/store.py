@@ -12,13 +12,14 @@ from sqlalchemy.exc import DBAPIError
 
 from memoryos.clock import Clock
 from memoryos.cube import Kind, State, Tier
-from memoryos.errors import EmbedderMismatch, StorageError, StoreCorrupt, StoreReadOnly
+from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold import is_pack
 from memoryos.infrastructure.vault.contract import Bell, Job, JobKind, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.locks import OnLock, timed
+from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
@@ -251,6 +252,8 @@ class SqlVault(ABC):
             yield
         except (DBAPIError, self.driver_error) as error:
             kind, said = self._explained(error.orig if isinstance(error, DBAPIError) else error)
+            if kind is StoreBusy:  # what this call does next waits no more
+                patience(0).spend_all()
             raise kind(f"{self.name}: {said}. {kind.__doc__}") from error
         except UnicodeError as error:  # of the driver: all text of ours was checked; it may hold what a user said
             raise StoreCorrupt(f"{self.name}: {type(error).__name__}. {StoreCorrupt.__doc__}") from None

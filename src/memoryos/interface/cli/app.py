@@ -15,6 +15,7 @@ import typer
 import typer.main
 
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
+from memoryos.infrastructure.vault.patience import in_one_call
 from memoryos.interface.cli import (
     bench,
     importing,
@@ -109,7 +110,7 @@ def command() -> Callable[[], Any]:
 def main() -> None:
     """Run the command; errors of the memory are told in one line."""
     try:
-        command()()
+        in_one_call(command())
     except MemoryOSError as error:
         sys.exit(_tell(error))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from memoryos.bench import chinese as chinese_talk
 from memoryos.bench.languages import measure_languages
@@ -20,13 +21,25 @@ from memoryos.bench.sweep import sweep as run_sweep
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.gvd import read_gvd
+from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.cli import bench_json, bench_tables, render
 from memoryos.interface.cli.options import Json
 from memoryos.interface.cli.watched import watched
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
 
-app = typer.Typer(help="Measure recall and speed, in a store that is gone afterwards.", no_args_is_help=True)
+
+class _Apart(TyperGroup):
+    """Commands of thousands of calls, each of which waits by itself."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        return apart(lambda: super(_Apart, self).invoke(ctx))
+
+
+app = typer.Typer(
+    cls=_Apart, help="Measure recall and speed, in a store that is gone afterwards.", no_args_is_help=True
+)
 
 INTERRUPTED = 130  # exit code, as the shell has it for SIGINT
 

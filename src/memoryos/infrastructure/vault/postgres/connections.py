@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
@@ -12,17 +11,31 @@ from threading import BoundedSemaphore, local
 from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Dialect, Engine, Row, create_engine, event
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
 from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault import compiled
 from memoryos.infrastructure.vault.fence import Calls
+from memoryos.infrastructure.vault.patience import Patience, patience
 
 # What a server says that has none left. There is no SQLSTATE: libpq tells that of statements alone.
 _FULL = ("too many clients", "too many connections", "remaining connection slots")
 _PAUSE = (0.02, 0.1)  # seconds until it is asked again; by chance, so that those who wait do not come together
+
+# Seconds since the statement began; in functions, for what an operator means depends on the search path.
+_WAITED = (
+    "pg_catalog.date_part('epoch', pg_catalog.timestamptz_mi("
+    "pg_catalog.clock_timestamp(), pg_catalog.statement_timestamp()))"
+)
+
+LESS_LOCK_TIMEOUT = (  # what the locks before it, in the same statement, have left
+    "pg_catalog.set_config('lock_timeout', GREATEST(1, pg_catalog.ceil(pg_catalog.float8mul(1000, pg_catalog.date_part("
+    "'epoch', pg_catalog.interval_mi(pg_catalog.current_setting('lock_timeout')::pg_catalog.interval,"
+    " pg_catalog.timestamptz_mi(pg_catalog.clock_timestamp(), pg_catalog.statement_timestamp())))))"
+    "::pg_catalog.int4)::pg_catalog.text, true)"
+)
 
 
 class Gate:
@@ -32,17 +45,16 @@ class Gate:
     that it holds.
     """
 
-    def __init__(self, name: str, threads: int, patience: float) -> None:
+    def __init__(self, name: str, threads: int) -> None:
         self._name = name
         self._threads = threads
         self._free = BoundedSemaphore(threads)
-        self._patience = patience  # seconds
         self._mine = local()
 
     @contextmanager
-    def passed(self) -> Iterator[None]:
+    def passed(self, waiting: Patience) -> Iterator[None]:
         """Be in for as long as the block takes. Raises StoreBusy when nobody leaves in time."""
-        if not self._depth and not self._free.acquire(timeout=self._patience):
+        if not self._depth and not waiting.takes(self._free):
             raise StoreBusy(f"{self._name}: all {self._threads} connections of this process are in use; try again.")
         self._mine.depth = self._depth + 1
         try:
@@ -64,8 +76,8 @@ def is_full(error: BaseException | None) -> bool:
     return isinstance(error, psycopg.OperationalError) and any(words in str(error) for words in _FULL)
 
 
-def open_engine(url: URL, *, kept: int, patience: float) -> Engine:
-    """An engine that keeps up to `kept` idle connections, and waits so many seconds for a server that has none."""
+def open_engine(url: URL, *, kept: int, most: float) -> Engine:
+    """An engine that keeps up to `kept` idle connections; a call waits so many seconds for a server that has none."""
     defaults = {"connect_timeout": "10", "application_name": "memoryos"}  # seconds
     engine = create_engine(
         url.set(drivername="postgresql+psycopg").update_query_dict({**defaults, **url.query}),
@@ -76,44 +88,52 @@ def open_engine(url: URL, *, kept: int, patience: float) -> Engine:
         use_native_hstore=False,
         execution_options=compiled.SHARED,
     )
-    event.listen(engine, "do_connect", partial(_connect, patience=patience))
+    event.listen(engine, "do_connect", partial(_connect, most=most))
     return engine
 
 
 @contextmanager
-def begun(engine: Engine, calls: Calls) -> Iterator[tuple[Connection, Row[Any]]]:
+def begun(engine: Engine, waiting: Patience, calls: Calls) -> Iterator[tuple[Connection, Sequence[Any]]]:
     """A transaction that begins with these calls, and their answers; what is not committed is rolled back.
 
-    They are one statement, for each is a journey to the server. It is tried again when the connection was lost: the
-    server may have closed it while nobody used it.
+    For a lock it waits as long as is left. The calls are one statement, for each is a journey to the server. It is
+    tried again when the connection was lost: the server may have closed it while nobody used it.
     """
     try:
-        connection, answers = _opened(engine, calls)
+        connection, answers = _opened(engine, waiting, calls)
     except DBAPIError as error:
         if not error.connection_invalidated:
             raise
-        connection, answers = _opened(engine, calls)
+        connection, answers = _opened(engine, waiting, calls)
     with connection:
         yield connection, answers
 
 
-def _opened(engine: Engine, calls: Calls) -> tuple[Connection, Row[Any]]:
+def _opened(engine: Engine, waiting: Patience, calls: Calls) -> tuple[Connection, Sequence[Any]]:
     # In the driver's own words: for so short a statement, and one of every transaction, SQLAlchemy's cost more than it.
-    statement = f"SELECT {', '.join(call for call, _ in calls)}"
-    values = tuple(chain.from_iterable(given for _, given in calls))
     with ExitStack() as undo:
         connection = undo.enter_context(engine.connect())
-        answers = connection.exec_driver_sql(statement, values).one()
+        limit = "pg_catalog.set_config('lock_timeout', %s, true)", (lock_timeout(waiting),)
+        all_calls: Calls = [limit, *calls, (_WAITED, ())]
+        statement = f"SELECT {', '.join(call for call, _ in all_calls)}"
+        values = tuple(chain.from_iterable(given for _, given in all_calls))
+        _, *answers, waited = connection.exec_driver_sql(statement, values).one()
         undo.pop_all()  # usable: it stays open
+    waiting.spend(waited)
     return connection, answers
 
 
-def _connect(dialect: Dialect, _record: Any, given: list[Any], named: dict[str, Any], *, patience: float) -> Any:
-    deadline = time.monotonic() + patience
+def lock_timeout(waiting: Patience) -> str:
+    """What is left, as PostgreSQL's setting of that name."""
+    return f"{max(1, round(waiting.left * 1000))}ms"  # 0 would be for ever
+
+
+def _connect(dialect: Dialect, _record: Any, given: list[Any], named: dict[str, Any], *, most: float) -> Any:
+    waiting = patience(most)
     while True:
         try:
             return dialect.connect(*given, **named)
         except psycopg.OperationalError as error:
-            if not is_full(error) or time.monotonic() >= deadline:
+            if not is_full(error) or not waiting.left:
                 raise
-        time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - spreads load, guards nothing
+        waiting.pause(random.uniform(*_PAUSE))  # noqa: S311 - spreads load, guards nothing

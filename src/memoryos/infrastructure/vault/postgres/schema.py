@@ -25,7 +25,7 @@ def create(connection: Connection) -> None:
     for table in metadata.sorted_tables:
         if "tenant" in table.c:
             split(connection, table.name)
-    for statement in guard():
+    for statement in guard(connection):
         connection.execute(text(statement))
 
 
@@ -35,18 +35,23 @@ def split(connection: Connection, table: str) -> None:
         connection.execute(text(statement))
 
 
-def guard() -> Iterator[str]:
-    """The statements that take a checksum away where a program that knows none changes what it is of."""
+def guard(connection: Connection) -> Iterator[str]:
+    """The statements that take a checksum away where a program that knows none changes what it is of.
+
+    Whoever changes a row has the function run, with a search path of their own: so it has one, too.
+    """
+    space = connection.execute(text("SELECT pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text)"))
+    home = space.scalar_one()
     yield (
-        "CREATE FUNCTION memoryos_drop_checksum() RETURNS trigger LANGUAGE plpgsql"
-        " AS 'BEGIN NEW.checksum := NULL; RETURN NEW; END'"
+        f"CREATE FUNCTION {home}.memoryos_drop_checksum() RETURNS trigger LANGUAGE plpgsql"
+        " SET search_path = pg_catalog, pg_temp AS 'BEGIN NEW.checksum := NULL; RETURN NEW; END'"
     )
     for table, columns in _CHECKED.items():
         differs = " OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in columns)
         yield (
-            f"CREATE TRIGGER {table}_checksum BEFORE UPDATE OF {', '.join(columns)} ON {table} FOR EACH ROW"
+            f"CREATE TRIGGER {table}_checksum BEFORE UPDATE OF {', '.join(columns)} ON {home}.{table} FOR EACH ROW"
             f" WHEN (OLD.checksum IS NOT DISTINCT FROM NEW.checksum AND ({differs}))"
-            " EXECUTE FUNCTION memoryos_drop_checksum()"
+            f" EXECUTE FUNCTION {home}.memoryos_drop_checksum()"
         )
 
 

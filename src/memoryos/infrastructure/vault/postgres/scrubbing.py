@@ -7,27 +7,34 @@ and its standbys keep what they were told until they let it go by their own sett
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
 from psycopg import errors
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from memoryos.infrastructure.vault.scrubbed import Progress
 
+CANDIDATES = "memoryos_candidates"  # the schema of the candidate index
+
 _TABLES = text(  # ours, and those of the candidate index; only their owner may rewrite them
     "SELECT c.oid::regclass::text, pg_has_role(c.relowner, 'USAGE') FROM pg_class c"
     " JOIN pg_namespace n ON n.oid = c.relnamespace"
-    " WHERE c.relkind = 'r' AND (n.nspname = current_schema() OR n.nspname LIKE 'memoryos%') ORDER BY 1"
+    " WHERE c.relkind = 'r' AND n.nspname IN (current_schema(), :candidates) ORDER BY 1"
 )
 
 _MAY_NOT_CHECKPOINT = "checkpoint: the role may not; let an administrator run CHECKPOINT, or GRANT pg_checkpoint"
 
 
-def scrub(engine: Engine, progress: Progress | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What was done and what was refused, by name."""
+def scrub(
+    engine: Engine, settings: Mapping[str, str], progress: Progress | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What was done and what was refused, by name; the settings are those of the session."""
     done: list[str] = []
     refused: list[str] = []
-    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
-        found = connection.execute(_TABLES).all()
+    with _session(engine, settings) as connection:
+        found = connection.execute(_TABLES, {"candidates": CANDIDATES}).all()
         for number, (table, is_ours) in enumerate(found, 1):
             if is_ours:
                 connection.execute(text(f"VACUUM (FULL, ANALYZE) {table}"))
@@ -43,6 +50,18 @@ def scrub(engine: Engine, progress: Progress | None) -> tuple[tuple[str, ...], t
         if progress:
             progress(len(found) + 1, len(found) + 1)
     return tuple(done), tuple(refused)
+
+
+@contextmanager
+def _session(engine: Engine, settings: Mapping[str, str]) -> Iterator[Connection]:
+    """A connection without transactions, with these settings while the block takes."""
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        for setting in settings.items():
+            connection.exec_driver_sql("SELECT pg_catalog.set_config(%s, %s, false)", setting)
+        try:
+            yield connection
+        finally:
+            connection.invalidate()  # nobody is to have it with these settings
 
 
 def _has_checkpoint(connection: Connection) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Engine, Row, event, func, select
+from sqlalchemy import Connection, Engine, event, func, select
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
@@ -33,9 +33,17 @@ from memoryos.errors import (
 )
 from memoryos.infrastructure.vault import migrations
 from memoryos.infrastructure.vault.fence import Call, Calls, enclosing, lock_number
+from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.postgres import schema, scrubbing
 from memoryos.infrastructure.vault.postgres.bell import PostgresBell
-from memoryos.infrastructure.vault.postgres.connections import Gate, begun, is_full, open_engine
+from memoryos.infrastructure.vault.postgres.connections import (
+    LESS_LOCK_TIMEOUT,
+    Gate,
+    begun,
+    is_full,
+    lock_timeout,
+    open_engine,
+)
 from memoryos.infrastructure.vault.postgres.home import search_path
 from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
@@ -79,14 +87,14 @@ class PostgresVault(SqlVault):
         connections: int = CONNECTIONS,
         is_only_read: bool = False,
     ) -> None:
-        engine = open_engine(url, kept=connections, patience=busy_timeout_seconds)
+        engine = open_engine(url, kept=connections, most=busy_timeout_seconds)
         event.listen(engine, "checkin", self._take_back)
         if is_only_read:
             engine = engine.execution_options(postgresql_readonly=True)
         self._search_path: str | None = None  # asked for by the first transaction
-        self._gate = Gate(name, connections, busy_timeout_seconds)
+        self._gate = Gate(name, connections)
         self._readers = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        self._patience = f"{max(1, round(busy_timeout_seconds * 1000))}ms"  # 0 would be for ever
+        self._most = busy_timeout_seconds  # that a call waits
         super().__init__(name, engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
 
     def nbytes(self) -> int:
@@ -97,8 +105,10 @@ class PostgresVault(SqlVault):
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
         """Write every table of ours anew, with fresh statistics, and ask for a checkpoint, as far as the role may."""
         before = self.nbytes()
-        with self._usable(), self._gate.passed():
-            done, refused = scrubbing.scrub(self._engine, progress)
+        waiting = patience(self._most)
+        with self._usable(), self._gate.passed(waiting):
+            settings = {"search_path": self._home(), "lock_timeout": lock_timeout(waiting)}
+            done, refused = scrubbing.scrub(self._engine, settings, progress)
         return Scrubbed(done, refused, before, self.nbytes())
 
     def _take_back(self, connection: psycopg.Connection, _record: object) -> None:
@@ -126,7 +136,8 @@ class PostgresVault(SqlVault):
 
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:
-        with self._changing(owner.tenant, (_SHARED_LOCK, (_STORE,)), (_LOCK, (_of(owner),))) as (connection, _):
+        locks = (_SHARED_LOCK, (_STORE,)), (LESS_LOCK_TIMEOUT, ()), (_LOCK, (_of(owner),))
+        with self._changing(owner.tenant, *locks) as (connection, _):
             yield connection
 
     @contextmanager
@@ -145,24 +156,28 @@ class PostgresVault(SqlVault):
             yield connection
 
     @contextmanager
-    def _changing(self, tenant: str | None, *locks: Call) -> Iterator[tuple[Connection, Row[Any]]]:
+    def _changing(self, tenant: str | None, *locks: Call) -> Iterator[tuple[Connection, Sequence[Any]]]:
         """A transaction at READ COMMITTED: its statements see what was committed before it had its locks."""
-        limits = {"lock_timeout": self._patience, "idle_in_transaction_session_timeout": _LONGEST_PAUSE}
-        with self._begun(self._engine, [*enclosing(tenant, **limits), *locks]) as (connection, answers):
+        limit = {"idle_in_transaction_session_timeout": _LONGEST_PAUSE}
+        with self._begun(self._engine, [*enclosing(tenant, **limit), *locks]) as (connection, answers):
             yield connection, answers
             with self._committing():
                 connection.commit()
 
     @contextmanager
-    def _begun(self, engine: Engine, calls: Calls) -> Iterator[tuple[Connection, Row[Any]]]:
-        with self._usable(), self._gate.passed(), begun(engine, [self._at_home(), *calls]) as session:
+    def _begun(self, engine: Engine, calls: Calls) -> Iterator[tuple[Connection, Sequence[Any]]]:
+        waiting = patience(self._most)
+        with self._usable(), self._gate.passed(waiting), begun(engine, waiting, [self._at_home(), *calls]) as session:
             yield session
 
     def _at_home(self) -> Call:
         """What lets the transaction see the tables of this store alone."""
+        return "pg_catalog.set_config('search_path', %s, true)", (self._home(),)
+
+    def _home(self) -> str:
         if self._search_path is None:
             self._search_path = search_path(self._engine, self.name)
-        return "pg_catalog.set_config('search_path', %s, true)", (self._search_path,)
+        return self._search_path
 
     @contextmanager
     def _committing(self) -> Iterator[None]:

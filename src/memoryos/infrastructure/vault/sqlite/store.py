@@ -1,9 +1,9 @@
 """SqliteVault: the vault in one SQLite file (WAL, foreign keys, full sync, one transaction per operation).
 
 Reads run beside a write and see the state before it. Writes take the lock at BEGIN, so two of them
-never deadlock; the second waits up to the busy timeout. It asks for the lock again every millisecond or so: SQLite's
-own waiting sleeps for longer and longer, so beside seven others that write without a pause one got two turns in six
-seconds, and sooner or later none within its timeout.
+never deadlock; the second waits as long as its call may still wait (`patience`). It asks for the lock again every
+millisecond or so: SQLite's own waiting sleeps for longer and longer, so beside seven others that write without a pause
+one got two turns in six seconds, and sooner or later none within its timeout.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import logging
 import os
 import random
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -29,6 +28,7 @@ from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt,
 from memoryos.infrastructure.vault import compiled
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
 from memoryos.infrastructure.vault.sqlite.bell import SqliteBell
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
@@ -38,8 +38,8 @@ from memoryos.scope import Scope
 
 logger = logging.getLogger(__name__)
 
-_WRITES = "memoryos_writes"  # execution option: take the write lock at BEGIN
-_PATIENCE = "memoryos_patience"  # execution option: seconds to wait for it
+_WRITES = "memoryos_writes"  # execution option: has taken the write lock
+_PATIENCE = "memoryos_patience"  # execution option: seconds that a call waits
 
 _PAUSE = (0.0005, 0.002)  # seconds between two tries to take it; by chance, so that nobody is always late
 
@@ -78,6 +78,7 @@ class SqliteVault(SqlVault):
     ) -> None:
         refuse_inherited(path)
         self.path = path
+        self._most = busy_timeout_seconds  # that a call waits
         self._lock = Lock()  # threads queue here instead of polling the file lock
         self._log_is_due = False  # to be emptied of what was erased
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
@@ -107,7 +108,8 @@ class SqliteVault(SqlVault):
 
     def empty_log(self) -> None:
         """Put the log into the file, and cut it to nothing; put off while somebody reads an older state."""
-        with self._lock, self._usable():
+        self._log_is_due = True
+        with suppress(StoreBusy), self._alone(), self._usable():  # what was erased is erased: this is no error
             self._log_is_due = not _is_log_emptied(self._kept_writer())
         if self._log_is_due:
             logger.info("log not emptied yet", extra={"action": "erase"})  # the next erasure or close does it
@@ -116,7 +118,7 @@ class SqliteVault(SqlVault):
         """Write the file anew without what deleted rows left, and empty its log."""
         before, refused = self.nbytes(), []
         steps: list[tuple[str, Callable[[Connection], bool]]] = [("file", _is_compacted), ("log", _is_log_emptied)]
-        with self._lock, self._usable():
+        with self._alone(), self._usable():
             for number, (name, step) in enumerate(steps, 1):
                 if not step(self._kept_writer()):
                     refused.append(f"{name}: another connection is in a transaction; run it again later")
@@ -151,10 +153,10 @@ class SqliteVault(SqlVault):
     @contextmanager
     def _writing(self, owner: Scope) -> Iterator[Connection]:  # noqa: ARG002 - one writer at a time, whose ever
         # The driver begins and commits: with SQLAlchemy's events around, that takes three times as long.
-        with self._lock, self._usable():
+        with self._alone() as waiting, self._usable():
             writer = self._kept_writer()
             driver = writer.connection
-            _take_write_lock(writer)
+            self._take_write_lock(writer, waiting)
             try:
                 yield writer
                 driver.commit()
@@ -174,8 +176,38 @@ class SqliteVault(SqlVault):
 
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:
-        with self._lock, self._usable(), self._kept_writer().begin() as transaction:
-            yield transaction.connection
+        with self._alone() as waiting, self._usable():
+            writer = self._kept_writer()
+            self._take_write_lock(writer, waiting)
+            try:
+                with writer.begin():
+                    yield writer
+            finally:
+                writer.connection.rollback()  # where SQLAlchemy did not begin
+
+    @contextmanager
+    def _alone(self) -> Iterator[Patience]:
+        """Be the one thread that writes; gives the call's patience."""
+        waiting = patience(self._most)
+        if not waiting.takes(self._lock):
+            raise StoreBusy(f"{self.name}: another thread of this process writes, or waits for others; try again.")
+        try:
+            yield waiting
+        finally:
+            self._lock.release()
+
+    def _take_write_lock(self, writer: Connection, waiting: Patience) -> None:
+        """Begin a transaction that writes."""
+        cursor = writer.connection.cursor()
+        while True:
+            try:
+                cursor.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or not waiting.left:
+                    raise
+            else:
+                return
+            waiting.pause(random.uniform(*_PAUSE))  # noqa: S311 - spreads load, guards nothing
 
     def _kept_writer(self) -> Connection:
         if self._writer is None:
@@ -297,22 +329,8 @@ def _only_read(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    if not connection.get_execution_options().get(_WRITES, False):
-        connection.connection.cursor().execute("BEGIN")
-    elif not connection.connection.in_transaction:  # as in `_writing`, where SQLAlchemy begins with its first statement
-        _take_write_lock(connection)
-
-
-def _take_write_lock(connection: Connection) -> None:
-    """Begin a transaction that writes, within the time that its engine allows."""
-    cursor = connection.connection.cursor()
-    deadline = time.monotonic() + connection.get_execution_options()[_PATIENCE]
-    while True:
-        try:
-            cursor.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
-                raise
-        else:
-            return
-        time.sleep(random.uniform(*_PAUSE))  # noqa: S311 - spreads load, guards nothing
+    options = connection.get_execution_options()
+    if not options.get(_WRITES, False):  # a writer has begun already, before SQLAlchemy does with its first statement
+        cursor = connection.connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {patience(options[_PATIENCE]).left * 1000:.0f}")
+        cursor.execute("BEGIN")

@@ -21,7 +21,7 @@ def upgrade() -> None:
     for table in ("cubes", "versions", "vectors", "passages"):
         op.add_column(table, sa.Column("checksum", sa.BigInteger))
     if op.get_bind().dialect.name == "postgresql":
-        for statement in guard():
+        for statement in guard(op.get_bind()):
             op.execute(statement)
         return
     for table, columns in _CHANGED.items():

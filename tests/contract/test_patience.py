@@ -1,0 +1,221 @@
+"""How long a call waits for others: `busy_timeout_seconds` in all, whatever it waits for and how often."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Barrier, Event, Lock, Thread
+from time import monotonic, sleep
+
+import pytest
+
+from contract.back_ends import BACK_ENDS
+from memoryos import AsyncMemoryOS, MemoryOS, Role, Scope, Turn, load_settings
+from memoryos.errors import StoreBusy
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.patience import apart, in_one_call, patience
+from memoryos.models.hashing import Hashing
+from memoryos.operation import moves
+
+ALICE = Scope(user="alice")
+MOST = 1.0  # seconds that a call waits
+SOON = 60.0  # seconds; nobody waits that long when all is well
+
+OpenVault = Callable[..., Vault]
+
+
+@pytest.fixture
+def open_vault(tmp_path: Path, back_end: str, clock) -> Iterator[OpenVault]:
+    """open_vault(most): a vault on the one store, whose calls wait so many seconds."""
+    opened: list[Vault] = []
+
+    def call(most: float = MOST) -> Vault:
+        opened.append(BACK_ENDS[back_end](tmp_path, clock, busy_timeout_seconds=most))
+        return opened[-1]
+
+    yield call
+    for vault in opened:
+        vault.close()
+
+
+@pytest.fixture
+def memory(open_vault: OpenVault, clock) -> Iterator[MemoryOS]:
+    settings = load_settings(embedder="hashing", busy_timeout_seconds=MOST, short_term_capacity=2)
+    with MemoryOS(open_vault(), Hashing(), scope=ALICE, settings=settings, clock=clock) as opened:
+        yield opened
+
+
+@contextmanager
+def held(vault: Vault) -> Iterator[None]:
+    """The write lock is another's for as long as the block takes."""
+    is_held, leave = Event(), Event()
+
+    def hold() -> None:
+        with vault.write(ALICE):
+            is_held.set()
+            leave.wait(SOON)
+
+    other = Thread(target=hold)
+    other.start()
+    assert is_held.wait(SOON)
+    try:
+        yield
+    finally:
+        leave.set()
+        other.join()
+
+
+def waited(call: Callable[[], object]) -> float:
+    """Seconds until the call was refused."""
+    since = monotonic()
+    with pytest.raises(StoreBusy):
+        call()
+    return monotonic() - since
+
+
+CALLS: dict[str, Callable[[MemoryOS, str], object]] = {
+    "add": lambda memory, page: memory.add("hello"),
+    "set_profile": lambda memory, page: memory.set_profile("name", "Alice"),
+    "update": lambda memory, page: memory.update(page, "I live in Rome."),
+    "delete": lambda memory, page: memory.delete(page),
+    "consolidate": lambda memory, page: memory.consolidate(),
+    "rebuild": lambda memory, page: memory.rebuild(),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_threads_that_find_the_store_locked_are_all_told_so_in_time(memory: MemoryOS, open_vault: OpenVault, name: str):
+    """They do not wait one after the other: 8 threads waited 1, 2 ... 8 times as long."""
+    page = memory.add("I live in Paris.")
+    memory.wait()
+    together = Barrier(8)
+
+    def call(_: int) -> float:
+        together.wait(SOON)
+        return waited(lambda: CALLS[name](memory, page))
+
+    with held(open_vault(SOON)), ThreadPoolExecutor(8) as pool:
+        times = list(pool.map(call, range(8)))
+    assert max(times) < 2.5 * MOST
+
+
+def hold_a_moment(vault: Vault, is_held: Event) -> None:
+    """Lock the store for so long that a call may wait for it twice, but not three times."""
+    with vault.write(ALICE):
+        is_held.set()
+        sleep(0.4 * MOST)
+
+
+@contextmanager
+def held_a_moment(vault: Vault) -> Iterator[None]:
+    """The write lock is another's when the block begins, and soon free."""
+    is_held = Event()
+    other = Thread(target=hold_a_moment, args=(vault, is_held))
+    other.start()
+    assert is_held.wait(SOON)
+    yield
+    other.join()
+
+
+def test_awaited_calls_are_told_so_in_time_too(memory: MemoryOS, open_vault: OpenVault):
+    shared = AsyncMemoryOS(memory)
+
+    async def calls() -> list[object]:
+        return await asyncio.gather(*(shared.add("hello") for _ in range(8)), return_exceptions=True)
+
+    with held(open_vault(SOON)):
+        since = monotonic()
+        assert {type(error) for error in asyncio.run(calls())} == {StoreBusy}
+        assert monotonic() - since < 2.5 * MOST
+    assert memory.pages() == []
+
+
+def test_steps_of_one_call_share_what_it_may_wait(open_vault: OpenVault):
+    vault, other, done = open_vault(), open_vault(SOON), []
+
+    def steps() -> None:
+        for number in range(10):
+            with held_a_moment(other), vault.write(ALICE):
+                done.append(number)
+
+    with pytest.raises(StoreBusy):
+        in_one_call(steps)
+    assert len(done) < 5
+
+
+def test_what_no_call_waits_for_waits_each_time_anew(open_vault: OpenVault):
+    vault, other = open_vault(2 * MOST), open_vault(SOON)
+    for _ in range(7):  # 2.8 seconds of 2
+        with held_a_moment(other), vault.write(ALICE):
+            pass
+
+
+@pytest.fixture
+def in_steps(memory: MemoryOS, monkeypatch) -> MemoryOS:
+    """A memory that is rebuilt in a transaction for each page."""
+    monkeypatch.setattr(moves, "AT_A_TIME", 1)
+    memory.add_many([Turn(role=Role.USER, text=f"I live in Town{number}.") for number in range(8)])
+    memory.wait()
+    return memory
+
+
+def test_a_store_that_is_locked_again_and_again_is_busy(in_steps: MemoryOS, open_vault: OpenVault):
+    other, told = open_vault(SOON), []
+    with ThreadPoolExecutor(1) as pool:
+
+        def lock(done: int, total: int) -> None:
+            told.append((done, total))
+            is_held = Event()
+            pool.submit(hold_a_moment, other, is_held)
+            assert is_held.wait(SOON)
+
+        with pytest.raises(StoreBusy):
+            in_steps.rebuild(progress=lock)
+    assert len(told) < 6
+    in_steps.rebuild()  # goes on
+    assert len(in_steps.pages()) == 8
+
+
+def test_work_does_not_count(in_steps: MemoryOS):
+    told = []
+    in_steps.rebuild(progress=lambda done, total: (told.append(done), sleep(0.25 * MOST)))
+    assert len(told) * 0.25 > 1
+
+
+def test_a_call_in_a_call_shares_what_is_left():
+    def nested() -> float:
+        patience(MOST).spend(0.3)
+        in_one_call(lambda: patience(MOST).spend(0.3))
+        return patience(MOST).left
+
+    assert in_one_call(nested) == pytest.approx(0.4 * MOST)
+    assert patience(MOST).left == MOST
+
+
+def test_a_worker_does_not_share_what_a_call_waited(memory: MemoryOS, open_vault: OpenVault):
+    memory.add("I live in Paris.")
+
+    def call() -> int:
+        patience(MOST).spend_all()
+        with held_a_moment(open_vault(SOON)):
+            return memory.work(Event(), poll_seconds=None)
+
+    in_one_call(call)
+    assert in_one_call(lambda: (patience(MOST).spend_all(), apart(lambda: patience(MOST).left))) == (None, MOST)
+
+
+def test_who_finds_no_room_does_not_wait_again_for_the_lock():
+    """A lock of threads and a second one, in one call."""
+    first, second = Lock(), Lock()
+    first.acquire()
+    second.acquire()
+
+    def call() -> list[bool]:
+        return [patience(0.2).takes(lock) for lock in (first, second)]
+
+    since = monotonic()
+    assert in_one_call(call) == [False, False]
+    assert 0.2 <= monotonic() - since < 0.4
