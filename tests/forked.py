@@ -32,7 +32,7 @@ _IMPORTED = (  # before the forks
     "memoryos.interface.cli.app",
     "memoryos.operation.consolidation.rules",
     "alembic.command",
-    "tokenizers",
+    "memoryos.models.word_pieces",
     "openai.resources.chat.completions",  # which the SDK puts off
 )
 
