@@ -1,4 +1,4 @@
-"""Write src/memoryos/models/minilm/characters.json: the characters that MiniLM's tokenizer drops, and its marks and signs.
+"""Write src/memoryos/models/minilm/characters.json: what MiniLM's tokenizer drops, its marks and its signs.
 
 Run it only to change the tokenizer; users get the result as package data. It needs
 

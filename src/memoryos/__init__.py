@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from memoryos.distribution import VERSION as __version__
+from memoryos.distribution import VERSION
 
 if TYPE_CHECKING:
     from memoryos.async_memory import AsyncMemoryOS
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from memoryos.mount import Mount
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
     from memoryos.scope import Namespace, Scope
+
+__version__ = VERSION
 
 __all__ = [
     "AsyncMemoryOS",

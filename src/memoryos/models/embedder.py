@@ -76,10 +76,14 @@ def _alike(embedder: Embedder) -> list[Embedder]:
 
 # The imports are inside so that `import memoryos` loads no model code. The models are shared: they hold no state but
 # their weights, and a second copy of MiniLM's would cost another 150 MB.
-@cache
 def _minilm() -> Embedder:
     if find_spec("onnxruntime") is None:
         raise MissingExtra("The embedder minilm", "minilm", without="the embedder static")
+    return _shared_minilm()
+
+
+@cache
+def _shared_minilm() -> Embedder:
     from memoryos.models.minilm import MiniLM
 
     return MiniLM()

@@ -26,8 +26,6 @@ from memoryos.interface.cli.watched import watched
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
 
-app = typer.Typer(help="Measure recall and speed, in a store that is gone afterwards.", no_args_is_help=True)
-
 INTERRUPTED = 130  # exit code, as the shell has it for SIGINT
 
 Embedder = Annotated[
@@ -50,7 +48,6 @@ InLanguages = Annotated[
 Ablation = Annotated[bool, typer.Option("--ablation", help="Measure hybrid without each part of its score, too.")]
 
 
-@app.command()
 def locomo(
     data: Annotated[Path, typer.Option(help="The LoCoMo file.", show_default=False)],
     strategy: Strategies = None,
@@ -83,7 +80,6 @@ def locomo(
     _show(corpus, report, json=json)
 
 
-@app.command()
 def sweep(
     data: Annotated[Path | None, typer.Option(help="A LoCoMo file.", show_default=False)] = None,
     gvd: Annotated[Path | None, typer.Option(help="A memory bank of GVD.", show_default=False)] = None,
@@ -112,7 +108,6 @@ def sweep(
             bench_tables.print_sweep(name, swept)
 
 
-@app.command()
 def chinese(
     strategy: Strategies = None, ablation: Ablation = False, embedder: Embedder = None, json: Json = False
 ) -> None:
@@ -122,7 +117,6 @@ def chinese(
     _show(corpus, _asked(corpus, strategy, settings, ablation=ablation), json=json)
 
 
-@app.command()
 def languages(strategy: InLanguages = None, embedder: Embedder = None, json: Json = False) -> None:
     """Ask about the same talk in eight languages, in other words; report how often the right page comes first."""
     settings = _settings(embedder)
@@ -135,7 +129,6 @@ def languages(strategy: InLanguages = None, embedder: Embedder = None, json: Jso
         bench_tables.print_languages(report)
 
 
-@app.command()
 def speed(
     pages: Annotated[str, typer.Option(help="Sizes of the store.")] = "1000,10000,100000",
     embedder: Embedder = None,
@@ -161,7 +154,6 @@ def speed(
         raise typer.Exit(INTERRUPTED)
 
 
-@app.command()
 def scale(
     db: Annotated[str, typer.Option(help="A new file or an empty PostgreSQL database; it is left as it becomes.")],
     tenants: Annotated[str, typer.Option(help="Numbers of tenants, or nothing.")] = "10,1000",

@@ -54,7 +54,7 @@ class MiniLM:
     def _loaded(self) -> _Model:
         with self._lock:
             if self._model is None:
-                self._model = _Model(word_pieces(), _session())
+                self._model = _load()
             return self._model
 
 
@@ -87,6 +87,10 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
             batch = []
         batch.append(index)
     yield batch
+
+
+def _load() -> _Model:
+    return _Model(word_pieces(), _session())
 
 
 def _session() -> InferenceSession:
