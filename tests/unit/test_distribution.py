@@ -29,6 +29,11 @@ OWN_FILES = re.compile(r"\.(?:\[[a-z,]+\])?|dist/memoryos_engine-\S+\.whl(?:\[[a
 WITH_VALUE = "(?:-c|--constraint|--group|--index-url) "
 WANTED = re.compile(rf"pip install\s+(?:(?:{WITH_VALUE}\S+|-\S+)\s+)*['\"]?([^\s'\"`;)]+)")
 
+# What the extras, and what they need, are imported as.
+EXTRA_MODULES = (
+    *("onnxruntime", "openai", "httpx2", "matplotlib", "nltk", "rouge_score", "psycopg", "pgvector", "pymilvus"),
+    *("milvus_lite", "obstore", "tokenizers", "huggingface_hub", "requests", "yaml", "click", "packaging"),
+)
 HEAVY = {"numpy", "sqlalchemy", "pydantic", "alembic", "rich", "asyncio", "onnxruntime", "openai"}
 
 
@@ -100,6 +105,33 @@ def test_the_version_is_told_without_the_commands():
 def test_opening_a_memory_does_not_load_a_database_server_s_drivers():
     code = "import sys; from memoryos import MemoryOS; assert 'sqlalchemy.dialects.postgresql' not in sys.modules"
     assert "sqlalchemy" in modules_after(code)
+
+
+def test_without_any_extra_a_memory_is_made_and_searched(tmp_path):
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRA_MODULES!r}))
+from memoryos import MemoryOS, Role, Turn
+with MemoryOS.open("memory.db", user="alice") as memory:
+    memory.add("I moved to Lisbon in May.", "How lovely!")
+    memory.add_many([Turn(role=Role.USER, text=f"I live in house {{n}}, 我住在成都。") for n in range(20)])
+    memory.wait()
+    memory.consolidate()
+    print(memory.search("Where does Alice live?").hits[0].text)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_a_command_needs_no_extra(tmp_path):
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({EXTRA_MODULES!r})); sys.argv = ['memoryos', 'demo', '--json']; "
+        "from memoryos.interface.cli.app import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("name", memoryos.__all__)
