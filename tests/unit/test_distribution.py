@@ -23,9 +23,8 @@ TEXTS = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "src").rglob("*.py")),
 ]
-# What else a text may have installed: pip itself, and the folder or the wheel that holds this project.
 PIP = re.compile(r"pip(?:>=[\d.]+)?")
-OWN_FILES = re.compile(r"\.(?:\[[a-z,]+\])?|dist/memoryos_engine-\S+\.whl(?:\[[a-z,]+\])?")
+PLACES = rf"{distribution.NAME}|\.|path/to/clone|dist/memoryos_engine-[\d.]+-py3-none-any\.whl"  # of this project
 WITH_VALUE = "(?:-c|--constraint|--group|--index-url) "
 WANTED = re.compile(rf"pip install\s+(?:(?:{WITH_VALUE}\S+|-\S+)\s+)*['\"]?([^\s'\"`;)]+)")
 
@@ -54,12 +53,8 @@ def test_every_instruction_to_install_names_this_distribution_and_its_extras():
     found = list(installs())
     assert len({path for path, _ in found}) > 5
     extras = "|".join(PROJECT["optional-dependencies"])
-    own = re.compile(rf"{distribution.NAME}(?:\[(?:{extras})(?:,(?:{extras}))*\])?(?:\[\{{extra\}}\])?")
-    assert [
-        (path, wanted)
-        for path, wanted in found
-        if not own.fullmatch(wanted) and not OWN_FILES.fullmatch(wanted) and not PIP.fullmatch(wanted)
-    ] == []
+    own = re.compile(rf"(?:{PLACES})(?:\[(?:{extras})(?:,(?:{extras}))*\]|\[\{{extra\}}\])?")
+    assert [(path, wanted) for path, wanted in found if not own.fullmatch(wanted) and not PIP.fullmatch(wanted)] == []
 
 
 def test_every_extra_that_an_error_names_exists():
