@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Archive, Db, Json, Mounts, Session, Tenant, User, open_memory
 from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.scope import Scope
 
 
 def add(
@@ -130,6 +132,7 @@ def show(
         recent = memory.pages(tier=Tier.STM)
         segments = memory.segments(archive=archive)
         profile = memory.profile()
+        others = memory.scopes(tenant=tenant)
     if json:
         render.print_json(
             {
@@ -140,6 +143,9 @@ def show(
         )
         return
     console = render.console()
+    if not (recent or segments) and profile.user.is_empty and profile.agent.is_empty:
+        console.print(f"There is nothing of {user} with {agent}. In this store: {_named(others)}.", markup=False)
+        return
     console.print(render.pages_table("Short-term memory", recent))
     console.print(render.segments_table("Mid-term memory", segments))
     console.print(render.profile_table(profile))
@@ -155,8 +161,9 @@ def stats(
     """Count what is in each tier and what waits, and tell the values the memory is run by, each with its reason."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         counts = asdict(found := memory.stats())
-        users = [{"user": scope.user, "agent": scope.agent} for scope in memory.scopes(tenant=tenant)]
+        scopes = memory.scopes(tenant=tenant)
     if json:
+        users = [{"user": scope.user, "agent": scope.agent} for scope in scopes]
         render.print_json({"user": user, "agent": agent, **counts, "scopes": users})
         return
     table = Table(title=f"Memory of {user} with {agent}", title_justify="left")
@@ -169,8 +176,11 @@ def stats(
     console = render.console()
     console.print(table)
     console.print(render.tuning_table(found.tuning))
-    others = ", ".join(f"{one['user']} with {one['agent'] or 'every agent'}" for one in users)
-    console.print(f"In this store: {others or 'nobody yet'}.", markup=False)
+    console.print(f"In this store: {_named(scopes)}.", markup=False)
+
+
+def _named(scopes: Iterable[Scope]) -> str:
+    return ", ".join(f"{one.user} with {one.agent or 'every agent'}" for one in scopes) or "nobody yet"
 
 
 def _recall_json(found: Recall, limit: int) -> dict[str, object]:
