@@ -30,9 +30,13 @@ from typing import Any
 
 _IMPORTED = (  # before the forks
     "memoryos.interface.cli.app",
+    "memoryos.operation.consolidation.chinese_stance",
+    "memoryos.operation.consolidation.english_stance",
     "memoryos.operation.consolidation.rules",
+    "memoryos.operation.hierarchy.chinese_slots",
+    "memoryos.operation.hierarchy.english_slots",
     "alembic.command",
-    "tokenizers",
+    "memoryos.models.word_pieces",
     "openai.resources.chat.completions",  # which the SDK puts off
 )
 
@@ -193,11 +197,19 @@ def _keep(program: int, talk: socket.socket, lives: int) -> None:
 def _warm_up() -> None:
     """What a program reads, compiles or builds when it uses a memory for the first time."""
     memoryos = importlib.import_module("memoryos")
-    importlib.import_module("memoryos.interface.cli.app").command()
+    _load(importlib.import_module("memoryos.interface.cli.app").command())
     with TemporaryDirectory() as folder, memoryos.open(Path(folder, "memory.db"), user="nobody") as store:
         store.add("I live in Porto.", "我住在成都。")
         store.wait()
         store.search("Porto")
+
+
+def _load(group: Any) -> None:
+    """Make every command, which a program of its own makes when it is asked for."""
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        if hasattr(command, "list_commands"):
+            _load(command)
 
 
 def _become(given: int, out: int, err: int, arguments: list[str], cwd: str, env: dict[str, str], timeout: int) -> None:

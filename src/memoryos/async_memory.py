@@ -16,7 +16,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS, open_memory
+from memoryos.memory_os import MemoryOS
+from memoryos.memory_os import open as open_memory
 from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker

@@ -13,12 +13,13 @@ from typing import Any
 
 from memoryos.config import load_settings
 from memoryos.cube import Kind, MemCube, Role
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.importers.load import load_legacy
 from memoryos.importers.memoryos_folder import list_users, read_folder
 from memoryos.language.quotation import item
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
+from memoryos.models.embedder import load_embedder
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.overview import Persona
 from memoryos.operation.recall.hit import Strategy
@@ -30,6 +31,7 @@ _EMBEDDERS = {
     "all-MiniLM-L6-v2": "minilm",
     "sentence-transformers/all-MiniLM-L6-v2": "minilm",
     "minilm": "minilm",
+    "static": "static",
     "hashing": "hashing",
 }
 
@@ -54,7 +56,11 @@ class Memoryos:
         embedding_model_name: str = "all-MiniLM-L6-v2",
         embedding_model_kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Open the memory in `data_storage_path`, creating the folder when it does not exist."""
+        """Open the memory in `data_storage_path`, creating the folder when it does not exist.
+
+        The default embedder needs the extra `minilm`, and raises MissingExtra without it; `static` needs none. A
+        folder keeps the one that it was made with.
+        """
         if embedding_model_kwargs:
             raise InvalidInput("embedding_model_kwargs", "the bundled embedders take none", "Leave it out")
         folder = _folder(data_storage_path)
@@ -208,6 +214,10 @@ def _folder(path: str) -> Path:
 def _embedder(name: str) -> str:
     if name not in _EMBEDDERS:
         raise InvalidInput("embedding_model_name", f"{name!r} is not bundled", f"Use one of: {', '.join(_EMBEDDERS)}")
+    try:
+        load_embedder(_EMBEDDERS[name])
+    except MissingExtra:
+        raise MissingExtra(f"The embedder {name}", "minilm", without="embedding_model_name='static'") from None
     return _EMBEDDERS[name]
 
 

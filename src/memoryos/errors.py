@@ -31,6 +31,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from memoryos import distribution
+
 
 class MemoryOSError(Exception):
     """MemoryOS could not do what was asked."""
@@ -87,8 +89,9 @@ class BudgetSpent(ModelError):
 class MissingExtra(MemoryOSError, ImportError):
     """An optional dependency is not installed."""
 
-    def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: pip install 'memoryos[{extra}]'")
+    def __init__(self, feature: str, extra: str, without: str | None = None) -> None:
+        otherwise = f"; {without} needs none" if without else ""
+        super().__init__(f"{feature} needs an extra: pip install '{distribution.NAME}[{extra}]'{otherwise}")
 
 
 class StorageError(MemoryOSError):
@@ -132,7 +135,7 @@ class CubeDamaged(StoreCorrupt):
 
 
 class StoreTooNew(StorageError):
-    """The store was written by a newer MemoryOS: upgrade with pip install -U memoryos."""
+    """The store was written by a newer MemoryOS: upgrade with pip install -U memoryos-engine."""
 
 
 class EmbedderMismatch(StorageError):

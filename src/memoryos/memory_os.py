@@ -118,7 +118,7 @@ class MemoryOS:
         return self._engine.hand
 
 
-def open_memory(
+def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     path: str | Path,
     *,
     user: str,

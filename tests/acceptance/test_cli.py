@@ -513,3 +513,57 @@ def test_a_proposal_is_listed_and_answered(run, tmp_path):
     assert new in run("proposals", "list", "--user", "ann").stdout
     assert document(run("proposals", "accept", proposal["id"], "--user", "ann", "--json"))["answer"] == "accepted"
     assert "No change" in run("proposals", "list", "--user", "ann").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["search", "--json"], "query"),
+        (["search", "Where?", "--json", "--limmit", "3"], "--limmit"),
+        (["search", "Where?", "--json", "--limit", "0"], "--limit"),
+        (["serch", "Where?", "--json"], "'search'"),
+        (["bench", "speeed", "--json"], "'speed'"),
+    ],
+)
+def test_wrong_usage_is_json_when_json_is_wanted(run, arguments, told):
+    result = run(*arguments)
+    assert (result.returncode, result.stderr) == (2, "")
+    error = json.loads(result.stdout)["error"]
+    assert error["type"] == "UsageError"
+    assert told in error["message"]
+
+
+def test_wrong_usage_is_text_for_people(run):
+    result = run("serch", "Where?")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "Did you mean 'search'" in result.stderr
+
+
+def test_to_show_a_user_that_is_not_there_names_those_that_are(run):
+    document(run("add", "I live in Oslo.", "Nice.", "--user", "alice", "--json"))
+    result = run("show", "--user", "nobody")
+    assert result.returncode == 0, result.stderr
+    assert "There is nothing of nobody with default. In this store: alice with default." in result.stdout
+    assert document(run("show", "--user", "nobody", "--json"))["stm"] == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_is_told_how_to_complete(run, shell):
+    result = run(_MEMORYOS_COMPLETE=f"source_{shell}")
+    assert result.returncode == 0, result.stderr
+    assert f"_MEMORYOS_COMPLETE=complete_{shell}" in result.stdout
+
+
+@pytest.mark.parametrize(("typed", "told"), [("memoryos ree", "reembed"), ("memoryos bench sp", "speed")])
+def test_the_shell_completes_commands(run, typed, told):
+    words = len(typed.split()) - 1
+    result = run(_MEMORYOS_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(words))
+    assert told in result.stdout.split()
+
+
+def test_every_command_tells_how_it_is_used(run):
+    commands = run("--help").stdout
+    assert "--install-completion" in commands and "--show-completion" in commands
+    for name in ("demo", "search", "jobs", "import", "bench"):
+        assert f" {name} " in commands
+        assert "Usage: " in run(name, "--help").stdout

@@ -8,12 +8,11 @@ from threading import Event
 import pytest
 
 import memoryos
-from public import method_of
 from memoryos import Attachment, Kind, Mount, Role, Scope, Turn
 from memoryos.errors import InvalidInput, StorageError
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
-from public import store_of
+from public import method_of, store_of
 
 HUGE = 10**5000  # Python refuses to write it out
 

@@ -148,7 +148,7 @@ def test_without_the_extra_the_command_names_it(bench, data, tmp_path):
     (blocked / "__init__.py").write_text("raise ImportError('no nltk')", "utf-8")
     result = bench("answers", "--data", data, "--export", "prompts.jsonl", PYTHONPATH=str(blocked.parent))
     assert result.returncode == 1
-    assert "pip install 'memoryos[bench]'" in result.stderr
+    assert "pip install 'memoryos-engine[bench]'" in result.stderr
 
 
 def test_an_export_holds_no_gold(answers, tmp_path):

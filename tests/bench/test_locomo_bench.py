@@ -186,7 +186,7 @@ def test_a_picture_without_the_extra_names_the_extra(bench, locomo, tmp_path):
     (blocked / "__init__.py").write_text(NO_MATPLOTLIB, "utf-8")
     result = bench("locomo", "--data", locomo(), "--plot", "recall.png", PYTHONPATH=str(blocked.parent))
     assert result.returncode == 1
-    assert "pip install 'memoryos[bench]'" in result.stderr
+    assert "pip install 'memoryos-engine[bench]'" in result.stderr
 
 
 def test_on_postgresql_with_and_without_the_candidate_index_the_same_is_found(bench, locomo):

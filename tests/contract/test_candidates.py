@@ -21,7 +21,7 @@ from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.postgres import PostgresCandidates
 from memoryos.infrastructure.candidates.turns_table import SCHEMA, TurnsTable
 from memoryos.infrastructure.vault.contract import StoredPassage
-from memoryos.infrastructure.vault.postgres import PostgresVault
+from memoryos.infrastructure.vault.postgres.store import PostgresVault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.recall.lexical import bm25

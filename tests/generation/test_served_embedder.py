@@ -303,7 +303,7 @@ def test_a_name_without_a_model_is_refused(name):
 
 def test_without_the_sdk_it_says_what_to_install(monkeypatch, server):
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'memoryos\[llm\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'memoryos-engine\[llm\]'"):
         embedder_of(server)
 
 

@@ -10,7 +10,7 @@ import pytest
 from contract import server
 from memoryos.cube import Kind
 from memoryos.errors import StoreBusy
-from memoryos.infrastructure.vault.postgres import PostgresVault
+from memoryos.infrastructure.vault.postgres.store import PostgresVault
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 

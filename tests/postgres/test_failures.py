@@ -269,4 +269,4 @@ def test_without_the_driver_the_extra_is_named():
         "import sys; sys.modules['psycopg'] = None\nimport memoryos\nmemoryos.open('postgresql://host/db', user='tom')"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "pip install 'memoryos[postgres]'" in done.stderr.splitlines()[-1]
+    assert "pip install 'memoryos-engine[postgres]'" in done.stderr.splitlines()[-1]

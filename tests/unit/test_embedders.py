@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.models import minilm, static
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.hashing import Hashing
 from memoryos.models.minilm import MiniLM
 from memoryos.models.static import Static
 from memoryos.models.static.multilingual import Multilingual
-from memoryos.models.tokenizer import word_pieces
+from memoryos.models.word_pieces import word_pieces
 
 NAMES = ["hashing", "minilm", "static", "static-minilm"]
 TEXTS = [
@@ -215,10 +215,16 @@ def test_asking_for_an_embedder_loads_no_model_code(name: str) -> None:
     assert python(code).stdout.strip() == "set()"
 
 
+def test_minilm_without_its_extra_says_what_to_install_before_a_store_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'memoryos-engine\[minilm\]'; the embedder static needs none"):
+        load_embedder("minilm")
+
+
 def test_static_runs_no_network() -> None:
     code = (
         "import sys; from memoryos.models.static import Static; Static().embed(['hello']);"
-        "print({'onnxruntime', 'torch'} & set(sys.modules))"
+        "print({'onnxruntime', 'tokenizers', 'torch'} & set(sys.modules))"
     )
     done = python(code)
     assert (done.stdout.strip(), done.stderr) == ("set()", "")
@@ -316,7 +322,7 @@ def loaded_table() -> static._Table:
 
 
 PARTS = st.sampled_from(
-    [*(piece for piece in sorted(word_pieces().get_vocab()) if piece.isascii()), *map(chr, range(128))]
+    [*(piece for piece in sorted(word_pieces().vocabulary) if piece.isascii()), *map(chr, range(128))]
 )
 
 

@@ -48,7 +48,7 @@ STRANGE = {
 @example("ذهبنا أمس مع مريم إلى المزرعة، وجمعنا التفاح")
 @example("Äpfel und Übermut in der Donaudampfschifffahrtsgesellschaft")
 def test_the_count_is_that_of_the_tokenizer(text: str):
-    assert count_tokens(text) == len(word_pieces().encode(text, add_special_tokens=False).ids)
+    assert count_tokens(text) == len(list(word_pieces().cut(text)))
 
 
 @settings(max_examples=100, deadline=None)
@@ -60,7 +60,7 @@ def test_the_count_of_two_lines_is_the_sum_of_both(one: str, other: str):
 @settings(max_examples=300, deadline=None)
 @given(texts | st.text(max_size=60))
 def test_the_count_is_never_below_that_of_the_tokenizer(text: str):
-    assert count_tokens(text) >= len(word_pieces().encode(text, add_special_tokens=False).ids)
+    assert count_tokens(text) >= len(list(word_pieces().cut(text)))
 
 
 @pytest.mark.parametrize("name", STRANGE)

@@ -21,7 +21,8 @@ from memoryos.config import JobsRun, Settings, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.contract import JobState
 from memoryos.memory import Memory
-from memoryos.memory_os import MemoryOS, open_memory
+from memoryos.memory_os import MemoryOS
+from memoryos.memory_os import open as open_memory
 from memoryos.models.embedder import Embedder
 
 USER = "busy"

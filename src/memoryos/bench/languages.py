@@ -18,7 +18,7 @@ from typing import Any
 from memoryos.bench.progress import Progress, unwatched
 from memoryos.config import Settings
 from memoryos.memory import Memory
-from memoryos.memory_os import open_memory
+from memoryos.memory_os import open as open_memory
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
 

@@ -21,7 +21,7 @@ from memoryos.bench.machine import rss_mb
 from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.config import load_settings
 from memoryos.errors import MemoryOSError
-from memoryos.memory_os import open_memory
+from memoryos.memory_os import open as open_memory
 
 USER = "bench"
 SEARCHES = 200

@@ -22,7 +22,7 @@ from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.timing import milliseconds
 from memoryos.config import Settings
 from memoryos.memory import Memory
-from memoryos.memory_os import open_memory
+from memoryos.memory_os import open as open_memory
 from memoryos.models.embedder import Embedder, load_embedder
 
 ADDS = 100

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.config import Settings, load_settings
-from memoryos.errors import EmbedderMismatch, InvalidInput
+from memoryos.errors import EmbedderMismatch, InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from memoryos.models.static import Static
@@ -40,7 +41,7 @@ def load_embedder(name: str, settings: Settings | None = None) -> Embedder:
     """Return the embedder called `name`; InvalidInput if there is none.
 
     For `openai:MODEL` the settings (the environment's, when left out) say where it is served. It may be asked for the
-    length of its vectors, so ModelError is possible, and MissingExtra.
+    length of its vectors, so ModelError is possible. MissingExtra without what the embedder needs.
     """
     model = name.removeprefix(SERVED).strip()
     if name.startswith(SERVED) and model:
@@ -75,8 +76,14 @@ def _alike(embedder: Embedder) -> list[Embedder]:
 
 # The imports are inside so that `import memoryos` loads no model code. The models are shared: they hold no state but
 # their weights, and a second copy of MiniLM's would cost another 150 MB.
-@cache
 def _minilm() -> Embedder:
+    if find_spec("onnxruntime") is None:
+        raise MissingExtra("The embedder minilm", "minilm", without="the embedder static")
+    return _shared_minilm()
+
+
+@cache
+def _shared_minilm() -> Embedder:
     from memoryos.models.minilm import MiniLM
 
     return MiniLM()

@@ -1,4 +1,4 @@
-"""MiniLM's word pieces, and token counts for budgets: close to what chat models count.
+"""Token counts for budgets, by MiniLM's word pieces: close to what chat models count.
 
 What has no word pieces (a run of emoji, most Thai, a word of more than a hundred characters) counts by its characters,
 at rates measured with the tokenizers o200k_base and cl100k_base.
@@ -9,17 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from math import ceil
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
-_FILE = Path(__file__).parent / "minilm" / "tokenizer.json"
-_UNKNOWN = 100  # the id of what has no word pieces
+from memoryos.models.word_pieces import UNKNOWN, Piece, word_pieces
 
 # What stands between blanks, and each Chinese character, is cut into pieces for itself: counts add up.
 _CHUNK = re.compile(r"[\u4e00-\u9fff]|[^ \t\r\n\u4e00-\u9fff]+")
@@ -68,13 +62,11 @@ def _pieces(chunk: str) -> int:
 
 def _counted(chunk: str) -> int:
     """The word pieces of a chunk, and what counts for the parts that have none."""
-    found = word_pieces().encode(chunk, add_special_tokens=False)
-    unknown = found.ids.count(_UNKNOWN)
+    pieces = list(word_pieces().cut(chunk))
+    unknown = [chunk[piece.start : piece.end] for piece in pieces if piece.id == UNKNOWN]
     if not unknown and chunk.isascii() and chunk.isprintable():
-        return len(found.ids)
-    places: Sequence[tuple[int, int]] = found.offsets
-    parts = (chunk[slice(*place)] for place, kind in zip(places, found.ids, strict=True) if kind == _UNKNOWN)
-    return len(found.ids) - unknown + sum(map(_without_pieces, parts)) + _left_out(chunk, places)
+        return len(pieces)
+    return len(pieces) - len(unknown) + sum(map(_without_pieces, unknown)) + _left_out(chunk, pieces)
 
 
 def _without_pieces(part: str) -> int:
@@ -85,17 +77,17 @@ def _without_pieces(part: str) -> int:
     return sum(map(_known, parts)) if len(parts) > 1 else max(1, _by_characters(part))
 
 
-def _left_out(chunk: str, places: Iterable[tuple[int, int]]) -> int:
+def _left_out(chunk: str, pieces: Iterable[Piece]) -> int:
     """What counts for signs that the tokenizer drops: nothing, as long as they are fewer than those it reads."""
-    dropped = "".join("".join(_between(chunk, places)).split())
+    dropped = "".join("".join(_between(chunk, pieces)).split())
     return _by_characters(dropped) if 2 * len(dropped) > len(chunk) else 0
 
 
-def _between(chunk: str, places: Iterable[tuple[int, int]]) -> Iterator[str]:
+def _between(chunk: str, pieces: Iterable[Piece]) -> Iterator[str]:
     end = 0
-    for first, last in places:
-        yield chunk[end:first]
-        end = max(end, last)
+    for piece in pieces:
+        yield chunk[end : piece.start]
+        end = max(end, piece.end)
     yield chunk[end:]
 
 
@@ -108,14 +100,3 @@ def _rate(character: str) -> int:
 
 
 _known = lru_cache(_REMEMBERED)(_counted)
-
-
-@cache
-def word_pieces() -> Tokenizer:
-    """Cuts texts of any length into word pieces."""
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(_FILE))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer

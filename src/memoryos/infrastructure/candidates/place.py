@@ -30,7 +30,7 @@ def open_candidates(
     if isinstance(vault, SqliteVault):
         return None
     from memoryos.infrastructure.candidates.postgres import PostgresCandidates
-    from memoryos.infrastructure.vault.postgres import PostgresVault
+    from memoryos.infrastructure.vault.postgres.store import PostgresVault
 
     return PostgresCandidates(vault, embedder=embedder, dim=dim) if isinstance(vault, PostgresVault) else None
 

@@ -88,7 +88,7 @@ def _opened(place: Place, use: _Use, connections: int) -> SqlVault:
     if isinstance(place, Path):
         return SqliteVault(place, **use)
     try:
-        from memoryos.infrastructure.vault.postgres import PostgresVault
+        from memoryos.infrastructure.vault.postgres.store import PostgresVault
     except ModuleNotFoundError as error:
         if error.name != "psycopg":
             raise

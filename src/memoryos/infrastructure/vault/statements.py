@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, func, insert, select, update
-from sqlalchemy.dialects import postgresql, registry, sqlite
+from sqlalchemy.dialects import registry, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import Compiled
 
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.tables import OWNER
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 Row = Mapping[str, Any]
 
@@ -139,7 +142,11 @@ def _link_insertion(dialect: str) -> str:
 
 
 def _insertion_or(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    if dialect == "sqlite":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # with all its drivers, which a file need not load
+
+    return postgresql.insert(table)
 
 
 @cache

@@ -118,8 +118,9 @@ links = Table(
         "tenant",
         "source",
         unique=True,
-        sqlite_where=text(f"kind = '{LinkKind.MEMBER_OF.value}'"),
-        postgresql_where=text(f"kind = '{LinkKind.MEMBER_OF.value}'"),
+        sqlite_where=text(  # and where a PostgreSQL is made: its options here would load its drivers
+            f"kind = '{LinkKind.MEMBER_OF.value}'"
+        ),
     ),
 )
 

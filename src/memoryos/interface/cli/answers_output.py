@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from memoryos.bench.answers.system import Budgets
 from memoryos.bench.machine import describe
 from memoryos.bench.plot import plot_answers
 from memoryos.bench.summary import OVERALL, Estimate
+from memoryos.distribution import VERSION
 from memoryos.interface.cli import render
 from memoryos.interface.cli.bench_json import FIGURES
 
@@ -88,7 +88,7 @@ def _document(found: Found) -> dict[str, Any]:
         "ingest": {name: _rounded(asdict(one)) for name, one in found.ingested.items()},
         "systems": {name: _system(report) for name, report in found.systems.items()},
         "machine": describe(),
-        "version": version("memoryos"),
+        "version": VERSION,
     }
 
 

@@ -7,41 +7,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
-from importlib.metadata import version
-from typing import Annotated, Any
+from functools import cache, partial
+from typing import Annotated, Any, ClassVar
 
 import typer
 import typer.main
 
+from memoryos.distribution import VERSION
 from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
-from memoryos.infrastructure.vault.patience import in_one_call
-from memoryos.interface.cli import (
-    bench,
-    importing,
-    jobs,
-    memory,
-    mounts,
-    proposals,
-    render,
-    stores,
-    upkeep,
-    usage,
-    worker,
-)
-from memoryos.interface.cli.bench_abstention import abstention
-from memoryos.interface.cli.bench_answers import answers
-from memoryos.interface.cli.bench_compression import compression
-from memoryos.interface.cli.bench_consolidation import consolidation
-from memoryos.interface.cli.bench_locks import locks
-from memoryos.interface.cli.bench_processes import processes
-from memoryos.interface.cli.bench_purity import purity
-from memoryos.interface.cli.bench_recall import recall
-from memoryos.interface.cli.cold import cold
-from memoryos.interface.cli.context import context
-from memoryos.interface.cli.demo import demo
-from memoryos.interface.cli.digest import digest
-from memoryos.interface.cli.repair import repair
+from memoryos.infrastructure.vault.patience import apart, in_one_call
+from memoryos.interface.cli.lazy import LazyGroup, Places
 
 _EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
     (InvalidInput, 2),
@@ -50,45 +25,73 @@ _EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
     (MemoryOSError, 1),
 )
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command()(demo)
-app.command()(memory.add)
-app.command()(memory.search)
-app.command()(mounts.mounts)
-app.command()(mounts.tagged)
-app.command()(context)
-app.command()(digest)
-app.command()(memory.ask)
-app.command()(memory.show)
-app.command()(memory.stats)
-app.command()(worker.worker)
-app.command()(usage.usage)
-app.command()(repair)
-app.command()(cold)
-app.command()(upkeep.rebuild)
-app.command()(upkeep.reembed)
-app.command()(stores.backup)
-app.command()(stores.restore)
-app.command()(stores.copy)
-app.command()(stores.verify)
-app.command()(stores.scrub)
-app.add_typer(jobs.app, name="jobs")
-app.add_typer(proposals.app, name="proposals")
-app.add_typer(importing.app, name="import")
-bench.app.command()(recall)
-bench.app.command()(locks)
-bench.app.command()(abstention)
-bench.app.command()(purity)
-bench.app.command()(consolidation)
-bench.app.command()(compression)
-bench.app.command()(processes)
-bench.app.command()(answers)
-app.add_typer(bench.app, name="bench")
+
+_JSON = "--json"
+_NAME = "memoryos"  # however it was started: shells complete the command of this name
+
+
+class _Commands(LazyGroup):
+    places: ClassVar[Places] = {
+        "demo": ("demo", "demo"),
+        "add": ("memory", "add"),
+        "search": ("memory", "search"),
+        "mounts": ("mounts", "mounts"),
+        "tagged": ("mounts", "tagged"),
+        "context": ("context", "context"),
+        "digest": ("digest", "digest"),
+        "ask": ("memory", "ask"),
+        "show": ("memory", "show"),
+        "stats": ("memory", "stats"),
+        "worker": ("worker", "worker"),
+        "usage": ("usage", "usage"),
+        "repair": ("repair", "repair"),
+        "cold": ("cold", "cold"),
+        "rebuild": ("upkeep", "rebuild"),
+        "reembed": ("upkeep", "reembed"),
+        "backup": ("stores", "backup"),
+        "restore": ("stores", "restore"),
+        "copy": ("stores", "copy"),
+        "verify": ("stores", "verify"),
+        "scrub": ("stores", "scrub"),
+        "jobs": ("jobs", "app"),
+        "proposals": ("proposals", "app"),
+        "import": ("importing", "app"),
+        "bench": ("app", "benches"),
+    }
+
+
+class _Benches(LazyGroup):
+    places: ClassVar[Places] = {
+        "locomo": ("bench", "locomo"),
+        "sweep": ("bench", "sweep"),
+        "chinese": ("bench", "chinese"),
+        "languages": ("bench", "languages"),
+        "speed": ("bench", "speed"),
+        "scale": ("bench", "scale"),
+        "recall": ("bench_recall", "recall"),
+        "locks": ("bench_locks", "locks"),
+        "abstention": ("bench_abstention", "abstention"),
+        "purity": ("bench_purity", "purity"),
+        "consolidation": ("bench_consolidation", "consolidation"),
+        "compression": ("bench_compression", "compression"),
+        "processes": ("bench_processes", "processes"),
+        "answers": ("bench_answers", "answers"),
+    }
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, each of whose thousands of calls waits by itself."""
+        return apart(lambda: super(_Benches, self).invoke(ctx))
+
+
+app = typer.Typer(cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False)
+benches = typer.Typer(
+    cls=_Benches, no_args_is_help=True, help="Measure recall and speed, in a store that is gone afterwards."
+)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"memoryos {version('memoryos')}")
+        typer.echo(f"{_NAME} {VERSION}")
         raise typer.Exit
 
 
@@ -102,22 +105,35 @@ def root(
 
 
 @cache
-def command() -> Callable[[], Any]:
+def command() -> Callable[..., Any]:
     """The command, put together of its parts: that takes longer than many of them run."""
     return typer.main.get_command(app)
 
 
 def main() -> None:
-    """Run the command; errors of the memory are told in one line."""
+    """Run the command; errors of the memory are told in one line, and with `--json` every error as JSON."""
     try:
-        in_one_call(command())
+        if _JSON in sys.argv:
+            sys.exit(in_one_call(partial(command(), prog_name=_NAME, standalone_mode=False)))
+        in_one_call(partial(command(), prog_name=_NAME))
     except MemoryOSError as error:
         sys.exit(_tell(error))
+    except typer.TyperException as error:  # wrong usage, which Typer tells by itself where people read it
+        _tell_as_json("UsageError", error.format_message())
+        sys.exit(error.exit_code)
 
 
 def _tell(error: MemoryOSError) -> int:
-    if "--json" in sys.argv:
-        render.print_json({"error": {"type": type(error).__name__, "message": str(error)}})
+    from memoryos.interface.cli import render
+
+    if _JSON in sys.argv:
+        _tell_as_json(type(error).__name__, str(error))
     else:
         render.error_console().print(f"Error: {error}", markup=False, soft_wrap=True)
     return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
+
+
+def _tell_as_json(kind: str, message: str) -> None:
+    from memoryos.interface.cli import render
+
+    render.print_json({"error": {"type": kind, "message": message}})

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from memoryos.bench import chinese as chinese_talk
 from memoryos.bench.languages import measure_languages
@@ -21,25 +20,11 @@ from memoryos.bench.sweep import sweep as run_sweep
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.gvd import read_gvd
-from memoryos.infrastructure.vault.patience import apart
 from memoryos.interface.cli import bench_json, bench_tables, render
 from memoryos.interface.cli.options import Json
 from memoryos.interface.cli.watched import watched
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
-
-
-class _Apart(TyperGroup):
-    """Commands of thousands of calls, each of which waits by itself."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        return apart(lambda: super(_Apart, self).invoke(ctx))
-
-
-app = typer.Typer(
-    cls=_Apart, help="Measure recall and speed, in a store that is gone afterwards.", no_args_is_help=True
-)
 
 INTERRUPTED = 130  # exit code, as the shell has it for SIGINT
 
@@ -63,7 +48,6 @@ InLanguages = Annotated[
 Ablation = Annotated[bool, typer.Option("--ablation", help="Measure hybrid without each part of its score, too.")]
 
 
-@app.command()
 def locomo(
     data: Annotated[Path, typer.Option(help="The LoCoMo file.", show_default=False)],
     strategy: Strategies = None,
@@ -96,7 +80,6 @@ def locomo(
     _show(corpus, report, json=json)
 
 
-@app.command()
 def sweep(
     data: Annotated[Path | None, typer.Option(help="A LoCoMo file.", show_default=False)] = None,
     gvd: Annotated[Path | None, typer.Option(help="A memory bank of GVD.", show_default=False)] = None,
@@ -125,7 +108,6 @@ def sweep(
             bench_tables.print_sweep(name, swept)
 
 
-@app.command()
 def chinese(
     strategy: Strategies = None, ablation: Ablation = False, embedder: Embedder = None, json: Json = False
 ) -> None:
@@ -135,7 +117,6 @@ def chinese(
     _show(corpus, _asked(corpus, strategy, settings, ablation=ablation), json=json)
 
 
-@app.command()
 def languages(strategy: InLanguages = None, embedder: Embedder = None, json: Json = False) -> None:
     """Ask about the same talk in eight languages, in other words; report how often the right page comes first."""
     settings = _settings(embedder)
@@ -148,7 +129,6 @@ def languages(strategy: InLanguages = None, embedder: Embedder = None, json: Jso
         bench_tables.print_languages(report)
 
 
-@app.command()
 def speed(
     pages: Annotated[str, typer.Option(help="Sizes of the store.")] = "1000,10000,100000",
     embedder: Embedder = None,
@@ -174,7 +154,6 @@ def speed(
         raise typer.Exit(INTERRUPTED)
 
 
-@app.command()
 def scale(
     db: Annotated[str, typer.Option(help="A new file or an empty PostgreSQL database; it is left as it becomes.")],
     tenants: Annotated[str, typer.Option(help="Numbers of tenants, or nothing.")] = "10,1000",

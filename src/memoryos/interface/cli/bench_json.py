@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
 from memoryos.bench.languages import LanguagesReport
@@ -15,6 +14,7 @@ from memoryos.bench.scale import Populated
 from memoryos.bench.speed import Size
 from memoryos.bench.summary import Estimate, Summary
 from memoryos.bench.sweep import PAPER, Result, Swept, measures
+from memoryos.distribution import VERSION
 
 FIGURES = 4  # decimals of a recall
 
@@ -144,7 +144,7 @@ def _step(step: Populated) -> dict[str, Any]:
 
 def made_on() -> dict[str, Any]:
     """The machine and the version that figures come from."""
-    return {"machine": describe(), "version": version("memoryos")}
+    return {"machine": describe(), "version": VERSION}
 
 
 def rounded(values: Mapping[str, float], decimals: int = 3) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from memoryos.interface.cli.options import (
     open_store,
 )
 from memoryos.operation.recall.hit import Recall, Strategy
+from memoryos.scope import Scope
 
 
 def add(
@@ -137,10 +139,12 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the tiers: recent pages, segments with their heat, the profile."""
-    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+    with open_store(db, must_exist=True) as store:
+        memory = store.memory(user, agent=agent, tenant=tenant)
         recent = memory.pages.list(tier=Tier.STM)
         segments = memory.segments.list(archive=archive)
         profile = memory.profile.get()
+        others = store.admin.scopes(tenant=tenant)
     if json:
         render.print_json(
             {
@@ -151,6 +155,9 @@ def show(
         )
         return
     console = render.console()
+    if not (recent or segments) and profile.user.is_empty and profile.agent.is_empty:
+        console.print(f"There is nothing of {user} with {agent}. In this store: {_named(others)}.", markup=False)
+        return
     console.print(render.pages_table("Short-term memory", recent))
     console.print(render.segments_table("Mid-term memory", segments))
     console.print(render.profile_table(profile))
@@ -166,8 +173,9 @@ def stats(
     """Count what is in each tier and what waits, and tell the values the memory is run by, each with its reason."""
     with open_store(db, must_exist=True) as store:
         counts = asdict(found := store.memory(user, agent=agent, tenant=tenant).stats())
-        users = [{"user": scope.user, "agent": scope.agent} for scope in store.admin.scopes(tenant=tenant)]
+        scopes = store.admin.scopes(tenant=tenant)
     if json:
+        users = [{"user": scope.user, "agent": scope.agent} for scope in scopes]
         render.print_json({"user": user, "agent": agent, **counts, "scopes": users})
         return
     table = Table(title=f"Memory of {user} with {agent}", title_justify="left")
@@ -180,8 +188,11 @@ def stats(
     console = render.console()
     console.print(table)
     console.print(render.tuning_table(found.tuning))
-    others = ", ".join(f"{one['user']} with {one['agent'] or 'every agent'}" for one in users)
-    console.print(f"In this store: {others or 'nobody yet'}.", markup=False)
+    console.print(f"In this store: {_named(scopes)}.", markup=False)
+
+
+def _named(scopes: Iterable[Scope]) -> str:
+    return ", ".join(f"{one.user} with {one.agent or 'every agent'}" for one in scopes) or "nobody yet"
 
 
 def _recall_json(found: Recall, limit: int) -> dict[str, object]:

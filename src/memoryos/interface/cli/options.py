@@ -13,7 +13,7 @@ from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
-from memoryos.memory_os import open_memory as opening
+from memoryos.memory_os import open as opening
 
 Db = Annotated[
     str | None,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -17,12 +18,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.models.word_pieces import WordPieces, word_pieces
+
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
 
 _FOLDER = Path(__file__).parent
 _MAX_TOKENS = 256  # what the model was trained for; the rest of a text is not seen
+_START, _END = 101, 102  # the marks around a text
 _TOKENS_PER_BATCH = 2048  # padding included; larger batches are no faster and need more memory
 _MAX_THREADS = 4  # the model is small: more threads wait for each other more than they work
 
@@ -57,12 +60,12 @@ class MiniLM:
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    tokenizer: Tokenizer
+    pieces: WordPieces
     session: InferenceSession
 
     def token_ids(self, text: str) -> list[int]:
-        # One text at a time: encode_batch starts a thread pool, which warns on stderr in every forked child.
-        return self.tokenizer.encode(text).ids
+        found = islice(self.pieces.cut(text), _MAX_TOKENS - 2)
+        return [_START, *(piece.id for piece in found), _END]
 
     def run(self, batch: Sequence[list[int]]) -> NDArray[np.float32]:
         longest = max(len(ids) for ids in batch)
@@ -87,12 +90,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _load() -> _Model:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(_FOLDER / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(_MAX_TOKENS)
-    return _Model(tokenizer, _session())
+    return _Model(word_pieces(), _session())
 
 
 def _session() -> InferenceSession:

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from memoryos.models.word_pieces import WordPieces, word_pieces
 
 _VECTORS = Path(__file__).parent / "vectors.npz"
 _STRANGERS = 4096  # rows for pieces without a vector; two of them share a row once in so many times
@@ -135,12 +134,12 @@ class _Table:
 class _Words(dict[str, tuple[int, ...]]):
     """The rows of each word, a part of a text between spaces; those that were met lately are kept."""
 
-    def __init__(self, tokenizer: Tokenizer, known: NDArray[np.bool_]) -> None:
-        self._tokenizer = tokenizer
+    def __init__(self, pieces: WordPieces, known: NDArray[np.bool_]) -> None:
+        self._pieces = pieces
         self._known = known
         self._whole = {
             part: piece
-            for part, piece in tokenizer.get_vocab().items()
+            for part, piece in pieces.vocabulary.items()
             if known[piece] and part.isascii() and _ASCII_PARTS.fullmatch(part)
         }
 
@@ -160,10 +159,9 @@ class _Words(dict[str, tuple[int, ...]]):
         return tuple(map(self._whole.__getitem__, parts)) if self._whole.keys() >= set(parts) else ()
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        encoding = self._tokenizer.encode(word, add_special_tokens=False)
         return tuple(
-            piece if self._known[piece] else len(self._known) + _stranger(word[start:end])
-            for piece, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
+            piece.id if self._known[piece.id] else len(self._known) + _stranger(word[piece.start : piece.end])
+            for piece in self._pieces.cut(word)
         )
 
 
@@ -185,8 +183,6 @@ def _fixed_vector(dim: int) -> NDArray[np.float32]:
 
 
 def _load(dim: int) -> _Table:
-    from memoryos.models.tokenizer import word_pieces
-
     with np.load(_VECTORS) as file:
         values, scales, centre = file["values"], file["scales"].astype(np.float32), file["centre"]
     strangers = _strangers(dim)

@@ -11,11 +11,11 @@ import re
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import lru_cache
+from types import ModuleType
 
 from memoryos.language.plain import plain_text
 from memoryos.language.times import stated_bounds, told_periods
 from memoryos.language.words import HAN
-from memoryos.operation.hierarchy import chinese_slots, english_slots
 from memoryos.operation.hierarchy.filling import Filling, Term
 
 _TEXT_LIMIT = 400  # characters; what is longer is no single statement
@@ -32,8 +32,7 @@ def filling(text: str) -> Filling | None:
         return None
     quoted = _QUOTED.fullmatch(text.strip())
     speaker, words = (quoted["speaker"], quoted["words"]) if quoted else ("", text)
-    rules = chinese_slots if HAN.search(words) else english_slots
-    found: Filling | None = rules.filling(plain_text(" ".join(words.replace("’", "'").split())), speaker)
+    found: Filling | None = _rules_for(words).filling(plain_text(" ".join(words.replace("’", "'").split())), speaker)
     return found and replace(found, value=found.value.casefold())
 
 
@@ -65,3 +64,14 @@ def filled(text: str, said: datetime) -> Filling | None:
 
 def _day(day: date | None, said: datetime) -> datetime | None:
     return datetime.combine(day, time.min, said.tzinfo) if day else None
+
+
+def _rules_for(words: str) -> ModuleType:
+    """Those of the language of the words, loaded when they are first needed."""
+    if HAN.search(words):
+        from memoryos.operation.hierarchy import chinese_slots
+
+        return chinese_slots
+    from memoryos.operation.hierarchy import english_slots
+
+    return english_slots

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 from memoryos.clock import micros
 from memoryos.cube import Kind
+from memoryos.distribution import VERSION
 from memoryos.infrastructure.vault.contract import Event, Operation, Reader, Vault
 from memoryos.infrastructure.vault.index_files import Bundle, IndexFiles
 from memoryos.models.embedder import Embedder
@@ -112,7 +112,7 @@ class Keeper:
 
 
 def _format() -> list[Any]:
-    return [_FORMAT, version("memoryos")]
+    return [_FORMAT, VERSION]
 
 
 def _lost_words(events: Sequence[Event], rows: int) -> bool:

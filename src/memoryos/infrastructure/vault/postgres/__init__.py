@@ -1,7 +1,3 @@
-"""The back end for many machines: a PostgreSQL database."""
+"""The back end for many machines: a PostgreSQL database. What talks to it needs an extra; its schema needs none."""
 
 from __future__ import annotations
-
-from memoryos.infrastructure.vault.postgres.store import PostgresVault
-
-__all__ = ["PostgresVault"]

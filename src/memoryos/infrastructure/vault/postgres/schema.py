@@ -61,6 +61,8 @@ def _split_by_tenant() -> MetaData:
         copy = table.to_metadata(metadata)
         if "tenant" in copy.c:
             copy.dialect_options["postgresql"]["partition_by"] = "HASH (tenant)"
+        for index in copy.indexes:
+            index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
     _key_by_tenant(metadata.tables["events"])
     return metadata
 

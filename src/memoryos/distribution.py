@@ -1,0 +1,6 @@
+"""What pip calls this library, and its version; it is imported as `memoryos`."""
+
+from __future__ import annotations
+
+NAME = "memoryos-engine"  # the distribution `memoryos` on PyPI is another product
+VERSION = "0.1.0"  # pyproject.toml takes it from here

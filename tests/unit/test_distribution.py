@@ -1,0 +1,150 @@
+"""The distribution: its name and extras are those that every instruction names, and importing it costs little."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import memoryos
+from memoryos import distribution
+from memoryos.errors import MissingExtra, StoreTooNew
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+TEXTS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "compose.yaml")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "src").rglob("*.py")),
+]
+PIP = re.compile(r"pip(?:>=[\d.]+)?")
+PLACES = rf"{distribution.NAME}|\.|path/to/clone|dist/memoryos_engine-[\d.]+-py3-none-any\.whl"  # of this project
+WITH_VALUE = "(?:-c|--constraint|--group|--index-url) "
+WANTED = re.compile(rf"pip install\s+(?:(?:{WITH_VALUE}\S+|-\S+)\s+)*['\"]?([^\s'\"`;)]+)")
+
+# What the extras, and what they need, are imported as.
+EXTRA_MODULES = (
+    *("onnxruntime", "openai", "httpx2", "matplotlib", "nltk", "rouge_score", "psycopg", "pgvector", "pymilvus"),
+    *("milvus_lite", "obstore", "tokenizers", "huggingface_hub", "requests", "yaml", "click", "packaging"),
+)
+HEAVY = {"numpy", "sqlalchemy", "pydantic", "alembic", "rich", "asyncio", "onnxruntime", "openai"}
+
+
+def installs():
+    for path in TEXTS:
+        for wanted in WANTED.findall(path.read_text("utf-8")):
+            yield path.name, wanted.rstrip(".").replace("{distribution.NAME}", distribution.NAME)
+
+
+def modules_after(code):
+    told = f"{code}\nimport sys, json; print(json.dumps([name.partition('.')[0] for name in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_every_instruction_to_install_names_this_distribution_and_its_extras():
+    found = list(installs())
+    assert len({path for path, _ in found}) > 5
+    extras = "|".join(PROJECT["optional-dependencies"])
+    own = re.compile(rf"(?:{PLACES})(?:\[(?:{extras})(?:,(?:{extras}))*\]|\[\{{extra\}}\])?")
+    assert [(path, wanted) for path, wanted in found if not own.fullmatch(wanted) and not PIP.fullmatch(wanted)] == []
+
+
+def test_every_extra_that_an_error_names_exists():
+    calls = [
+        node
+        for path in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "MissingExtra"
+    ]
+    named = {call.args[1].value for call in calls}
+    assert {"minilm", "llm", "postgres", "milvus", "cold", "bench"} <= named
+    assert named <= set(PROJECT["optional-dependencies"])
+
+
+def test_the_project_has_the_name_that_the_code_tells():
+    assert PROJECT["name"] == distribution.NAME
+    assert f"{distribution.NAME}[minilm]" in str(MissingExtra("It", "minilm"))
+    assert f"pip install -U {distribution.NAME}." in str(StoreTooNew())
+    assert memoryos.__version__ == distribution.VERSION
+
+
+def test_all_takes_extras_of_this_distribution():
+    every = PROJECT["optional-dependencies"]["all"]
+    name, _, extras = every[0].rstrip("]").partition("[")
+    assert (name, len(every)) == (distribution.NAME, 1)
+    assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    assert modules_after("import memoryos") & HEAVY == set()
+
+
+def test_a_value_is_had_without_the_database():
+    assert modules_after("from memoryos import Turn, MemoryOSError") & {"sqlalchemy", "numpy"} == set()
+
+
+def test_the_version_is_told_without_the_commands():
+    code = "import sys; from memoryos.interface.cli.app import main; sys.argv = ['memoryos', '--version']\n"
+    loaded = modules_after(f"{code}try: main()\nexcept SystemExit: pass")
+    assert loaded & HEAVY == set()
+
+
+def test_opening_a_memory_does_not_load_a_database_server_s_drivers():
+    code = "import sys; from memoryos import MemoryOS; assert 'sqlalchemy.dialects.postgresql' not in sys.modules"
+    assert "sqlalchemy" in modules_after(code)
+
+
+def test_without_any_extra_a_memory_is_made_and_searched(tmp_path):
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRA_MODULES!r}))
+from memoryos import MemoryOS, Role, Turn
+with MemoryOS.open("memory.db", user="alice") as memory:
+    memory.add("I moved to Lisbon in May.", "How lovely!")
+    memory.add_many([Turn(role=Role.USER, text=f"I live in house {{n}}, 我住在成都。") for n in range(20)])
+    memory.wait()
+    memory.consolidate()
+    print(memory.search("Where does Alice live?").hits[0].text)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_a_command_needs_no_extra(tmp_path):
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({EXTRA_MODULES!r})); sys.argv = ['memoryos', 'demo', '--json']; "
+        "from memoryos.interface.cli.app import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", memoryos.__all__)
+def test_every_exported_name_is_there(name):
+    assert getattr(memoryos, name) is not None
+    assert name in dir(memoryos)
+
+
+def test_type_checkers_see_the_names_that_programs_get():
+    tree = ast.parse(Path(memoryos.__file__).read_text("utf-8"))
+    (checked,) = [node for node in tree.body if isinstance(node, ast.If)]
+    seen = {alias.name: line.module for line in checked.body for alias in line.names}
+    assert seen == {name: f"memoryos.{module}" for name, module in memoryos._MODULES.items()}
+    assert set(memoryos.__all__) == {*seen, "__version__"}
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'memoryos' has no attribute 'Nothing'"):
+        memoryos.Nothing  # noqa: B018
+    with pytest.raises(ImportError):
+        exec("from memoryos import Nothing")
