@@ -13,7 +13,8 @@ from time import monotonic, sleep
 import pytest
 
 from contract.back_ends import BACK_ENDS
-from memoryos import AsyncMemoryOS, Memory, MemoryOS, Role, Scope, Turn, load_settings
+from memoryos import AsyncMemory, Memory, MemoryOS, Role, Scope, Turn, load_settings
+from memoryos.engine import Engine
 from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.patience import apart, in_one_call, patience
@@ -44,8 +45,8 @@ def open_vault(tmp_path: Path, back_end: str, clock) -> Iterator[OpenVault]:
 @pytest.fixture
 def memory(open_vault: OpenVault, clock) -> Iterator[Memory]:
     settings = load_settings(embedder="hashing", busy_timeout_seconds=MOST, short_term_capacity=2)
-    with MemoryOS(open_vault(), Hashing(), scope=ALICE, settings=settings, clock=clock) as opened:
-        yield opened
+    with MemoryOS(Engine(open_vault(), Hashing(), settings=settings, clock=clock)) as store:
+        yield store.of(ALICE)
 
 
 @contextmanager
@@ -121,7 +122,7 @@ def held_a_moment(vault: Vault) -> Iterator[None]:
 
 
 def test_awaited_calls_are_told_so_in_time_too(memory: Memory, open_vault: OpenVault):
-    shared = AsyncMemoryOS(memory)
+    shared = AsyncMemory(memory)
 
     async def calls() -> list[object]:
         return await asyncio.gather(*(shared.add("hello") for _ in range(8)), return_exceptions=True)

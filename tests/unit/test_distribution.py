@@ -106,8 +106,9 @@ def test_without_any_extra_a_memory_is_made_and_searched(tmp_path):
     code = f"""
 import sys
 sys.modules.update(dict.fromkeys({EXTRA_MODULES!r}))
-from memoryos import MemoryOS, Role, Turn
-with MemoryOS.open("memory.db", user="alice") as memory:
+import memoryos
+from memoryos import Role, Turn
+with memoryos.open("memory.db", user="alice") as memory:
     memory.add("I moved to Lisbon in May.", "How lovely!")
     memory.add_many([Turn(role=Role.USER, text=f"I live in house {{n}}, 我住在成都。") for n in range(20)])
     memory.wait()
