@@ -20,6 +20,7 @@ from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.patience import apart, in_one_call, patience
 from memoryos.models.hashing import Hashing
 from memoryos.operation import moves
+from public import store_of
 
 ALICE = Scope(user="alice")
 MOST = 1.0  # seconds that a call waits
@@ -202,7 +203,7 @@ def test_a_worker_does_not_share_what_a_call_waited(memory: Memory, open_vault: 
     def call() -> int:
         patience(MOST).spend_all()
         with held_a_moment(open_vault(SOON)):
-            return memory.admin.work(Event(), poll_seconds=None)
+            return store_of(memory).admin.work(Event(), poll_seconds=None)
 
     in_one_call(call)
     assert in_one_call(lambda: (patience(MOST).spend_all(), apart(lambda: patience(MOST).left))) == (None, MOST)
