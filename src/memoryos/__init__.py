@@ -9,6 +9,7 @@ from memoryos.distribution import VERSION
 
 if TYPE_CHECKING:
     from memoryos.async_memory import AsyncMemory, AsyncMemoryOS
+    from memoryos.caller import Action, Caller, Gate
     from memoryos.compat import Memoryos
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, Kind, MemCube, Role, Subject, Tier, Turn
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "Action",
     "AsyncMemory",
     "AsyncMemoryOS",
     "Attachment",
+    "Caller",
+    "Gate",
     "Hit",
     "Kind",
     "MemCube",
@@ -54,9 +58,12 @@ __all__ = [
 # Where each name comes from. Its module is imported when the name is first used: a program that needs only the errors
 # does not load the database.
 _MODULES = {
+    "Action": "caller",
     "AsyncMemory": "async_memory",
     "AsyncMemoryOS": "async_memory",
     "Attachment": "cube",
+    "Caller": "caller",
+    "Gate": "caller",
     "Hit": "operation.recall.hit",
     "Kind": "cube",
     "MemCube": "cube",

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
+from memoryos.caller import Caller
 from memoryos.clock import parse_time
 from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput
@@ -73,6 +74,11 @@ def scope(value: Scope) -> Scope:
     if not isinstance(value, Scope):
         raise InvalidInput("scope", f"expected a Scope, got {type(value).__name__}", "Pass Scope(user=...)")
     return value
+
+
+def caller(value: Caller | None, owner: Scope) -> Caller:
+    """Who uses the memory of that owner: the user, unless somebody else is named."""
+    return Caller(owner.user) if value is None else instance("caller", value, Caller, "Pass Caller(...)")
 
 
 def question(value: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
+from memoryos.caller import Caller, Gate
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.memory import Memory
@@ -170,6 +171,11 @@ class AsyncMemory(Awaited[Memory]):
         return self.sync.scope
 
     @property
+    def caller(self) -> Caller:
+        """In whose name it is used."""
+        return self.sync.caller
+
+    @property
     def settings(self) -> Settings:
         """What the store was opened with."""
         return self.sync.settings
@@ -252,6 +258,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         chat: ChatModel | None = None,
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
+        gate: Gate | None = None,
         read_only: bool = False,
     ) -> Self:
         """Like `MemoryOS.open`."""
@@ -263,6 +270,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
             chat=chat,
             reranker=reranker,
             clock=clock,
+            gate=gate,
             read_only=read_only,
         )
         return cls(store)
@@ -275,13 +283,17 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         session: str | None = None,
         tenant: str = "default",
         namespace: tuple[str, ...] = PRIVATE,
+        caller: Caller | None = None,
     ) -> AsyncMemory:
-        """One owner's memory; to make it costs nothing, and to close it closes nothing. Raises InvalidInput."""
-        return self.of(Scope(user, agent, session, tenant, namespace))
+        """One owner's memory; to make it costs nothing, and to close it closes nothing. Raises InvalidInput.
 
-    def of(self, scope: Scope) -> AsyncMemory:
+        The `caller` is who uses it, which a gate may ask for: the user, when left out.
+        """
+        return self.of(Scope(user, agent, session, tenant, namespace), caller)
+
+    def of(self, scope: Scope, caller: Caller | None = None) -> AsyncMemory:
         """Like `memory`, for a scope."""
-        return AsyncMemory(self.sync.of(scope))
+        return AsyncMemory(self.sync.of(scope, caller))
 
     @property
     def settings(self) -> Settings:

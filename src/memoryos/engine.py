@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from memoryos import arguments
+from memoryos.caller import Action, Gate, OpenGate, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.cube import Subject
@@ -25,6 +26,7 @@ from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.consolidation.reader import ModelReader
 from memoryos.operation.correct import Corrector
 from memoryos.operation.erase import Eraser
+from memoryos.operation.hand import Hand
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.housekeeping import Housekeeping
 from memoryos.operation.index.follower import Follower
@@ -44,7 +46,6 @@ from memoryos.operation.searcher import Searcher
 from memoryos.operation.sources import Sources
 from memoryos.operation.spending import Purse
 from memoryos.operation.streams import Streams
-from memoryos.operation.uninterrupted import Hand
 from memoryos.scope import Scope
 
 LEXICON = "static"  # the embedder whose words tell which are close in meaning
@@ -63,8 +64,10 @@ class Engine:
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
         candidates: CandidateIndex | None = None,
+        gate: Gate | None = None,
     ) -> None:
-        """Put the parts together. Raises InvalidInput for one that is none."""
+        """Put the parts together; the `gate` admits everybody when left out. Raises InvalidInput for a wrong part."""
+        vault.gate = self._gate = gate or OpenGate()
         self.clock = checked_clock(clock)
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker)
@@ -122,6 +125,10 @@ class Engine:
         self.housekeeping = Housekeeping(runner, rebuilder, self.residency, self.cooler, self.settings)
 
     # For the verbs
+
+    def admit(self, action: Action, scope: Scope | None = None) -> None:
+        """Ask the gate, for work that others do or that has no session. Raises PermissionDenied."""
+        self._gate.admit(current(), action, scope)
 
     def check_open(self) -> None:
         """Raise StorageError when the store was closed."""

@@ -3,6 +3,7 @@
     MemoryOSError
     ├── InvalidInput            a value from the caller is wrong; names the field and the fix
     ├── NotFound                no such memory in this scope
+    ├── PermissionDenied        the caller may not do this
     ├── ModelError              a model failed; nothing was stored
     │   ├── ModelNotConfigured  no model was given, or no key
     │   ├── ModelUnavailable    it cannot be reached, or is too busy; later it may answer
@@ -53,6 +54,10 @@ class InvalidInput(MemoryOSError, ValueError):
 
 class NotFound(MemoryOSError, LookupError):
     """There is no such memory in this scope."""
+
+
+class PermissionDenied(MemoryOSError, PermissionError):
+    """The caller may not do this."""
 
 
 class ModelError(MemoryOSError):

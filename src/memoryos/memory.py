@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from memoryos import arguments
+from memoryos.caller import Action, Caller
 from memoryos.config import Settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Tier, Turn
 from memoryos.engine import Engine, left
@@ -29,6 +30,8 @@ from memoryos.nouns.upkeep import Upkeep
 from memoryos.operation import ingest, overview
 from memoryos.operation.answer_stream import AnswerStream
 from memoryos.operation.consolidation.promotion import persona_scope
+from memoryos.operation.door import door
+from memoryos.operation.hand import Hand
 from memoryos.operation.hierarchy.tally import Tally, tally_of
 from memoryos.operation.intake import Arriving
 from memoryos.operation.overview import Stats
@@ -40,25 +43,30 @@ from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search
 from memoryos.operation.respond import DEFAULT_ROLE
-from memoryos.operation.uninterrupted import Hand, uninterrupted
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
 
-@uninterrupted
+@door
 class Memory:
     """What one owner's agent remembers: layered, durable, searchable, with or without a chat model."""
 
-    def __init__(self, engine: Engine, scope: Scope, release: Callable[[], None] | None = None) -> None:
+    def __init__(self, engine: Engine, scope: Scope, caller: Caller, release: Callable[[], None] | None = None) -> None:
         """Get one from `MemoryOS.memory` or `memoryos.open`; `release` is what closing it does."""
         self._engine = engine
         self._scope = scope
+        self._caller = caller
         self._release = release
 
     @property
     def scope(self) -> Scope:
         """Whose memory it is."""
         return self._scope
+
+    @property
+    def caller(self) -> Caller:
+        """In whose name it is used."""
+        return self._caller
 
     @property
     def settings(self) -> Settings:
@@ -70,51 +78,51 @@ class Memory:
     @property
     def facts(self) -> Facts:
         """What was stated about the user and the agent, or learned."""
-        return Facts(self._engine, self._scope)
+        return Facts(self._engine, self._scope, self._caller)
 
     @property
     def profile(self) -> Profiles:
         """The user and the agent as LPM knows them."""
-        return Profiles(self._engine, self._scope)
+        return Profiles(self._engine, self._scope, self._caller)
 
     @property
     def pages(self) -> Pages:
         """The dialogue, page by page."""
-        return Pages(self._engine, self._scope)
+        return Pages(self._engine, self._scope, self._caller)
 
     @property
     def segments(self) -> Segments:
         """The topics of MTM and of the archive."""
-        return Segments(self._engine, self._scope)
+        return Segments(self._engine, self._scope, self._caller)
 
     @property
     def proposals(self) -> Proposals:
         """Changes of facts that wait for an answer."""
-        return Proposals(self._engine, self._scope)
+        return Proposals(self._engine, self._scope, self._caller)
 
     @property
     def jobs(self) -> Jobs:
         """The work behind the calls."""
-        return Jobs(self._engine, self._scope)
+        return Jobs(self._engine, self._scope, self._caller)
 
     @property
     def log(self) -> Log:
         """What changed, and what models took."""
-        return Log(self._engine, self._scope)
+        return Log(self._engine, self._scope, self._caller)
 
     @property
     def upkeep(self) -> Upkeep:
         """Repair and rebuild."""
-        return Upkeep(self._engine, self._scope)
+        return Upkeep(self._engine, self._scope, self._caller)
 
     @property
     def mounts(self) -> Mounts:
         """The memories that searches look into beside this one; they are mounted for the whole store."""
-        return Mounts(self._engine)
+        return Mounts(self._engine, self._caller)
 
     def of(self, scope: Scope) -> Memory:
         """Another owner's memory in the same store; to close it closes nothing."""
-        return Memory(self._engine, arguments.scope(scope))
+        return Memory(self._engine, arguments.scope(scope), self._caller)
 
     # Writing
 
@@ -195,6 +203,7 @@ class Memory:
 
     def consolidate(self) -> None:
         """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
+        self._engine.admit(Action.WRITE, self._scope)
         self._engine.responder.wait()
         self._engine.housekeeping.promote_all(self._scope)
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from memoryos import arguments
+from memoryos.caller import OPERATOR, Caller, Gate
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.engine import Engine, left
@@ -18,17 +19,19 @@ from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.mounts import Mounts
 from memoryos.opening import engine_at
-from memoryos.operation.uninterrupted import Hand, uninterrupted
+from memoryos.operation.door import door
+from memoryos.operation.hand import Hand
 from memoryos.scope import PRIVATE, Scope
 
 
-@uninterrupted
+@door
 class MemoryOS:
     """A store: the memories of many users and agents, in one file or one database. Threads may share it."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Get one from `MemoryOS.open`."""
+    def __init__(self, engine: Engine, caller: Caller = OPERATOR) -> None:
+        """Get one from `MemoryOS.open`; `caller` is who uses it as a whole."""
         self._engine = engine
+        self._caller = caller
 
     @classmethod
     def open(
@@ -40,11 +43,13 @@ class MemoryOS:
         chat: ChatModel | None = None,
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
+        gate: Gate | None = None,
         read_only: bool = False,
     ) -> Self:
         """Open the store in the file at `path`, creating it when it does not exist.
 
         `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database.
+        The `gate` decides who may do what; everybody may do everything when it is left out.
         A store that is opened `read_only` must be there, and stays as it is: writes raise StoreReadOnly. Raises
         StorageError when the store cannot be used, ModelError when an embedder behind an endpoint does not answer,
         MissingExtra for a URL without the extra `postgres`.
@@ -56,6 +61,7 @@ class MemoryOS:
             chat=chat,
             reranker=reranker,
             clock=clock,
+            gate=gate,
             read_only=read_only,
         )
         store = cls(engine)
@@ -74,13 +80,17 @@ class MemoryOS:
         session: str | None = None,
         tenant: str = "default",
         namespace: tuple[str, ...] = PRIVATE,
+        caller: Caller | None = None,
     ) -> Memory:
-        """One owner's memory; to make it costs nothing, and to close it closes nothing. Raises InvalidInput."""
-        return self.of(Scope(user, agent, session, tenant, namespace))
+        """One owner's memory; to make it costs nothing, and to close it closes nothing. Raises InvalidInput.
 
-    def of(self, scope: Scope) -> Memory:
+        The `caller` is who uses it, which a gate may ask for: the user, when left out.
+        """
+        return self.of(Scope(user, agent, session, tenant, namespace), caller)
+
+    def of(self, scope: Scope, caller: Caller | None = None) -> Memory:
         """Like `memory`, for a scope."""
-        return Memory(self._engine, arguments.scope(scope))
+        return Memory(self._engine, arguments.scope(scope), arguments.caller(caller, scope))
 
     @property
     def settings(self) -> Settings:
@@ -90,12 +100,12 @@ class MemoryOS:
     @property
     def mounts(self) -> Mounts:
         """The memories that searches look into, too."""
-        return Mounts(self._engine)
+        return Mounts(self._engine, self._caller)
 
     @property
     def admin(self) -> Admin:
         """What concerns everybody."""
-        return Admin(self._engine)
+        return Admin(self._engine, self._caller)
 
     def wait(self) -> None:
         """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
@@ -131,6 +141,8 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     chat: ChatModel | None = None,
     reranker: Reranker | None = None,
     clock: Clock = system_clock,
+    gate: Gate | None = None,
+    caller: Caller | None = None,
     read_only: bool = False,
 ) -> Memory:
     """Open one owner's memory in the store at `path`; to close it closes the store.
@@ -145,6 +157,7 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
         chat=chat,
         reranker=reranker,
         clock=clock,
+        gate=gate,
         read_only=read_only,
     )
-    return Memory(store._engine, owner, store.close)
+    return Memory(store._engine, owner, arguments.caller(caller, owner), store.close)

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from memoryos import arguments
+from memoryos.caller import Gate
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.engine import Engine
@@ -26,6 +27,7 @@ def engine_at(
     chat: ChatModel | None = None,
     reranker: Reranker | None = None,
     clock: Clock = system_clock,
+    gate: Gate | None = None,
     read_only: bool = False,
 ) -> Engine:
     """The engine of the store at `path`, which is created when it does not exist. Raises like `MemoryOS.open`."""
@@ -51,7 +53,14 @@ def engine_at(
         undo.callback(vault.close)
         candidates = open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim)
         engine = Engine(
-            vault, embedder, settings=settings, chat=chat, reranker=reranker, clock=clock, candidates=candidates
+            vault,
+            embedder,
+            settings=settings,
+            chat=chat,
+            reranker=reranker,
+            clock=clock,
+            candidates=candidates,
+            gate=gate,
         )
         undo.pop_all()
     return engine

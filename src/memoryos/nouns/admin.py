@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 
 from memoryos import arguments
+from memoryos.caller import Action, Caller
 from memoryos.config import LONGEST_WAIT
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
 from memoryos.operation.cold import Cooled
+from memoryos.operation.door import door
+from memoryos.operation.hand import Hand
 from memoryos.operation.ingest import Progress
-from memoryos.operation.uninterrupted import Hand, uninterrupted
 from memoryos.operation.worker import Worker
 from memoryos.scope import Scope
 from memoryos.text import checked_text
@@ -18,15 +20,17 @@ from memoryos.text import checked_text
 MOST_THREADS = 256  # of one worker
 
 
-@uninterrupted
+@door
 class Admin:
     """The work of a store as a whole."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, caller: Caller) -> None:
         self._engine = engine
+        self._caller = caller
 
     def scopes(self, *, tenant: str = "default") -> list[Scope]:
         """Every scope of a tenant that holds a memory."""
+        self._engine.admit(Action.ADMINISTER)
         return self._engine.vault.owners(checked_text("tenant", tenant, limit=256))
 
     def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:
@@ -39,6 +43,7 @@ class Admin:
         at_once = arguments.natural("threads", threads, least=1, most=MOST_THREADS)
         if poll_seconds is not None:
             arguments.duration("poll_seconds", poll_seconds, most=LONGEST_WAIT)
+        self._engine.admit(Action.ADMINISTER)
         self._engine.check_open()
         worker = Worker(self._engine.vault, self._engine.housekeeping)
         return worker.run(stop, threads=at_once, poll_seconds=poll_seconds)
@@ -49,6 +54,7 @@ class Admin:
         It is done by itself, too, where `cold_after_days` is set, which is also what `after_days` is when left out.
         Packs out of use are removed. `progress` is told owners. Raises InvalidInput, ObjectsUnreachable.
         """
+        self._engine.admit(Action.ADMINISTER)
         vault, cooler = self._engine.vault, self._engine.cooler
         days = self._engine.settings.cold_after_days if after_days is None else after_days
         if days is None or not vault.packs.are_kept:

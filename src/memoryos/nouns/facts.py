@@ -10,12 +10,12 @@ from memoryos.clock import parse_moment
 from memoryos.cube import MemCube, Origin, Subject
 from memoryos.nouns.noun import Noun
 from memoryos.operation import overview
+from memoryos.operation.door import door
 from memoryos.operation.stated import VALUE_CHARS, stated_fact
-from memoryos.operation.uninterrupted import uninterrupted
 from memoryos.text import checked_text
 
 
-@uninterrupted
+@door
 class Facts(Noun):
     """The facts of one owner."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memoryos import arguments
+from memoryos.caller import Action
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Job, JobState
 from memoryos.nouns.noun import Noun
-from memoryos.operation.uninterrupted import uninterrupted
+from memoryos.operation.door import door
 
 
-@uninterrupted
+@door
 class Jobs(Noun):
     """The jobs of one owner."""
 
@@ -34,6 +35,7 @@ class Jobs(Noun):
 
     def run(self) -> None:
         """Do what waits, also what a process that ended left behind, and return when it is done."""
+        self._engine.admit(Action.WRITE, self._scope)
         self._engine.check_open()
         self._engine.housekeeping.check_writable()
         self._engine.housekeeping.queued(self._scope)

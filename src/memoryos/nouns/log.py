@@ -7,10 +7,10 @@ from datetime import date
 from memoryos import arguments
 from memoryos.infrastructure.vault.contract import Event, Spending
 from memoryos.nouns.noun import Noun
-from memoryos.operation.uninterrupted import uninterrupted
+from memoryos.operation.door import door
 
 
-@uninterrupted
+@door
 class Log(Noun):
     """The log of one owner."""
 

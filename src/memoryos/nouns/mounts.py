@@ -6,28 +6,32 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from memoryos import arguments
+from memoryos.caller import Action, Caller
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
 from memoryos.opening import engine_at
+from memoryos.operation.door import door
+from memoryos.operation.hand import Hand
 from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.operation.mounts.patient import Patient
 from memoryos.operation.mounts.registry import adapter_for
 from memoryos.operation.mounts.store import StoreAdapter
-from memoryos.operation.uninterrupted import Hand, uninterrupted
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
 
 
-@uninterrupted
+@door
 class Mounts:
     """What is mounted in one store, for those whom each mount serves."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, caller: Caller) -> None:
         self._engine = engine
+        self._caller = caller
 
     def list(self) -> Sequence[Mount]:
         """What is mounted, in the order it was."""
+        self._engine.admit(Action.ADMINISTER)
         return self._engine.mounted.mounts
 
     def add(self, mount: Mount, *, later: bool = False) -> None:
@@ -38,6 +42,7 @@ class Mounts:
         With `later`, as for mounts of the settings, it is opened when it is first asked, and missing until it can be.
         """
         arguments.instance("mount", mount, Mount, "Pass memoryos.Mount(...)")
+        self._engine.admit(Action.ADMINISTER)
         self._engine.mounted.check(mount)
         seconds = self._engine.settings.mount_timeout_seconds
         adapter = Patient(mount.name, lambda: self._adapter(mount), seconds)
@@ -50,6 +55,7 @@ class Mounts:
 
     def remove(self, name: str) -> None:
         """Look no more into a mounted memory, and release it. Raises InvalidInput when nothing has that name."""
+        self._engine.admit(Action.ADMINISTER)
         self._engine.mounted.remove(checked_text("name", name, limit=ID_LIMIT))
 
     @property

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from memoryos.caller import Caller
 from memoryos.engine import Engine
-from memoryos.operation.uninterrupted import Hand
+from memoryos.operation.hand import Hand
 from memoryos.scope import Scope
 
 
 class Noun:
     """One kind of thing of one owner."""
 
-    __slots__ = ("_engine", "_scope")
+    __slots__ = ("_caller", "_engine", "_scope")
 
-    def __init__(self, engine: Engine, scope: Scope) -> None:
+    def __init__(self, engine: Engine, scope: Scope, caller: Caller) -> None:
         self._engine = engine
         self._scope = scope
+        self._caller = caller
 
     @property
     def _hand(self) -> Hand:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from memoryos import arguments
 from memoryos.cube import Kind, MemCube, Tier
 from memoryos.nouns.noun import Noun
-from memoryos.operation.uninterrupted import uninterrupted
+from memoryos.operation.door import door
 
 
-@uninterrupted
+@door
 class Pages(Noun):
     """The dialogue pages of one owner."""
 

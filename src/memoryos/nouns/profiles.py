@@ -6,12 +6,12 @@ from memoryos import arguments
 from memoryos.cube import Origin, Subject
 from memoryos.nouns.noun import Noun
 from memoryos.operation import overview
+from memoryos.operation.door import door
 from memoryos.operation.overview import Profile
 from memoryos.operation.stated import stated_field
-from memoryos.operation.uninterrupted import uninterrupted
 
 
-@uninterrupted
+@door
 class Profiles(Noun):
     """Profile fields, traits and facts of the user and of the agent."""
 

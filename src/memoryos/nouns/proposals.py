@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from memoryos import arguments
 from memoryos.cube import MemCube, Subject
 from memoryos.nouns.noun import Noun
+from memoryos.operation.door import door
 from memoryos.operation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.stated import VALUE_CHARS
-from memoryos.operation.uninterrupted import uninterrupted
 from memoryos.text import checked_text
 
 
-@uninterrupted
+@door
 class Proposals(Noun):
     """The proposals of one owner."""
 

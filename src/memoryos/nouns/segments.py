@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from memoryos.nouns.noun import Noun
 from memoryos.operation import overview
+from memoryos.operation.door import door
 from memoryos.operation.overview import SegmentView
-from memoryos.operation.uninterrupted import uninterrupted
 
 
-@uninterrupted
+@door
 class Segments(Noun):
     """The segments of one owner."""
 

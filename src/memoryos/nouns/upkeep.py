@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from memoryos import arguments
+from memoryos.caller import Action
 from memoryos.nouns.noun import Noun
+from memoryos.operation.door import door
 from memoryos.operation.ingest import Progress
 from memoryos.operation.repairer import RepairReport
-from memoryos.operation.uninterrupted import uninterrupted
 
 
-@uninterrupted
+@door
 class Upkeep(Noun):
     """What keeps one owner's memory in order; most of it is done without being asked for."""
 
     def repair(self) -> RepairReport:
         """Move pages that lie in the wrong segment, split mixed segments and merge twins, now."""
+        self._engine.admit(Action.WRITE, self._scope)
         owner = self._engine.caught_up(self._scope)
         report = self._engine.repairer.repair(owner)
         self._engine.housekeeping.queued(owner)
@@ -25,6 +27,7 @@ class Upkeep(Noun):
 
         Raises NotFound for an event that is none of a repair, InvalidInput when a page has moved since.
         """
+        self._engine.admit(Action.WRITE, self._scope)
         owner = self._engine.caught_up(self._scope)
         wanted = [arguments.natural("sequences", one, least=-arguments.HIGHEST) for one in sequences]
         report = self._engine.repairer.undo(owner, wanted)
@@ -42,6 +45,7 @@ class Upkeep(Noun):
         told pages of all pages; extraction comes after the last.
         """
         arguments.callback("progress", progress)
+        self._engine.admit(Action.WRITE, self._scope)
         self._engine.responder.wait()
         self._engine.housekeeping.rebuild(self._scope, progress)
 
@@ -50,5 +54,6 @@ class Upkeep(Noun):
 
         Returns whether there is one; a file has none unless the settings name it.
         """
+        self._engine.admit(Action.WRITE, self._scope)
         self._engine.check_open()
         return self._engine.sources.move_out(self._scope.owner)

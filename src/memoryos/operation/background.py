@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event, Lock
 
+from memoryos.caller import SYSTEM, acting
 from memoryos.infrastructure.vault.patience import apart
 
 QUIET_SECONDS = 0.02  # without a call, and the callers are taken to be busy with something else
@@ -53,7 +54,7 @@ class Background:
         try:
             future = self._executor.submit(self._run, task, deadline)
         except RuntimeError:
-            _logged(task)
+            acting(SYSTEM, lambda: _logged(task))
             return
         with self._lock:
             self._pending = [*(one for one in self._pending if not _succeeded(one)), future]
@@ -107,7 +108,7 @@ class Background:
     def _run(self, task: Callable[[], None], deadline: float) -> None:
         self._deadline = deadline
         self.give_way()
-        apart(lambda: _logged(task))
+        apart(lambda: acting(SYSTEM, lambda: _logged(task)))
 
     def _snapshot(self) -> list[Future[None]]:
         with self._lock:

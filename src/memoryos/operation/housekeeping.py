@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from threading import Lock
 
+from memoryos.caller import SYSTEM, acting
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.cube import Kind, State, Tier
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreReadOnly
@@ -89,7 +90,7 @@ class Housekeeping:
 
         When the store cannot be written, or is being rebuilt, the caller reads what is there.
         """
-        self._catch_up(scope.owner, lambda: True)
+        acting(SYSTEM, lambda: self._catch_up(scope.owner, lambda: True))
 
     def _catch_up(self, owner: Scope, goes_on: GoesOn) -> None:
         if owner in self._tidy or self._vault.is_only_read:

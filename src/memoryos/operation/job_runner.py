@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from threading import Event, Thread
 from typing import Protocol
 
+from memoryos.caller import SYSTEM, acting
 from memoryos.clock import Clock
 from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, ObjectsUnreachable, StorageError
 from memoryos.infrastructure.vault.contract import Job, JobKind, Vault
@@ -146,7 +147,11 @@ class JobRunner:
     def _kept_alive(self, scope: Scope, jobs: Sequence[Job]) -> Iterator[None]:
         """Extend the leases again and again, for as long as the block takes."""
         done = Event()
-        beat = Thread(target=self._extend, args=(scope, jobs, done), name="memoryos-heartbeat", daemon=True)
+        beat = Thread(
+            target=lambda: acting(SYSTEM, lambda: self._extend(scope, jobs, done)),
+            name="memoryos-heartbeat",
+            daemon=True,
+        )
         beat.start()
         try:
             yield

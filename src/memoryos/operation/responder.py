@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from memoryos.caller import Caller, acting, current
 from memoryos.clock import Clock
 from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.flow import Flow
@@ -37,17 +38,20 @@ class Responder:
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
         """The answer, whole. Raises ModelError when the model fails; then nothing is stored."""
         answer = self.purse.answer(self.model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
-        self._remember_later(query, answer.text, owner)
+        self._remember_later(current(), query, answer.text, owner)
         return answer
 
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
         """The answer in pieces; the turn is stored when the last one has been taken."""
-        model, messages = self.model(), self._prompt(query, role, owner)
+        caller, model, messages = current(), self.model(), self._prompt(query, role, owner)
 
         def pour(flow: Flow[str]) -> None:
-            self.purse.pour(flow, model, messages, owner, Purpose.RESPOND)
+            acting(caller, lambda: self.purse.pour(flow, model, messages, owner, Purpose.RESPOND))
 
-        return AnswerStream(lambda: self.streams.begin(pour), lambda answer: self._remember_later(query, answer, owner))
+        def remember(answer: str) -> None:
+            self._remember_later(caller, query, answer, owner)
+
+        return AnswerStream(lambda: self.streams.begin(pour), remember)
 
     def wait(self) -> None:
         """Return when what was answered is part of the memory. Raises the first error of storing it."""
@@ -62,5 +66,5 @@ class Responder:
         recalled = self.recall(query, self.bounds.notes, owner)
         return prompt(recalled, self.bounds, count_tokens, role=role, now=self.clock())
 
-    def _remember_later(self, query: str, answer: str, owner: Scope) -> None:
-        self._turns.submit(lambda: self.remember(query, answer, owner))
+    def _remember_later(self, caller: Caller, query: str, answer: str, owner: Scope) -> None:
+        self._turns.submit(lambda: acting(caller, lambda: self.remember(query, answer, owner)))

@@ -16,6 +16,7 @@ from functools import partial
 from threading import Event
 from typing import TypeVar
 
+from memoryos.caller import SYSTEM, acting
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.patience import apart
@@ -98,7 +99,7 @@ class _Shift:
 
     def _in_spite_of_the_store(self, call: Callable[[], T], otherwise: T) -> T:
         try:
-            return apart(call)  # this goes on for days
+            return apart(lambda: acting(SYSTEM, call))  # this goes on for days
         except StorageError as error:  # busy or full: later it may be done
             if not self.stays:
                 raise

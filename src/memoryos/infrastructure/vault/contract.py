@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.caller import Gate
 from memoryos.clock import micros
 from memoryos.cube import Kind, MemCube, State, Subject, Tier
 from memoryos.errors import StoreCorrupt
@@ -581,6 +582,7 @@ class Vault(Reembeddable, Protocol):
     packs: Packs  #: the documents that are not in the store itself; sessions read them through
     is_only_read: bool  #: whether it was opened so; then every write raises StoreReadOnly
     index_files: IndexFiles | None  #: where indexes can be kept beside it, for the next process
+    gate: Gate | None  #: admits each session, in the name of who is acting; None is for a vault used by itself
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """A snapshot of the scope's owner."""

@@ -10,6 +10,7 @@ from datetime import timedelta
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DBAPIError
 
+from memoryos.caller import Action, Gate, current
 from memoryos.clock import Clock
 from memoryos.cube import Kind, State, Tier
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
@@ -50,6 +51,7 @@ class SqlVault(ABC):
         self.packs = Packs()
         self.index_files: IndexFiles | None = None
         self.on_lock: OnLock | None = None
+        self.gate: Gate | None = None
         self._engine = engine
         self._embedder = embedder
         self._clock = clock
@@ -62,6 +64,7 @@ class SqlVault(ABC):
     @contextmanager
     def read(self, scope: Scope) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner."""
+        self._admit(Action.READ, scope)
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
             yield SqlReader(connection, scope, self._clock, self.packs)
@@ -69,6 +72,7 @@ class SqlVault(ABC):
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
+        self._admit(Action.WRITE, scope)
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs)
@@ -77,6 +81,10 @@ class SqlVault(ABC):
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
         if writer.has_erased:
             self.empty_log()
+
+    def _admit(self, action: Action, scope: Scope) -> None:
+        if self.gate:
+            self.gate.admit(current(), action, scope)
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
         """Remove what is kept of the owner's words outside of the database, when some of them are to go."""

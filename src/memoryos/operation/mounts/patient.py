@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextvars import copy_context
 from threading import Lock, Thread
 from time import monotonic
 from typing import TypeVar
@@ -71,7 +72,8 @@ class Patient:
             except BaseException as error:  # noqa: BLE001 - who waits is to see it
                 answer.set_exception(error)
 
-        Thread(target=run, name=f"mount {self._name}", daemon=True).start()
+        # In the context of who asks: it is the caller of both memories.
+        Thread(target=copy_context().run, args=(run,), name=f"mount {self._name}", daemon=True).start()
         try:
             return answer.result(self._seconds)
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""Uninterrupted: calls of the main thread, run in a thread of their own.
+"""Hand: runs calls of the main thread in a thread of its own, where no interrupt reaches them.
 
 What a signal handler raises (Ctrl-C is one) Python raises in the main thread, between any two bytecodes: also between
 the taking of a lock and the `try` that would release it. So all that takes locks, connections and transactions runs in
@@ -12,14 +12,11 @@ import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
-from functools import partial, wraps
-from inspect import isfunction
+from functools import partial
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 from weakref import finalize
 
-from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.patience import in_one_call
 from memoryos.interruptible import received
 
 T = TypeVar("T")
@@ -69,34 +66,6 @@ class Hand:
         threading.Thread(target=_serve, args=(self._calls,), name=name, daemon=True).start()
         self._end = finalize(self, self._calls.put, None)  # who is forgotten leaves no thread behind
         self._end.atexit = False
-
-
-class HasHand(Protocol):
-    """What has a hand for its calls."""
-
-    @property
-    def _hand(self) -> Hand: ...
-
-
-C = TypeVar("C", bound=type)
-
-
-def uninterrupted(cls: C) -> C:
-    """Let the hand of each object run its public methods, each `in_one_call`."""
-    for name, method in list(vars(cls).items()):
-        if isfunction(method) and not name.startswith("_"):
-            setattr(cls, name, _by_hand(method))
-    return cls
-
-
-def _by_hand(method: Callable[..., T]) -> Callable[..., T]:
-    @wraps(method)
-    def call(self: HasHand, *args: Any, **kwargs: Any) -> T:
-        if self._hand.is_forked:
-            raise StorageError("this memory was opened before the process forked: open it again in the child")
-        return self._hand.run(lambda: in_one_call(lambda: method(self, *args, **kwargs)))
-
-    return call
 
 
 def _serve(calls: _Calls) -> None:

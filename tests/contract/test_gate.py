@@ -1,0 +1,179 @@
+"""One gate: it is asked in the caller's name before anything of a memory is read or written, whatever is called."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from attack.arguments import plain
+from memoryos import Action, AsyncMemory, Caller, Memory, MemoryOS, Mount, Scope
+from memoryos.caller import OPERATOR, SYSTEM, current
+from memoryos.engine import Engine
+from memoryos.errors import InvalidInput, PermissionDenied
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.models.chat import Answer, Usage
+from memoryos.models.hashing import Hashing
+from public import function_of, method_of, methods_of
+
+ANN = Scope(user="ann")
+BOB = Scope(user="bob", namespace=("context",))
+DOCTOR = Caller("dr-lee", frozenset({"doctor"}), purpose="treatment", application="ward")
+LIFE = {"wait", "close"}  # they read and write nothing of anybody
+MADE = {"of", "memory"}  # what they return is asked when it is used
+
+
+@dataclass
+class Ledger:
+    """Admits everybody but those on its list, and notes who came."""
+
+    refused: set[Caller] = field(default_factory=set)
+    seen: list[tuple[Caller, Action, Scope | None]] = field(default_factory=list)
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        self.seen.append((caller, action, scope))
+        if caller in self.refused:
+            raise PermissionDenied(f"{caller.identity} may not {action}")
+
+
+class Script:
+    """A model that always says the same."""
+
+    def answer(self, messages: Any) -> Answer:
+        return Answer("Yes.", Usage(), "script")
+
+    def stream(self, messages: Any) -> Iterator[str]:
+        yield "Yes."
+
+
+@pytest.fixture
+def gate() -> Ledger:
+    return Ledger()
+
+
+@pytest.fixture
+def store(vault: Vault, gate: Ledger, clock) -> Iterator[MemoryOS]:
+    with closing(MemoryOS(Engine(vault, Hashing(), chat=Script(), clock=clock, gate=gate))) as store:
+        memory = store.of(ANN)
+        memory.add("I keep bees.", "How many hives?")
+        memory.facts.add("has bees")
+        memory.wait()
+        gate.seen.clear()
+        yield store
+
+
+def call(thing: object, kind: type, name: str) -> object:
+    positional, named = plain(function_of(kind, name))
+    if name in ("add", "tagged"):
+        positional = ["hello"]
+    result = method_of(thing, name)(*positional, **named)
+    return list(result) if isinstance(result, Iterator) else result
+
+
+@pytest.mark.parametrize("name", [name for name in methods_of(Memory) if name not in LIFE | MADE])
+def test_a_gate_that_refuses_is_passed_by_no_method_of_a_memory(store, gate, name):
+    gate.refused = {DOCTOR}
+    before = store.of(ANN).pages.list()
+    with pytest.raises(PermissionDenied, match="dr-lee may not"):
+        call(store.of(ANN, DOCTOR), Memory, name)
+    store.wait()
+    assert store.of(ANN).pages.list() == before
+
+
+@pytest.mark.parametrize("name", [name for name in methods_of(MemoryOS) if name not in LIFE | MADE])
+def test_a_gate_that_refuses_is_passed_by_no_method_of_a_store(store, gate, name):
+    gate.refused = {OPERATOR}
+    with pytest.raises(PermissionDenied, match="operator may not administer"):
+        call(store, MemoryOS, name)
+
+
+def test_the_caller_is_the_user_unless_somebody_else_is_named(store, gate):
+    store.memory("ann").search("bees")
+    assert {caller for caller, _, _ in gate.seen} <= {Caller("ann"), SYSTEM}
+    gate.seen.clear()
+    doctor = store.memory("ann", caller=DOCTOR)
+    doctor.search("bees")
+    doctor.of(Scope(user="bob")).search("bees")
+    assert {(caller, scope) for caller, _, scope in gate.seen if caller != SYSTEM} == {
+        (DOCTOR, ANN),
+        (DOCTOR, Scope(user="bob")),
+    }
+
+
+def test_the_gate_is_told_what_is_to_be_done(store, gate):
+    memory = store.of(ANN)
+    memory.search("bees")
+    assert {action for caller, action, _ in gate.seen if caller != SYSTEM} == {Action.READ}
+    memory.add("And hens.")
+    assert Action.WRITE in {action for caller, action, _ in gate.seen if caller != SYSTEM}
+
+
+def test_what_follows_a_call_acts_for_the_system(store, gate):
+    store.of(ANN, DOCTOR).add("I keep hens, too.")
+    gate.refused = {DOCTOR}  # from now on; what was taken in is worked on
+    store.wait()
+    assert {caller for caller, _, _ in gate.seen} == {DOCTOR, SYSTEM}
+
+
+def test_who_may_only_read_may_read_what_waits_to_be_moved(store, gate):
+    class Reading(Ledger):
+        def admit(self, caller, action, scope):
+            if caller == DOCTOR and action is not Action.READ:
+                raise PermissionDenied("dr-lee reads")
+
+    store._engine.vault.gate = Reading()
+    for number in range(20):
+        store.of(ANN).add(f"I have {number} hives.")
+    doctor = store.of(ANN, DOCTOR)
+    assert len(doctor.pages.list()) == 21
+    assert doctor.search("hives").hits
+    with pytest.raises(PermissionDenied):
+        doctor.add("No.")
+
+
+def test_an_answer_and_its_turn_are_the_callers(store, gate):
+    doctor = store.of(ANN, DOCTOR)
+    doctor.respond("Bees?")
+    assert list(doctor.respond_stream("Hives?")) == ["Yes."]
+    store.wait()
+    assert (DOCTOR, Action.WRITE, ANN) in gate.seen
+    assert len(doctor.pages.list()) == 3
+
+
+def test_a_mount_of_the_own_store_is_asked_in_the_callers_name(store, gate):
+    store.mounts.add(Mount("friends", scope=BOB))
+    gate.seen.clear()
+    store.of(ANN, DOCTOR).search("bees")
+    assert (DOCTOR, Action.READ, BOB) in gate.seen
+
+
+def test_who_acts_is_known_within_a_call_alone(store):
+    with pytest.raises(LookupError):
+        current()
+    store.of(ANN).search("bees")
+    with pytest.raises(LookupError):
+        current()
+
+
+def test_awaited_calls_have_callers(store, gate):
+    asyncio.run(AsyncMemory(store.of(ANN, DOCTOR)).search("bees"))
+    assert DOCTOR in {caller for caller, _, _ in gate.seen}
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("caller.identity", {"identity": " "}),
+        ("caller.identity", {"identity": 5}),
+        ("caller.roles", {"identity": "ann", "roles": {""}}),
+        ("caller.purpose", {"identity": "ann", "purpose": "x" * 300}),
+    ],
+)
+def test_a_caller_that_is_none_is_refused(field, values):
+    with pytest.raises(InvalidInput) as caught:
+        Caller(**values)
+    assert caught.value.field == field
