@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
+from memoryos.plain import Plain
 from memoryos.scope import Scope
 from memoryos.text import checked_text
 
@@ -30,7 +31,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Plain):
     """Who calls, in which roles, and the calling context."""
 
     identity: str

@@ -19,6 +19,7 @@ from pydantic import AwareDatetime, ConfigDict, Field, TypeAdapter, ValidationEr
 from pydantic.dataclasses import dataclass
 
 from memoryos.errors import InvalidInput
+from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
 SCHEMA_VERSION: Literal[1] = 1  # of the JSON form; raise it when a field changes meaning
@@ -164,7 +165,7 @@ def _first_fault(error: ValidationError) -> tuple[str, str]:
 
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class Attachment:
+class Attachment(Plain):
     """Something sent along with a turn; the caption is what can be remembered of it."""
 
     caption: str
@@ -174,7 +175,7 @@ class Attachment:
 
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class Turn:
+class Turn(Plain):
     """One message of a dialogue."""
 
     role: Role
@@ -401,7 +402,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
-class MemCube:
+class MemCube(Plain):
     """One memory: payload, scope, place in the hierarchy and metadata."""
 
     id: str
@@ -441,6 +442,26 @@ class MemCube:
     def meaning(self) -> str:
         """The words whose embedding stands for this cube."""
         return self.payload.said if isinstance(self.payload, Page) else self.payload.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a reader wants of it; a page's turns too. `memoryos.cube.to_json` writes all that is stored."""
+        known, turns = self.descriptive, self.payload.turns if isinstance(self.payload, Page) else None
+        return {
+            "id": self.id,
+            "kind": self.kind.value,
+            "tier": self.tier.value,
+            "state": self.state.value,
+            "text": self.text,
+            "at": known.event_at.isoformat(),
+            "recorded_at": known.recorded_at.isoformat(),
+            "subject": plain(self.subject),
+            "scope": self.scope.to_dict(),
+            "tags": list(known.tags),
+            "source_ids": list(known.source_ids),
+            "provenance": list(known.provenance),
+            "version": self.version.number,
+            **({} if turns is None else {"turns": plain(turns)}),
+        }
 
     def has_expired(self, now: datetime) -> bool:
         """Whether its life is over: by its state, or because its lifespan ended."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoryos.errors import InvalidInput
+from memoryos.plain import Plain
 from memoryos.scope import ID_LIMIT, Namespace, Scope
 from memoryos.text import checked_text
 
@@ -16,7 +17,7 @@ _FOR_EVERYBODY = (Namespace.EXPERT, Namespace.INDUSTRY)
 
 
 @dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(Plain):
     """Where another memory is, whose it is there, and what it is called here.
 
     `place` is the file or the URL of a store, or what the adapter of another back end understands; None is the store

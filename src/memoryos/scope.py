@@ -11,6 +11,7 @@ from enum import StrEnum
 from urllib.parse import quote, unquote
 
 from memoryos.errors import InvalidInput
+from memoryos.plain import Plain
 from memoryos.text import checked_text
 
 ID_LIMIT = 256  # characters in one id or namespace label
@@ -30,7 +31,7 @@ PRIVATE = (Namespace.PRIVATE.value,)  # the namespace of a user's own memory
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Plain):
     """The owner of a memory: tenant / user / agent, an optional session, and a namespace path.
 
     `agent=None` means "every agent of this user": memory that was shared on purpose.

@@ -16,6 +16,7 @@ from memoryos.config import Settings
 from memoryos.errors import ModelError, ModelNotConfigured
 from memoryos.models.endpoint import DONE, OPENAI_URL, Endpoint, checked_key
 from memoryos.models.shapes import described, storable
+from memoryos.plain import Plain
 
 ANSWER_TOKENS = 2_048  # the longest answer, where a budget needs a bound and none is set
 MOST_TOKENS = 10_000_000  # that a server may say it counted: no model reads or writes more
@@ -33,7 +34,7 @@ class Message(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Plain):
     """What an answer cost, in tokens as the server counted them; 0 when it did not say."""
 
     prompt_tokens: int = 0
@@ -42,7 +43,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Plain):
     """A model's answer."""
 
     text: str

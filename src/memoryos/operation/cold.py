@@ -20,6 +20,7 @@ from memoryos.cube import from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault.contract import Archived, Vault
+from memoryos.plain import Plain
 from memoryos.scope import Scope
 
 PACK_PAGES = 64
@@ -32,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Cooled:
+class Cooled(Plain):
     """What was moved."""
 
     pages: int = 0  #: into the object store

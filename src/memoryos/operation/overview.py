@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, ProfileField, Subject, Tier
@@ -16,11 +17,12 @@ from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
 from memoryos.operation.hierarchy.tally import Tally
 from memoryos.operation.hierarchy.tuning import Tuned, explained
 from memoryos.operation.recall.hit import Recall
+from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Persona:
+class Persona(Plain):
     """What LPM holds about one of the two speakers."""
 
     profile: tuple[MemCube, ...]
@@ -34,6 +36,10 @@ class Persona:
             cube.payload.field: cube.payload.value for cube in self.profile if isinstance(cube.payload, ProfileField)
         }
 
+    def to_dict(self) -> dict[str, Any]:
+        """The fields with their values; traits and facts whole."""
+        return {"profile": dict(self.fields), "traits": plain(self.traits), "facts": plain(self.facts)}
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing is known yet."""
@@ -41,7 +47,7 @@ class Persona:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Plain):
     """Both personas."""
 
     user: Persona
@@ -49,13 +55,19 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentView:
+class SegmentView(Plain):
     """A segment as it stands now."""
 
     cube: MemCube
     heat: float
     keywords: tuple[str, ...]
     page_ids: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The segment with its heat, its pages and how often it was used."""
+        used = {"visits": self.cube.behaviour.visits, "interactions": self.cube.behaviour.interactions}
+        pages = {"keywords": list(self.keywords), "page_ids": list(self.page_ids)}
+        return {**self.cube.to_dict(), "heat": self.heat, **pages, **used}
 
     @property
     def summary(self) -> str:
@@ -64,7 +76,7 @@ class SegmentView:
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Plain):
     """How much there is, and what waits."""
 
     stm_pages: int

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memoryos.cube import AccessMode, Fact, Kind, MemCube, Origin, SemanticType, State, Subject, Tier
 from memoryos.errors import NotFound
@@ -17,15 +18,20 @@ from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, R
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.long_term import LongTerm
+from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Plain):
     """A change that waits for an answer."""
 
     cube: MemCube  #: the fact as it would be
     replaces: tuple[MemCube, ...]  #: what would give way; none when that is gone by now
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fact as it would be, who proposes it, and what would give way."""
+        return {**self.cube.to_dict(), "source": self.source, "replaces": plain(self.replaces)}
 
     @property
     def id(self) -> str:

@@ -41,6 +41,7 @@ from memoryos.operation.index.residency import Residency
 from memoryos.operation.job_runner import GoesOn
 from memoryos.operation.passages import page_vectors
 from memoryos.operation.step import Step, take
+from memoryos.plain import Plain
 from memoryos.scope import Scope
 
 PAGES_AT_ONCE = 20_000  # looked at in one run; a vector of each is held
@@ -53,7 +54,7 @@ _KEPT = "repair.kept"  # the note with the pages that were put back: they stay w
 
 
 @dataclass(frozen=True, slots=True)
-class RepairReport:
+class RepairReport(Plain):
     """What a repair did."""
 
     moved: int = 0  #: pages that went to a segment they fit better

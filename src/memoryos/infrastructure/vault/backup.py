@@ -26,6 +26,7 @@ from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.sqlite import put_in_one_file, read_only_engine
 from memoryos.infrastructure.vault.store import SqlVault, noted
+from memoryos.plain import Plain
 
 _OWN = ("cubes", "notes")  # the tables in which a backup of a store with packs, which it holds itself, differs
 
@@ -33,7 +34,7 @@ _PATIENCE = 30.0  # seconds; nobody else uses the file
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Plain):
     """What a backup says of itself."""
 
     made_at: str  #: ISO 8601, UTC

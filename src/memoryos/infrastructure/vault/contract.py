@@ -27,6 +27,7 @@ from memoryos.errors import StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.plain import Plain
 from memoryos.scope import Scope
 
 Vector = NDArray[np.float32]
@@ -236,7 +237,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Event(Plain):
     """One line of the log: every change to a cube is one event."""
 
     sequence: int
@@ -249,7 +250,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(Plain):
     """A unit of background work on one cube."""
 
     id: str
@@ -270,7 +271,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(Plain):
     """What calls of a model for one purpose took on one day (UTC)."""
 
     day: date

@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.infrastructure.vault.queries import is_cold
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.store import COPY, UNFINISHED, SqlVault, noted
+from memoryos.plain import Plain
 
 MANIFEST = "backup"  # in `meta`: what a backup says of itself, and of no copy of it
 RUN = "unfinished_run"  # in `meta`: which process copies; one that was taken for dead must not write any more
@@ -35,7 +36,7 @@ Progress = Callable[[int, int], None]  # called with (rows done, rows in all)
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class Copied(Plain):
     """What became of a copy."""
 
     rows: int

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memoryos.infrastructure.vault.contract import Link
+from memoryos.plain import Plain
 from memoryos.scope import Scope
 
 
@@ -33,7 +34,7 @@ DERIVED = frozenset({Fault.COLUMNS, Fault.VECTOR, Fault.PASSAGES, Fault.LINK, Fa
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Plain):
     """Something that does not fit; ids and names, and never what a user said."""
 
     fault: Fault
@@ -49,7 +50,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Plain):
     """What was looked at, and what does not fit."""
 
     checked: Mapping[str, int]  #: rows, by table

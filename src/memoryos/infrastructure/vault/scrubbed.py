@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memoryos.plain import Plain
+
 Progress = Callable[[int, int], None]  # called with (steps done, steps in all)
 
 
 @dataclass(frozen=True, slots=True)
-class Scrubbed:
+class Scrubbed(Plain):
     """What was done, and what could not be."""
 
     done: tuple[str, ...]  #: names of what was rewritten or emptied

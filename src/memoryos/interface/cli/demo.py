@@ -125,10 +125,10 @@ def _json(memory: Memory, topics: Sequence[SegmentView], answers: Answers) -> di
             {
                 "question": question["question"],
                 "found_at": found_at(question, hits),
-                "hits": [render.hit_json(hit) for hit in hits],
+                "hits": [hit.to_dict() for hit in hits],
             }
             for question, hits in answers
         ],
-        "segments": [render.segment_json(view) for view in topics],
-        "profile": render.profile_json(memory.profile.get()),
+        "segments": [view.to_dict() for view in topics],
+        "profile": memory.profile.get().to_dict(),
     }

@@ -148,9 +148,9 @@ def show(
     if json:
         render.print_json(
             {
-                "stm": [render.cube_json(page) for page in recent],
-                "segments": [render.segment_json(view) for view in segments],
-                "profile": render.profile_json(profile),
+                "stm": [page.to_dict() for page in recent],
+                "segments": [view.to_dict() for view in segments],
+                "profile": profile.to_dict(),
             }
         )
         return
@@ -200,12 +200,12 @@ def _recall_json(found: Recall, limit: int) -> dict[str, object]:
         "query": found.query,
         "confidence": round(found.confidence, 6),
         "hits": [render.page_json(hit, found.turns) for hit in found.hits[:limit]],
-        "user_facts": [render.hit_json(hit) for hit in found.user_facts],
-        "agent_facts": [render.hit_json(hit) for hit in found.agent_facts],
-        "profile": [render.cube_json(cube) for cube in found.profile],
-        "traits": [render.cube_json(cube) for cube in found.traits],
-        "segments": [render.hit_json(hit) for hit in found.segments],
-        "knowledge": [render.hit_json(hit) for hit in found.knowledge],
+        "user_facts": [hit.to_dict() for hit in found.user_facts],
+        "agent_facts": [hit.to_dict() for hit in found.agent_facts],
+        "profile": [cube.to_dict() for cube in found.profile],
+        "traits": [cube.to_dict() for cube in found.traits],
+        "segments": [hit.to_dict() for hit in found.segments],
+        "knowledge": [hit.to_dict() for hit in found.knowledge],
         "missing": list(found.missing),
     }
 

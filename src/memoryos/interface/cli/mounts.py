@@ -46,7 +46,7 @@ def tagged(
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         found = memory.tagged(*tag, limit=limit, since=since, until=until, mounts=mount)
     if json:
-        render.print_json({"tags": tag, "hits": [render.hit_json(hit) for hit in found]})
+        render.print_json({"tags": tag, "hits": [hit.to_dict() for hit in found]})
     elif found:
         render.console().print(render.hits_table(", ".join(tag), found))
     else:

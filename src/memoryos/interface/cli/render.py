@@ -17,7 +17,7 @@ from rich.text import Text
 
 from memoryos.cube import MemCube
 from memoryos.operation.hierarchy.tuning import Tuned
-from memoryos.operation.overview import Persona, Profile, SegmentView
+from memoryos.operation.overview import Profile, SegmentView
 from memoryos.operation.recall.hit import Hit, TurnHit
 from memoryos.text import visible, visible_json
 
@@ -82,69 +82,7 @@ def counted(doing: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 def page_json(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
     """A page as data, with the passages that made it a hit."""
-    return {**hit_json(hit), "passages": [_passage_json(turn) for turn in turns if turn.cube.id == hit.id]}
-
-
-def _passage_json(hit: TurnHit) -> dict[str, Any]:
-    end = len(hit.turn.words) if hit.end is None else hit.end
-    place = {"turn": hit.index, "start": hit.start, "end": end, "source_id": hit.source_id}
-    return {"text": hit.text, "score": round(hit.score, 6), **place}
-
-
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """A hit as data."""
-    return {
-        "id": hit.id,
-        "text": hit.text,
-        "score": round(hit.score, 6),
-        "parts": {name: round(value, 6) for name, value in hit.parts.items()},
-        "at": hit.at.isoformat(),
-        "kind": hit.cube.kind.value,
-        "tier": hit.cube.tier.value,
-        "topic": hit.topic,
-        "mount": hit.mount,
-        "source_ids": list(hit.source_ids),
-        "provenance": list(hit.cube.descriptive.provenance),
-    }
-
-
-def cube_json(cube: MemCube) -> dict[str, Any]:
-    """A memory as data."""
-    return {
-        "id": cube.id,
-        "kind": cube.kind.value,
-        "tier": cube.tier.value,
-        "text": cube.text,
-        "at": cube.descriptive.event_at.isoformat(),
-        "source_ids": list(cube.descriptive.source_ids),
-        "provenance": list(cube.descriptive.provenance),
-        "version": cube.version.number,
-    }
-
-
-def segment_json(view: SegmentView) -> dict[str, Any]:
-    """A segment as data."""
-    return {
-        **cube_json(view.cube),
-        "heat": round(view.heat, 6),
-        "keywords": list(view.keywords),
-        "page_ids": list(view.page_ids),
-        "visits": view.cube.behaviour.visits,
-        "interactions": view.cube.behaviour.interactions,
-    }
-
-
-def profile_json(profile: Profile) -> dict[str, Any]:
-    """Both personas as data."""
-    return {"user": _persona_json(profile.user), "agent": _persona_json(profile.agent)}
-
-
-def _persona_json(persona: Persona) -> dict[str, Any]:
-    return {
-        "profile": dict(persona.fields),
-        "traits": [cube_json(cube) for cube in persona.traits],
-        "facts": [cube_json(cube) for cube in persona.facts],
-    }
+    return {**hit.to_dict(), "passages": [turn.to_dict() for turn in turns if turn.cube.id == hit.id]}
 
 
 def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -> Table:

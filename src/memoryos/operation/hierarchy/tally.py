@@ -6,12 +6,13 @@ import json
 from dataclasses import asdict, dataclass, fields
 
 from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.plain import Plain
 
 NOTE = "facts"  # the note that sums the tallies of a scope
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Plain):
     """How many facts went which way."""
 
     kept: int = 0  #: new ones

@@ -27,6 +27,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from memoryos.config import Settings
+from memoryos.plain import Plain
 
 GROWTH = 1.5  # a scope is calibrated again when it has grown, or shrunk, by this factor
 YOUNG_GROWTH = 1.25  # the same while it is young: then values change most, and a calibration costs least
@@ -64,7 +65,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class Tuned(Plain):
     """One value that a scope uses, and why."""
 
     name: str  #: the field of Settings

@@ -22,6 +22,7 @@ from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import CountTokens, Draft
 from memoryos.operation.recall.hit import Hit, Recall, TurnHit
 from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
+from memoryos.plain import Plain
 
 FREE = 512  # tokens that turns have for themselves, when something is asked
 BESIDE = 24  # of the tokens above that, one in so many is left for what is no turn
@@ -32,7 +33,7 @@ NOTHING_FOUND = "Nothing in memory answers this question."
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class Context(Plain):
     """Text for a prompt, and what went into it."""
 
     text: str

@@ -29,6 +29,7 @@ from memoryos.operation.recall.hit import quoted
 from memoryos.operation.recall.search import Source
 from memoryos.operation.recall.span import Run, Span
 from memoryos.operation.recall.worth import by_question, by_use
+from memoryos.plain import Plain
 
 CountTokens = Callable[[str], int]
 
@@ -64,7 +65,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(Plain):
     """What was said in a stretch of time."""
 
     text: str

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
+from typing import Any
 
 from memoryos.cube import MemCube, Page, Turn
+from memoryos.plain import Plain, plain
 
 
 class Strategy(StrEnum):
@@ -24,18 +25,14 @@ class Strategy(StrEnum):
 
 Span = tuple[int, int]
 
-NO_PARTS: Mapping[str, float] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Plain):
     """A memory that was found, and why."""
 
     cube: MemCube
     score: float
-    parts: Mapping[str, float] = field(
-        default_factory=lambda: NO_PARTS, hash=False
-    )  #: what the score is made of, when it was asked
+    parts: Mapping[str, float] = field(default_factory=dict, hash=False)  #: of the score, when asked
     segment: str | None = None  #: id of the page's segment, when it was found through one
     topic: str = ""  #: keywords of that segment
     mount: str | None = None  #: the mounted memory that it comes from; None is the own
@@ -60,17 +57,20 @@ class Hit:
         """Ids in the source data."""
         return self.cube.descriptive.source_ids
 
+    def to_dict(self) -> dict[str, Any]:
+        """The memory with its score."""
+        why = {"score": self.score, "parts": dict(self.parts), "topic": self.topic, "mount": self.mount}
+        return {**self.cube.to_dict(), **why, "segment": self.segment}
+
 
 @dataclass(frozen=True, slots=True)
-class TurnHit:
+class TurnHit(Plain):
     """A turn of a page that was found, or a passage of a long one, and why."""
 
     cube: MemCube  #: its page
     index: int  #: of the turn in the page
     score: float
-    parts: Mapping[str, float] = field(
-        default_factory=lambda: NO_PARTS, hash=False
-    )  #: what the score is made of, when it was asked
+    parts: Mapping[str, float] = field(default_factory=dict, hash=False)  #: of the score, when asked
     mount: str | None = None  #: the mounted memory that it comes from; None is the own
     start: int = 0  #: where the passage begins in the turn's words
     end: int | None = None  #: and where it ends; None is the end of the turn
@@ -107,6 +107,13 @@ class TurnHit:
         """Its id in the source data."""
         return self.turn.source_id
 
+    def to_dict(self) -> dict[str, Any]:
+        """The passage, its place in the turn, and the id of its page."""
+        start, end = self.span
+        place = {"page_id": self.cube.id, "turn": self.index, "start": start, "end": end, "source_id": self.source_id}
+        said = {"role": self.turn.role.value, "speaker": self.turn.speaker, "at": plain(self.turn.at)}
+        return {"text": self.text, "score": self.score, "parts": dict(self.parts), "mount": self.mount, **place, **said}
+
 
 def quoted(words: str, spans: Sequence[Span]) -> str:
     """Parts of some words, in order, with … where they go on."""
@@ -117,7 +124,7 @@ def quoted(words: str, spans: Sequence[Span]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(Plain):
     """What a question brought back from the three tiers."""
 
     query: str

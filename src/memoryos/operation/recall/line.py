@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from memoryos.cube import Kind, MemCube
 from memoryos.language.calendar import spoken
 from memoryos.language.quotation import said
 from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.hit import Span, TurnHit, quoted
+from memoryos.plain import Plain, plain
 
 Key = tuple[str, int | None]
 
@@ -26,7 +28,7 @@ class Section(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(Plain):
     """One line of a context."""
 
     section: Section
@@ -35,6 +37,11 @@ class Line:
     turn: int | None = None  #: its number on the page; None when it is no turn
     spans: tuple[Span, ...] = ()  #: the characters of the turn's words that it holds, in order
     score: float = 0.0  #: what the search gave it; 0 for what was not searched for
+
+    def to_dict(self) -> dict[str, Any]:
+        """The line, and which turn of which memory it is made of."""
+        place = {"id": self.cube.id, "turn": self.turn, "spans": plain(self.spans)}
+        return {"section": plain(self.section), "text": self.text, "score": self.score, **place}
 
     @property
     def key(self) -> Key:

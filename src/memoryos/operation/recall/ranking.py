@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from memoryos.cube import MemCube
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.fusion import Scores
-from memoryos.operation.recall.hit import NO_PARTS, TurnHit
+from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.repetition import told_once
 
 ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
@@ -126,7 +125,7 @@ def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, parts: Mapping[s
     page, turn, start, end = ranking.index.place(row)
     if page not in cubes or turn >= len(turns_of(cubes[page])):
         return None  # the page went meanwhile, or had not got so far at the moment asked for
-    why = MappingProxyType({name: float(part[row]) for name, part in parts.items()}) if parts else NO_PARTS
+    why = {name: float(part[row]) for name, part in parts.items()} if parts else {}
     return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), why, start=start, end=end)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
 
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, Subject
@@ -20,7 +19,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.recall.confidence import confidence
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
-from memoryos.operation.recall.hit import NO_PARTS, Hit, Recall, Strategy, TurnHit
+from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.moment import cubes_at, entries_at, former
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.topics import Home, fits, homes
@@ -41,7 +40,7 @@ class Search:
 
     def parts(self, **parts: float) -> Mapping[str, float]:
         """What a score is made of, if that is wanted."""
-        return MappingProxyType(parts) if self.explain else NO_PARTS
+        return parts if self.explain else {}
 
 
 @dataclass(frozen=True, slots=True)

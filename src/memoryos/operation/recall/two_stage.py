@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from memoryos.config import Settings
 from memoryos.cube import MemCube
@@ -20,8 +19,10 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.passages import page_vectors
 from memoryos.operation.recall.filters import Admitted, Filters
 from memoryos.operation.recall.fusion import Asked
-from memoryos.operation.recall.hit import NO_PARTS, TurnHit
+from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.topics import Fit, Home, fits
+
+_NO_PARTS: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class _Found:
     home: Home
 
     def turn(self, index: int, *, explain: bool) -> TurnHit:
-        parts = MappingProxyType(self.parts) if explain else NO_PARTS
+        parts = dict(self.parts) if explain else {}
         return TurnHit(self.page, index, self.score, parts)
 
 
@@ -48,7 +49,7 @@ class _Judge:
     def of(cls, asked: Asked, weight: float) -> _Judge:
         return cls(asked.vector, stems(keywords(asked.text)) if weight else frozenset(), weight)
 
-    def found(self, page: MemCube, cosine: float, home: Home, parts: Mapping[str, float] = NO_PARTS) -> _Found:
+    def found(self, page: MemCube, cosine: float, home: Home, parts: Mapping[str, float] = _NO_PARTS) -> _Found:
         """The page with its score."""
         if not self.weight:
             return _Found(page, cosine, {"cosine": cosine, **parts}, home)

@@ -1,0 +1,109 @@
+"""Everything that a public method returns is data: a dict, JSON, a pickle, and what a web handler may return."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import pickle
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+import memoryos
+from memoryos import Attachment, Memory, MemoryOS, Role, Turn, stores
+from memoryos.operation.answer_stream import AnswerStream
+from memoryos.plain import Plain
+from public import function_of, methods_of
+
+
+def classes_in(hint: Any) -> Iterator[type]:
+    """The project's own classes that an annotation names."""
+    if inspect.isclass(hint) and hint.__module__.startswith("memoryos"):
+        yield hint
+    for inner in get_args(hint):
+        yield from classes_in(inner)
+
+
+RETURNED = {
+    one
+    for kind in (Memory, MemoryOS)
+    for name in methods_of(kind)
+    for one in classes_in(get_type_hints(function_of(kind, name))["return"])
+} | {
+    one
+    for function in (stores.backup, stores.restore, stores.copy, stores.verify, stores.scrub)
+    for one in classes_in(get_type_hints(function)["return"])
+}
+
+
+@pytest.mark.parametrize("kind", sorted(RETURNED - {Memory, AnswerStream}, key=lambda one: one.__name__))
+def test_what_is_returned_is_plain(kind):
+    assert issubclass(kind, Plain)
+    for one in fields(kind) if is_dataclass(kind) else ():
+        assert one.name.isidentifier()
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[Memory]:
+    with memoryos.open(tmp_path / "a.db", user="ann", session="monday") as memory:
+        memory.add("My boat is called Aurora.", "A fine name.", tags=["boats"])
+        memory.add_many([Turn(role=Role.USER, text="🛶 我住在成都。", attachments=(Attachment(caption="a map"),))])
+        memory.facts.add("has a boat")
+        memory.profile.set("name", "Ann")
+        memory.consolidate()
+        yield memory
+
+
+VALUES = {
+    "search": lambda memory: memory.search("What is my boat called?", explain=True),
+    "turns": lambda memory: memory.search("boat", explain=True).turns[0],
+    "two_stage": lambda memory: memory.search("boat", strategy="two_stage", explain=True),
+    "context": lambda memory: memory.context("boat"),
+    "digest": lambda memory: memory.digest(),
+    "get": lambda memory: memory.pages.list()[0],
+    "profile": lambda memory: memory.profile.get(),
+    "stats": lambda memory: memory.stats(),
+    "events": lambda memory: memory.log.events()[0],
+    "repair": lambda memory: memory.upkeep.repair(),
+    "scope": lambda memory: memory.scope,
+    "caller": lambda memory: memory.caller,
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_value_becomes_json_and_a_pickle_and_is_copied(memory, name):
+    value = VALUES[name](memory)
+    assert json.loads(value.to_json()) == value.to_dict()
+    assert pickle.loads(pickle.dumps(value)) == value
+    assert copy.deepcopy(value) == value
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_value_is_returned_from_a_web_handler(memory, name):
+    app = FastAPI()
+    app.get("/whole")(lambda: VALUES[name](memory))
+    app.get("/plain")(lambda: VALUES[name](memory).to_dict())
+    with TestClient(app) as client:
+        assert client.get("/whole").status_code == 200
+        assert client.get("/plain").json() == VALUES[name](memory).to_dict()
+
+
+def test_a_hit_tells_what_a_reader_wants(memory):
+    hit = memory.search("What is my boat called?").hits[0].to_dict()
+    assert hit["text"] == "user: My boat is called Aurora.\nassistant: A fine name."
+    assert [(turn["role"], turn["text"]) for turn in hit["turns"]] == [
+        ("user", "My boat is called Aurora."),
+        ("assistant", "A fine name."),
+    ]
+    assert (hit["kind"], hit["tags"], hit["scope"]["user"]) == ("page", ["boats"], "ann")
+    assert hit["score"] > 0
+
+
+def test_a_profile_is_told_by_its_fields(memory):
+    assert memory.profile.get().to_dict()["user"]["profile"] == {"name": "Ann"}
+    assert [fact["text"] for fact in memory.profile.get().to_dict()["user"]["facts"]] == ["has a boat"]
