@@ -265,7 +265,7 @@ def test_the_tables_hold_the_intervals_and_leads_that_a_program_reads(bench, mea
         assert row["recall"] == percent(group["tokens"]["1024"])
         assert row["other questions"] == interval(group["interval"]["questions"]["1024"])
         assert row["other memories"] == interval(group["interval"]["memories"]["1024"])
-        assert row["% of attainable"] == percent(group["tokens_attainable"]["1024"])
+        assert row["attained"] == percent(group["tokens_attainable"]["1024"])
         assert (row["ahead"], row["of"]) == lead(group)
 
 

@@ -25,7 +25,9 @@ def print_recalled(found: Sequence[Measured], embedder: str) -> None:
     """Print the tables of every data set."""
     console = render.console()
     console.print("Evidence recalled, % of its groups within tokens, turns or sessions; p50 of a call in ms.")
-    console.print("Intervals are of 95 %. Ahead: points, less the best baseline at that budget.")
+    console.print(
+        "Intervals are of 95 %. Attained: % of what is attainable. Ahead: points, less the best baseline at that budget."
+    )
     for one in found:
         console.print(_overall(one, embedder), _certainty(one))
         if len(one.results[CONTEXT]) > 1:
@@ -45,7 +47,7 @@ def _overall(found: Measured, embedder: str) -> Table:
 
 
 def _certainty(found: Measured) -> Table:
-    columns = ("", "within", "recall", "other questions", "other memories", "% of attainable", "ahead", "of")
+    columns = ("", "within", "recall", "other questions", "other memories", "attained", "ahead", "of")
     table = _table(f"{found.dataset.name}: what other questions or other memories might give", columns)
     for way, groups in found.results.items():
         for budget in _COMPARED:
@@ -68,7 +70,7 @@ def _compared(group: Group, budget: int) -> list[str]:
 def _types(found: Measured) -> Table:
     ways = [way for way in found.results if way == CONTEXT or way in set(Strategy)]  # too wide with the ablations
     title = f"{found.dataset.name} @{_BY_TYPE:,} by type; interval and all that follows: of {CONTEXT}"
-    table = _table(title, ("", "asked", *ways, "interval", "% of attainable", "ahead", "of"))
+    table = _table(title, ("", "asked", *ways, "interval", "attained", "ahead", "of"))
     for name in found.results[CONTEXT]:
         if name != OVERALL:
             table.add_row(name, *_of_type(found, name, ways))
@@ -93,7 +95,7 @@ def _table(title: str, columns: Sequence[str]) -> Table:
     first, *others = columns
     table.add_column(first, overflow="fold")
     for column in others:
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     return table
 
 
