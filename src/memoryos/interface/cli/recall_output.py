@@ -26,7 +26,7 @@ def print_recalled(found: Sequence[Measured], embedder: str) -> None:
     console = render.console()
     console.print("Evidence recalled, % of its groups within tokens, turns or sessions; p50 of a call in ms.")
     console.print(
-        "Intervals are of 95 %. Attained: % of what is attainable. Ahead: points, less the best baseline at that budget."
+        "Intervals are of 95 %. Attained: % of what is attainable. Ahead: points, less the best baseline there."
     )
     for one in found:
         console.print(_overall(one, embedder), _certainty(one))
@@ -95,7 +95,7 @@ def _table(title: str, columns: Sequence[str]) -> Table:
     first, *others = columns
     table.add_column(first, overflow="fold")
     for column in others:
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, justify="right")
     return table
 
 
