@@ -38,6 +38,47 @@ def garden(tmp_path):
     return write
 
 
+@pytest.fixture
+def allotments(garden):
+    """The path of six people's talks; half of the questions are answered in so many words, half hardly are."""
+    users = [f"user{number}" for number in range(6)]
+    chatter = [turn(f"c{number}", f"Rain {number}: " + "the water butt is full again. " * 40) for number in range(8)]
+    said = [talk(user, ("s", [*chatter, turn("1", f"My spade is {user}."), turn("2", "Moles.")])) for user in users]
+    hers = [ask(f"Whose spade is {user}?", ["1"], user=user, type="hers") for user in users]
+    lost = [ask("Is the water butt full?", ["2"], ["c1"], user=user, type="lost") for user in users]
+    return garden(said, [*hers, *lost])
+
+
+def tables(bench, path, *arguments):
+    """The tables that a person reads: one dict for each row, by the heads of the columns."""
+    result = bench("recall", "--data", path, *arguments, "--embedder", "hashing", COLUMNS="120")
+    assert result.returncode == 0, result.stderr
+    assert max(map(len, result.stdout.splitlines())) <= 120
+    found = []
+    for line in result.stdout.splitlines():
+        if line.startswith("┃"):
+            heads = [cell.strip() for cell in line.strip("┃").split("┃")]
+            found.append([])
+        elif line.startswith("│"):
+            cells = [cell.strip() for cell in line.strip("│").split("│")]
+            found[-1].append(dict(zip(heads, cells, strict=True)))
+    return found
+
+
+def percent(fraction):
+    return f"{100 * fraction:.1f}"
+
+
+def interval(bounds):
+    return " to ".join(map(percent, bounds))
+
+
+def lead(group):
+    """What a table shows of the difference to the best baseline."""
+    ahead = {name: f"{100 * value:+.1f}" for name, value in group["difference"]["1024"].items()}
+    return f"{ahead['mean']} ({ahead['low']} to {ahead['high']})", group["difference"]["baseline"]["1024"]
+
+
 def overall(found, way="hybrid", name="garden"):
     return found["datasets"][name]["results"][way]["overall"]
 
@@ -212,7 +253,41 @@ def test_what_a_person_reads(bench, garden):
         *WAYS,
     ):
         assert told in shown
-    assert "Context less the best baseline, points with 95 % intervals: @256 bm25" in shown
+
+
+def test_the_tables_hold_the_intervals_and_leads_that_a_program_reads(bench, measured, allotments):
+    shown, read = tables(bench, allotments), measured(allotments)["datasets"]["garden"]["results"]
+    _, certainty, _ = shown
+    rows = {(row[""], row["within"]): row for row in certainty}
+    assert list(rows) == [(way, within) for way in WAYS for within in ("@1,024", "@4,096")]
+    for way in WAYS:
+        group, row = read[way]["overall"], rows[way, "@1,024"]
+        assert row["recall"] == percent(group["tokens"]["1024"])
+        assert row["other questions"] == interval(group["interval"]["questions"]["1024"])
+        assert row["other memories"] == interval(group["interval"]["memories"]["1024"])
+        assert row["attained"] == percent(group["tokens_attainable"]["1024"])
+        assert (row["ahead"], row["of"]) == lead(group)
+
+
+def test_the_tables_tell_recall_by_type(bench, measured, allotments):
+    shown, read = tables(bench, allotments), measured(allotments)["datasets"]["garden"]["results"]
+    _, _, types = shown
+    assert [(row[""], row["asked"]) for row in types] == [("hers", "6"), ("lost", "6")]
+    for row in types:
+        group = read["context"][row[""]]
+        assert [row[way] for way in WAYS[1:]] == [percent(read[way][row[""]]["tokens"]["1024"]) for way in WAYS[1:]]
+        assert row["interval"] == interval(group["interval"]["questions"]["1024"])
+        assert (row["ahead"], row["of"]) == lead(group)
+
+
+def test_with_one_user_and_no_type_there_is_no_interval_over_memories_and_no_table_of_types(bench, garden):
+    _, certainty = tables(bench, garden(questions=[ask("Which wood?", ["a3"])]))
+    assert {row["other memories"] for row in certainty} == {"-"}
+
+
+def test_without_a_baseline_the_tables_show_no_lead(bench, garden):
+    _, certainty, types = tables(bench, garden(), "--strategy", "hybrid")
+    assert {(row["ahead"], row["of"]) for row in [*certainty, *types]} == {("-", "-")}
 
 
 @pytest.mark.parametrize(

@@ -7,27 +7,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from memoryos.bench.dataset import read_datasets
 from memoryos.bench.metrics import LEVELS, Measure
 from memoryos.bench.plot import check_plot, plot_recall
-from memoryos.bench.recall import CONTEXT, DEFAULT, Group, Lead, Measured, measure
+from memoryos.bench.recall import DEFAULT, Group, Lead, Measured, measure
 from memoryos.bench.summary import OVERALL, Estimate, Summary
 from memoryos.bench.variants import Variant, whole, without_parts
 from memoryos.config import Settings, load_settings
 from memoryos.interface.cli import render
 from memoryos.interface.cli.bench_json import FIGURES, made_on, rounded
 from memoryos.interface.cli.options import Json
+from memoryos.interface.cli.recall_output import print_recalled
 from memoryos.interface.cli.watched import watched
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
 
-_SHOWN = {
-    **{f"@{budget:,}": Measure("tokens", budget) for budget in (512, 1024, 2048, 4096)},
-    "10 turns": Measure("turns", 10),
-    "5 sessions": Measure("sessions", 5),
-}
 _TOLD = ("tokens", "tokens_attainable", "turns", "sessions")  # what a program reads
 
 
@@ -65,7 +60,7 @@ def recall(
         datasets = {one.dataset.name: _as_json(one) for one in found}
         render.print_json({"datasets": datasets, "embedder": name, **made_on()})
     else:
-        _print(found, name)
+        print_recalled(found, name)
 
 
 def _measured(
@@ -128,41 +123,3 @@ def _difference(leads: Mapping[int, Lead]) -> dict[str, Any]:
 
 def _parts(found: Estimate) -> dict[str, float]:
     return {"mean": found.mean, "low": found.low, "high": found.high}
-
-
-def _print(found: Sequence[Measured], embedder: str) -> None:
-    console = render.console()
-    console.print("Evidence recalled, % of its groups within tokens, turns or sessions; p50 of a call in ms.")
-    for one in found:
-        console.print(_table(one, embedder))
-        for line in _notes(one):
-            console.print(line, markup=False)
-
-
-def _table(found: Measured, embedder: str) -> Table:
-    dataset = found.dataset
-    size = f"questions: {len(dataset.asked):,}, memories: {len(dataset.conversations):,}, turns: {dataset.turns:,}"
-    table = Table(title=f"{dataset.name}, embedder {embedder}; {size}", title_justify="left")
-    table.add_column("", no_wrap=True)
-    for column in (*_SHOWN, "ms"):
-        table.add_column(column, justify="right")
-    for way, summary in _overall(found).items():
-        cells = (summary.estimates.get(measure) for measure in _SHOWN.values())
-        shown = [f"{100 * one.mean:.1f}" if one else "-" for one in cells]
-        table.add_row(way, *shown, f"{found.search_ms[way]['p50']:.1f}")
-    return table
-
-
-def _notes(found: Measured) -> list[str]:
-    leads = found.results[CONTEXT][OVERALL].leads
-    parts = [
-        f"@{budget:,} {lead.baseline} {100 * lead.ahead.mean:+.1f} "
-        f"({100 * lead.ahead.low:+.1f} to {100 * lead.ahead.high:+.1f})"
-        for budget, lead in leads.items()
-    ]
-    lines = [f"Context less the best baseline, points with 95 % intervals: {', '.join(parts)}."] if parts else []
-    if found.dataset.malformed:
-        lines.append(f"Groups of evidence that name no turn, left out: {found.dataset.malformed}.")
-    if found.dataset.unanswered:
-        lines.append(f"Questions without evidence, not asked: {found.dataset.unanswered}.")
-    return lines
