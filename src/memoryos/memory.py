@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Self, Unpack
+from typing import Self, Unpack, overload
 
 from memoryos import arguments
 from memoryos.caller import Action, Caller
+from memoryos.clock import parse_moment
 from memoryos.config import Settings
 from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Tier, Turn
 from memoryos.engine import Engine, left
@@ -34,6 +35,7 @@ from memoryos.operation.door import door
 from memoryos.operation.hand import Hand
 from memoryos.operation.hierarchy.tally import Tally, tally_of
 from memoryos.operation.intake import Arriving
+from memoryos.operation.messages import Messages, is_messages, turns_of_messages
 from memoryos.operation.overview import Stats
 from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
@@ -126,6 +128,7 @@ class Memory:
 
     # Writing
 
+    @overload
     def add(
         self,
         query: str | None = None,
@@ -136,12 +139,41 @@ class Memory:
         tags: Sequence[str] = (),
         idempotency_key: str | None = None,
         mount: str | None = None,
-    ) -> str:
-        """Remember one exchange, or half of one; returns the id of its page.
+    ) -> str: ...
 
-        `at` is when it was said (now, when left out); attachments belong to the query, or to the
-        response when there is no query. Durable when it returns. `idempotency_key` and `mount` are as in `add_many`.
+    @overload
+    def add(
+        self,
+        query: Messages,
+        response: None = None,
+        *,
+        at: datetime | str | None = None,
+        attachments: Sequence[Attachment] = (),
+        tags: Sequence[str] = (),
+        idempotency_key: str | None = None,
+        mount: str | None = None,
+    ) -> list[str]: ...
+
+    def add(
+        self,
+        query: str | Messages | None = None,
+        response: str | None = None,
+        *,
+        at: datetime | str | None = None,
+        attachments: Sequence[Attachment] = (),
+        tags: Sequence[str] = (),
+        idempotency_key: str | None = None,
+        mount: str | None = None,
+    ) -> str | list[str]:
+        """Remember one exchange, or half of one, and return the id of its page; or messages, and return their ids.
+
+        Messages are as chat APIs pass them: dicts or objects with `role` and `content`, which may have parts, images and
+        tool calls; `at`, `name` and `source_id` of each are kept. `at` is when it was said (now, when left out);
+        attachments belong to the query, or to the response when there is no query. Durable when it returns.
+        `idempotency_key` and `mount` are as in `add_many`. Raises InvalidInput, which names the message and the field.
         """
+        if query is not None and is_messages(query):
+            return self._add_messages(query, response, attachments, at, tags, idempotency_key, mount)
         now = self._engine.clock()
         items = arguments.sequence("attachments", attachments, Attachment)
         limit = self.settings.max_text_chars
@@ -429,6 +461,27 @@ class Memory:
         origin: Origin = Origin.USER_INPUT,
     ) -> Arriving:
         return Arriving(turns, now, arguments.tags(tags), origin, arguments.idempotency_key(key))
+
+    def _add_messages(
+        self,
+        messages: Messages,
+        response: str | None,
+        attachments: Sequence[Attachment],
+        at: datetime | str | None,
+        tags: Sequence[str],
+        key: str | None,
+        mount: str | None,
+    ) -> list[str]:
+        if response is not None or attachments:
+            field = "attachments" if response is None else "response"
+            raise InvalidInput(field, "is passed beside messages", "Put it into a message")
+        now, limit = self._engine.clock(), self.settings.max_text_chars
+        said_at = now if at is None else parse_moment("at", at, now=now)
+        turns = [
+            ingest.checked_turn(turn, now=said_at, limit=limit, field=f"messages ({turn.role})")
+            for turn in turns_of_messages(messages)
+        ]
+        return self._take_in(self._arriving(turns, now, tags, key), mount)
 
     def _take_in(self, arriving: Arriving, mount: str | None, progress: ingest.Progress | None = None) -> list[str]:
         if mount is not None:

@@ -1,0 +1,195 @@
+"""Messages as chat APIs pass them become turns: dicts or objects of an SDK, with parts, images and tool calls.
+
+The forms are those of OpenAI's chat completions and responses and of Anthropic's messages. What a tool was asked and
+what it said becomes tool turns, which stay on the page of their exchange; what the assistant says between two calls
+is part of its one answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memoryos.cube import Attachment, Role, Turn
+from memoryos.errors import InvalidInput
+
+ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
+
+# Of an object that is no dict: those of its attributes that a message, a part or a call may have.
+_NAMES = ("role", "content", "name", "tool_calls", "at", "source_id", "type", "text", "function", "arguments", "input")
+
+_TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+
+
+# A dict with role and content, an object of an SDK that has them, or several of these.
+Messages = Mapping[str, Any] | Iterable[Any]
+
+
+def is_messages(value: object) -> bool:
+    """Whether this is a message or several, and not a text."""
+    return isinstance(value, Mapping | Iterable) and not isinstance(value, str | bytes)
+
+
+def turns_of_messages(messages: Messages) -> list[Turn]:
+    """The turns of some messages, in order. Raises InvalidInput naming the message and the field."""
+    several = [messages] if isinstance(messages, Mapping) else messages
+    turns: list[Turn] = []
+    said: list[_Said] = []  # by the assistant, between tool calls
+    for number, message in enumerate(several):
+        one = _said(message, f"messages[{number}]")
+        if one.role is Role.ASSISTANT:
+            turns += one.calls
+            said.append(one)
+        else:
+            turns += [] if one.role is Role.TOOL else _answer(said)
+            turns += one.turns()
+    turns += _answer(said)
+    if not turns:
+        raise InvalidInput("messages", "say nothing", "Pass at least one message with content")
+    return turns
+
+
+@dataclass
+class _Said:
+    """What one message says."""
+
+    role: Role
+    texts: list[str] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
+    calls: list[Turn] = field(default_factory=list)
+    speaker: str | None = None
+    at: Any = None
+    source_id: str | None = None
+
+    def turns(self) -> list[Turn]:
+        """What was said as a turn, after the results of tools that came with it; none for a message without words."""
+        if not (self.texts or self.attachments):
+            return self.calls
+        return [*self.calls, self._turn(self.texts, self.attachments)]
+
+    def _turn(self, texts: Sequence[str], attachments: Sequence[Attachment]) -> Turn:
+        return Turn(
+            role=self.role,
+            text="\n".join(texts),
+            speaker=self.speaker,
+            at=self.at,
+            source_id=self.source_id,
+            attachments=tuple(attachments),
+        )
+
+    def joined(self, others: Sequence[_Said]) -> Turn:
+        """One turn of what this message and those before it say."""
+        every = [*others, self]
+        return self._turn([text for one in every for text in one.texts], [a for one in every for a in one.attachments])
+
+
+def _answer(said: list[_Said]) -> list[Turn]:
+    """What the assistant said since the user spoke: one turn for an exchange with calls, else each message its own."""
+    spoken = [one for one in said if one.texts or one.attachments]
+    has_calls = any(one.calls for one in said)
+    said.clear()
+    if has_calls and spoken:
+        return [spoken[-1].joined(spoken[:-1])]
+    return [turn for one in spoken for turn in one.turns()]
+
+
+def _said(message: Any, place: str) -> _Said:
+    known = _fields(message, place)
+    said = _Said(_role(known, place), speaker=known.get("name"), at=known.get("at"), source_id=known.get("source_id"))
+    content = known.get("content")
+    for number, part in enumerate(
+        [content] if isinstance(content, str | Mapping) else _listed(content, f"{place}.content")
+    ):
+        _take(said, part, f"{place}.content[{number}]")
+    said.calls += [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
+    return said
+
+
+def _fields(message: Any, place: str) -> Mapping[str, Any]:
+    """The fields of a dict, or of an object of an SDK."""
+    if isinstance(message, Mapping):
+        return message
+    if isinstance(message, Turn):
+        raise InvalidInput(place, "is a Turn", "Pass turns to add_many")
+    if callable(dump := getattr(message, "model_dump", None)):
+        return dict(dump())
+    known = {name: getattr(message, name) for name in _NAMES if hasattr(message, name)}
+    if not known:
+        raise InvalidInput(place, f"is a {type(message).__name__}", "Pass a dict, as chat APIs have them")
+    return known
+
+
+def _role(known: Mapping[str, Any], place: str) -> Role:
+    role = known.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        problem = "is missing" if role is None else f"{str(role)[:40]!r} is unknown"
+        raise InvalidInput(f"{place}.role", problem, f"Use one of: {', '.join(sorted(ROLES))}")
+    return ROLES[role]
+
+
+def _listed(value: Any, place: str) -> Iterable[Any]:
+    if value is None:
+        return ()
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
+        raise InvalidInput(place, f"is a {type(value).__name__}", "Pass a list, or leave it out")
+    return value
+
+
+def _take(said: _Said, part: Any, place: str) -> None:
+    """Add one part of a message."""
+    if isinstance(part, str):
+        said.texts += [part] if part.strip() else []
+        return
+    known = _fields(part, place)
+    if not isinstance(kind := known.get("type"), str):
+        raise InvalidInput(f"{place}.type", "is missing", "Pass a text, or a dict with a type")
+    if kind in _TEXTS:
+        _take(said, _text(known.get(_TEXTS[kind]), place), place)
+    elif kind in ("tool_use", "function_call"):
+        said.calls.append(_call(known, place))
+    elif kind == "tool_result":
+        said.calls.append(_result(known, place))
+    else:
+        said.attachments.append(_attachment(kind, known))
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{place}.text", f"is a {type(value).__name__}", "Pass text")
+    return value
+
+
+def _call(call: Any, place: str) -> Turn:
+    """What a tool was asked, as a turn."""
+    known = _fields(call, place)
+    named = _fields(known.get("function") or known, f"{place}.function")
+    asked = named.get("arguments", named.get("input", {}))
+    text = asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False, default=str)
+    return Turn(role=Role.TOOL, text=f"called {named.get('name') or 'a tool'}({text})")
+
+
+def _result(known: Mapping[str, Any], place: str) -> Turn:
+    """What a tool said, where it comes as a part of a message."""
+    said = _Said(Role.TOOL)
+    content = known.get("content")
+    for part in [content] if isinstance(content, str | Mapping) else _listed(content, place):
+        _take(said, part, place)
+    return Turn(role=Role.TOOL, text="\n".join(said.texts) or "(nothing)", attachments=tuple(said.attachments))
+
+
+def _attachment(kind: str, known: Mapping[str, Any]) -> Attachment:
+    """An image, a sound or a file, by its URL or with its bytes as a data URL."""
+    inner = next((one for name in ("image_url", "source", "file", "input_audio") if (one := known.get(name))), known)
+    held: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {"url": inner}
+    media = held.get("media_type") or held.get("format")
+    uri = held.get("url") or held.get("file_id")
+    if uri is None and (data := held.get("data") or held.get("file_data")) is not None:
+        uri = data if str(data).startswith("data:") else f"data:{media or 'application/octet-stream'};base64,{data}"
+    caption = known.get("caption") or known.get("alt") or held.get("filename") or kind.removeprefix("input_")
+    return Attachment(caption=str(caption).removesuffix("_url"), uri=_maybe(uri), media_type=_maybe(media))
+
+
+def _maybe(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,187 @@
+"""Messages as chat APIs pass them, and what a memory makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from pydantic import BaseModel
+
+import memoryos
+from memoryos import Memory, Role, Turn
+from memoryos.errors import InvalidInput
+from memoryos.operation.messages import turns_of_messages
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+
+
+def said(messages) -> list[tuple[str, str]]:
+    return [(turn.role.value, turn.words) for turn in turns_of_messages(messages)]
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[Memory]:
+    with memoryos.open(tmp_path / "a.db", user="ann") as memory:
+        yield memory
+
+
+def test_an_exchange_is_a_page(memory):
+    ids = memory.add([{"role": "user", "content": "I live in Oslo."}, {"role": "assistant", "content": "Nice!"}])
+    assert [page.id for page in memory.pages.list()] == ids
+    assert memory.get(ids[0]).text == "user: I live in Oslo.\nassistant: Nice!"
+
+
+def test_one_message_is_enough(memory):
+    assert len(memory.add({"role": "user", "content": "I live in Oslo."})) == 1
+
+
+@pytest.mark.parametrize(
+    ("role", "kept"),
+    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant"), ("tool", "tool")],
+)
+def test_every_role_is_taken(role, kept):
+    assert said([{"role": role, "content": "hello"}]) == [(kept, "hello")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "I live in Oslo.",
+        ["I live in Oslo."],
+        [{"type": "text", "text": "I live in Oslo."}],
+        [{"type": "input_text", "text": "I live in Oslo."}],
+        [{"type": "text", "text": " "}, {"type": "output_text", "text": "I live in Oslo."}],
+    ],
+)
+def test_content_may_be_a_text_or_parts(content):
+    assert said([{"role": "user", "content": content}]) == [("user", "I live in Oslo.")]
+
+
+def test_what_a_tool_was_asked_and_said_stays_on_the_page_of_its_exchange(memory):
+    ids = memory.add(
+        [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Is it warm in Oslo?"},
+            {"role": "assistant", "content": None, "tool_calls": [CALL]},
+            {"role": "tool", "tool_call_id": "c1", "content": "21 degrees"},
+            {"role": "assistant", "content": "It is 21 degrees."},
+            {"role": "user", "content": "Thanks!"},
+        ]
+    )
+    first, second = [memory.get(one) for one in ids]
+    assert [(turn.role.value, turn.text) for turn in first.payload.turns] == [
+        ("system", "Be brief."),
+        ("user", "Is it warm in Oslo?"),
+        ("tool", 'called weather({"city": "Oslo"})'),
+        ("tool", "21 degrees"),
+        ("assistant", "It is 21 degrees."),
+    ]
+    assert second.text == "user: Thanks!"
+
+
+def test_what_is_said_between_calls_is_part_of_the_one_answer():
+    assert said(
+        [
+            {"role": "user", "content": "Is it warm?"},
+            {"role": "assistant", "content": "Let me see.", "tool_calls": [CALL]},
+            {"role": "tool", "content": "21 degrees"},
+            {"role": "assistant", "content": "It is."},
+        ]
+    ) == [
+        ("user", "Is it warm?"),
+        ("tool", 'called weather({"city": "Oslo"})'),
+        ("tool", "21 degrees"),
+        ("assistant", "Let me see.\nIt is."),
+    ]
+
+
+def test_calls_of_anthropic_are_parts():
+    assert said(
+        [
+            {"role": "assistant", "content": [{"type": "tool_use", "name": "weather", "input": {"city": "Oslo"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "content": [{"type": "text", "text": "21"}]}]},
+            {"role": "assistant", "content": "It is warm."},
+        ]
+    ) == [("tool", 'called weather({"city": "Oslo"})'), ("tool", "21"), ("assistant", "It is warm.")]
+
+
+@pytest.mark.parametrize(
+    ("part", "uri"),
+    [
+        ({"type": "image_url", "image_url": {"url": "https://x.org/a.png"}}, "https://x.org/a.png"),
+        ({"type": "input_image", "image_url": "https://x.org/a.png"}, "https://x.org/a.png"),
+        ({"type": "image", "source": {"type": "url", "url": "https://x.org/a.png"}}, "https://x.org/a.png"),
+        (
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+            "data:image/png;base64,aGk=",
+        ),
+    ],
+)
+def test_images_are_kept_as_attachments(part, uri):
+    (turn,) = turns_of_messages([{"role": "user", "content": ["Look!", part]}])
+    assert (turn.text, turn.attachments[0].caption, turn.attachments[0].uri) == ("Look!", "image", uri)
+
+
+class Message(BaseModel):
+    """As the SDKs have them."""
+
+    role: str
+    content: str | None = None
+    tool_calls: list[dict] | None = None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message(role="assistant", content="Hello!"),
+        SimpleNamespace(role="assistant", content="Hello!"),
+        SimpleNamespace(role="assistant", content=[SimpleNamespace(type="text", text="Hello!")]),
+    ],
+)
+def test_objects_of_an_sdk_are_taken(message):
+    assert said([message]) == [("assistant", "Hello!")]
+
+
+def test_names_times_and_ids_are_kept():
+    message = {"role": "user", "content": "hi", "name": "Ann", "at": "2026-01-01T00:00:00Z", "source_id": "m1"}
+    (turn,) = turns_of_messages([message])
+    assert (turn.speaker, turn.at.isoformat(), turn.source_id) == ("Ann", "2026-01-01T00:00:00+00:00", "m1")
+
+
+@pytest.mark.parametrize(
+    ("messages", "field"),
+    [
+        ([], "messages"),
+        ([{"role": "user", "content": None}], "messages"),
+        ([{"role": "user", "content": " "}], "messages"),
+        ([5], "messages[0]"),
+        (["hello"], "messages[0]"),
+        ([Turn(role=Role.USER, text="hi")], "messages[0]"),
+        ([{"content": "hi"}], "messages[0].role"),
+        ([{"role": "owner", "content": "hi"}], "messages[0].role"),
+        ([{"role": "user", "content": 5}], "messages[0].content"),
+        ([{"role": "user", "content": [{"text": "hi"}]}], "messages[0].content[0].type"),
+        ([{"role": "user", "content": [{"type": "text", "text": 5}]}], "messages[0].content[0].text"),
+        ([{"role": "assistant", "tool_calls": 5}], "messages[0].tool_calls"),
+        ([{"role": "assistant", "tool_calls": [5]}], "messages[0].tool_calls"),
+    ],
+)
+def test_a_message_that_is_none_is_named_and_nothing_is_stored(memory, messages, field):
+    with pytest.raises(InvalidInput) as caught:
+        memory.add(messages)
+    assert caught.value.field == field
+    assert memory.pages.list() == []
+
+
+@pytest.mark.parametrize("beside", [{"response": "hi"}, {"attachments": [memoryos.Attachment(caption="a map")]}])
+def test_messages_stand_alone(memory, beside):
+    with pytest.raises(InvalidInput) as caught:
+        memory.add([{"role": "user", "content": "hello"}], **beside)
+    assert caught.value.field == next(iter(beside))
+
+
+def test_messages_with_a_key_are_stored_once(memory):
+    talk = [{"role": "user", "content": "I live in Oslo."}]
+    assert memory.add(talk, idempotency_key="k1") == memory.add(talk, idempotency_key="k1")
+    assert len(memory.pages.list()) == 1
