@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Self, Unpack, overload
+from typing import Self, Unpack, cast, overload
 
 from memoryos import arguments
 from memoryos.caller import Action, Caller
@@ -167,8 +167,8 @@ class Memory:
     ) -> str | list[str]:
         """Remember one exchange, or half of one, and return the id of its page; or messages, and return their ids.
 
-        Messages are as chat APIs pass them: dicts or objects with `role` and `content`, which may have parts, images and
-        tool calls; `at`, `name` and `source_id` of each are kept. `at` is when it was said (now, when left out);
+        Messages are as chat APIs pass them: dicts or objects with `role` and `content`, which may have parts, images
+        and tool calls; `at`, `name` and `source_id` of each are kept. `at` is when it was said (now, when left out);
         attachments belong to the query, or to the response when there is no query. Durable when it returns.
         `idempotency_key` and `mount` are as in `add_many`. Raises InvalidInput, which names the message and the field.
         """
@@ -177,7 +177,7 @@ class Memory:
         now = self._engine.clock()
         items = arguments.sequence("attachments", attachments, Attachment)
         limit = self.settings.max_text_chars
-        turns = ingest.turns_of(query, response, at=at, attachments=items, now=now, limit=limit)
+        turns = ingest.turns_of(cast("str | None", query), response, at=at, attachments=items, now=now, limit=limit)
         return self._take_in(self._arriving(turns, now, tags, idempotency_key), mount)[0]
 
     def add_many(

@@ -52,6 +52,19 @@ hostile = st.one_of(
 )
 
 
+_parts = st.fixed_dictionaries({"type": texts | st.sampled_from(["text", "image_url", "tool_use", "tool_result"])})
+_messages = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "system", "tool", "owner"])},
+    optional={
+        "content": st.lists(hostile | st.fixed_dictionaries({"type": texts | st.just("image_url")}), max_size=2)
+        | hostile,
+        "tool_calls": hostile,
+        "name": simple,
+        "at": simple,
+    },
+)
+
+
 @dataclass(frozen=True)
 class Arguments:
     """What can be passed where, for one memory; `ids` are of what it holds."""
@@ -94,6 +107,8 @@ class Arguments:
         """A value of the type; those that the project made itself are named here."""
         if hint in _OWN:
             return _OWN[hint]
+        if hint is Any:
+            return _messages | simple
         if hint is str:
             return st.sampled_from([*WORDS, *self.ids, "home"])
         if hint is Path:

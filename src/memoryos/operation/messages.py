@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from memoryos.cube import Attachment, Role, Turn
 from memoryos.errors import InvalidInput
@@ -27,7 +27,7 @@ _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal"
 Messages = Mapping[str, Any] | Iterable[Any]
 
 
-def is_messages(value: object) -> bool:
+def is_messages(value: object) -> TypeGuard[Messages]:
     """Whether this is a message or several, and not a text."""
     return isinstance(value, Mapping | Iterable) and not isinstance(value, str | bytes)
 
@@ -98,10 +98,7 @@ def _answer(said: list[_Said]) -> list[Turn]:
 def _said(message: Any, place: str) -> _Said:
     known = _fields(message, place)
     said = _Said(_role(known, place), speaker=known.get("name"), at=known.get("at"), source_id=known.get("source_id"))
-    content = known.get("content")
-    for number, part in enumerate(
-        [content] if isinstance(content, str | Mapping) else _listed(content, f"{place}.content")
-    ):
+    for number, part in enumerate(_content(known, f"{place}.content")):
         _take(said, part, f"{place}.content[{number}]")
     said.calls += [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
     return said
@@ -127,6 +124,12 @@ def _role(known: Mapping[str, Any], place: str) -> Role:
         problem = "is missing" if role is None else f"{str(role)[:40]!r} is unknown"
         raise InvalidInput(f"{place}.role", problem, f"Use one of: {', '.join(sorted(ROLES))}")
     return ROLES[role]
+
+
+def _content(known: Mapping[str, Any], place: str) -> Iterable[Any]:
+    """The parts; a text is one."""
+    content = known.get("content")
+    return [content] if isinstance(content, str | Mapping) else _listed(content, place)
 
 
 def _listed(value: Any, place: str) -> Iterable[Any]:
@@ -173,8 +176,7 @@ def _call(call: Any, place: str) -> Turn:
 def _result(known: Mapping[str, Any], place: str) -> Turn:
     """What a tool said, where it comes as a part of a message."""
     said = _Said(Role.TOOL)
-    content = known.get("content")
-    for part in [content] if isinstance(content, str | Mapping) else _listed(content, place):
+    for part in _content(known, place):
         _take(said, part, place)
     return Turn(role=Role.TOOL, text="\n".join(said.texts) or "(nothing)", attachments=tuple(said.attachments))
 
