@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from memoryos.bench.labels import FactLabel, LabelledPage, Language, ProfileLabel, Split, load
+from memoryos.bench.labels import Collection, FactLabel, LabelledPage, Language, ProfileLabel, Split, load
 from memoryos.cube import (
     Behaviour,
     Descriptive,
@@ -107,9 +107,9 @@ class Measured:
         return sum((judgement for _, judgement in self.halves), Judgement())
 
 
-def measure(extractor: Extractor, language: Language) -> Measured:
+def measure(extractor: Extractor, language: Language, collection: Collection = Collection.PAGES) -> Measured:
     """Let the extractor read every labelled page of a language by itself, and count."""
-    pages = load(language)
+    pages = load(language, collection)
     by_split = [(split, [page for page in pages if page.split is split]) for split in Split]
     return Measured(
         extractor.name,

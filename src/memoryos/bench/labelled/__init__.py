@@ -7,6 +7,10 @@ recommended or promised; moods, requests and errands are none. A name alone is a
 labelled where the user's own words show it.
 
 The half `held_out` was written before anything was measured on it, and no rule is made for a single page of it.
+
+`messy_*.jsonl` hold messages as people type them: run-ons, typos, sarcasm, quotes, suppositions, third persons,
+negation, corrections, pets. Every second one is held out. All of them were written before anything was measured on
+them, and of the held-out ones nothing but totals was looked at while the rules were made.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from memoryos.interface.cli.bench_abstention import abstention
 from memoryos.interface.cli.bench_answers import answers
 from memoryos.interface.cli.bench_compression import compression
 from memoryos.interface.cli.bench_consolidation import consolidation
+from memoryos.interface.cli.bench_extraction import extraction
 from memoryos.interface.cli.bench_locks import locks
 from memoryos.interface.cli.bench_processes import processes
 from memoryos.interface.cli.bench_purity import purity
@@ -79,6 +80,7 @@ bench.app.command()(locks)
 bench.app.command()(abstention)
 bench.app.command()(purity)
 bench.app.command()(consolidation)
+bench.app.command()(extraction)
 bench.app.command()(compression)
 bench.app.command()(processes)
 bench.app.command()(answers)
