@@ -120,7 +120,7 @@ class Memoryos:
         return [_knowledge(cube) for cube in self.memory.profile().agent.facts]
 
     def force_mid_term_analysis(self) -> None:
-        """Extract every segment with new pages into long-term memory now."""
+        """Extract every unread page into long-term memory now."""
         self.memory.consolidate()
 
     def get_memory_stats(self) -> dict[str, Any]:

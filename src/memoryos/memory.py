@@ -422,7 +422,7 @@ class MemoryOS:
             return reject(writer, proposal_id)
 
     def consolidate(self, *, scope: Scope | None = None) -> None:
-        """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
+        """Extract every unread page into LPM now, those of STM and of cold segments too, and wait for it."""
         self._responder.wait()
         self._housekeeping.promote_all(self._scope_of(scope))
 

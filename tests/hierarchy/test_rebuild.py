@@ -189,7 +189,7 @@ def test_a_shared_persona_keeps_what_other_agents_pages_support(world):
         writer.delete([page.id for page in writer.cubes(Kind.PAGE)])
     memory.rebuild(scope=BEN)
     (after,) = memory.profile().user.traits
-    assert len(before.descriptive.provenance) == 4
+    assert len(before.descriptive.provenance) == 10
     assert after.payload.level == "low" if len(after.descriptive.provenance) < 3 else "medium"
     assert set(after.descriptive.provenance) <= {page.id for page in memory.pages(scope=BEN)} | set(
         before.descriptive.provenance

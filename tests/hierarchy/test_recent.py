@@ -10,7 +10,7 @@ import pytest
 from memoryos import MemoryOS
 from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.config import load_settings
-from memoryos.cube import Tier
+from memoryos.cube import Kind, Tier
 from memoryos.infrastructure.vault.contract import Job, JobKind, JobState
 from memoryos.operation.hierarchy.recent import read_early
 
@@ -31,7 +31,7 @@ def waiting(memory: MemoryOS) -> list[Job]:
 
 def early(memory: MemoryOS) -> frozenset[str]:
     with memory._vault.read(ANN) as reader:
-        return read_early(reader)
+        return read_early(reader, [page.id for page in reader.cubes(Kind.PAGE)])
 
 
 @pytest.fixture

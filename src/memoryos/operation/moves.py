@@ -15,6 +15,7 @@ from memoryos.config import Settings
 from memoryos.cube import Kind
 from memoryos.infrastructure.vault.contract import Operation, Reader, Vault, Writer
 from memoryos.operation.hierarchy.paging import Pager
+from memoryos.operation.hierarchy.recent import ask_for_all_recent
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.rebuild import Stage, placed, stage_of, write_stage
 from memoryos.operation.recall.visits import Counts
@@ -72,11 +73,12 @@ class Mover:
                 return _written(self._planned_alone(owner, writer, visits), writer, 0, settled)
 
     def promote_all(self, owner: Scope) -> None:
-        """Ask for the extraction of every segment with new pages, hot or not."""
+        """Ask for the extraction of every segment with new pages, hot or not, and of the pages of STM."""
         with self.vault.write(owner) as writer:
             pager = self._pager(owner, writer)
             pager.promote_all()
             pager.flush(writer)
+            ask_for_all_recent(writer)
 
     def _planned(self, owner: Scope, visits: Counts, limit: int) -> _Plan | None:
         """The moves by a snapshot; None when the segments are to be formed anew, which takes a writer."""
