@@ -8,11 +8,13 @@ recall here, because a wrong fact is told back to the user.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from memoryos.cube import SemanticType
 from memoryos.language.calendar import MONTHS
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words
+from memoryos.operation.consolidation.english_elliptic import contacts, elliptic
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 
@@ -26,10 +28,11 @@ _TIME = rf"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowada
     |(?:on|over)\ (?:the\ )?weekends?|when\ I\ was\ (?:a\ \w+|young|little|\d+|in\ \w+)|as\ a\ (?:kid|child|teenager)
     ),?\ )?"""
 _HYPOTHETICAL = re.compile(
-    r"""^(?:if|unless|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|which|do|did|does|are|is|am|can
+    rf"""^(?:if|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|which|do|did|does|are|is|am|can
     |could|would|should|shall|have|has|when\ you)\b
       | \b(?:if|whether|as\ if|as\ though|pretend|imagine|would\ have|could\ have
-        |in\ case(?!\ (?:it|that|this|you|anyone)\ (?:matter|help|wonder|were|ask)))\b""",
+        |in\ case(?!\ (?:it|that|this|you|anyone)\ (?:matter|help|wonder|were|ask))
+        |{words.SUPPOSITIONS.replace(" ", chr(92) + " ")})\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 _HEAD_END = re.compile(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
@@ -76,7 +79,7 @@ def _shape(pattern: str) -> re.Pattern[str]:
 _NO_REACTION = r"""(?!(?:this|that|it|those|these|them|how|what|when|where|her|his|their|him|hearing|seeing)\b
     |(?:all\ )?the\ (?!beach|outdoors|ocean|sea\b|mountains|piano|violin|guitar|rain|snow|countryside|theat|gym
     |[A-Z]))"""
-_LIKES = rf"(?:{alternatives(words.PREFERENCE_VERBS)}|loved|enjoyed|hated)"
+_LIKES = rf"(?:{alternatives(words.PREFERENCE_VERBS)}|luv|loved|enjoyed|hated)"
 _FOND = r"""(?:into|fond\ of|keen\ on|fan\ of|crazy\ about|passionate\ about|obsessed\ with|addicted\ to
     |interested\ in)"""
 _PREFERENCES = [
@@ -85,18 +88,19 @@ _PREFERENCES = [
     _shape(rf"{_I_HAVE}{_ADVERBS}(?:loved|enjoyed|hated|been\ (?:into|a\ (?:\w+\ )?fan\ of))\ {_NO_REACTION}"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:(?:a|very|so|super|a\ big|a\ huge)\ )?{_FOND}\ {_NO_REACTION}"),
     _shape(
-        r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?favou?rites?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
+        r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?fav(?:e|s|ou?rites?)?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
         \ (?:is|are|was|were|has\ to\ be|would\ be)\ (?!(?:probably\ )?(?:this|that|it|when|the\ one)\b)"""
     ),
 ]
 
-_STATES = r"""(?:allergic\ to|vegan|vegetarian|married|single|divorced|engaged|pregnant|retired|unemployed
+_STATES = r"""(?:al+ergic\ to|vegan|vegetarian|pescatarian|married|single|divorced|engaged|pregnant|retired|unemployed
     |self-employed
     |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
     |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
     |Hindu|an?\ atheist|agnostic
-    |\d{1,2}(?=\ years\ old|\ y/?o\b|[.,!]|$)|in\ (?:college|high\ school|grad\ school|a\ band)
+    |\d{1,2}(?=\ (?:years|yrs)\ old|\ y/?o\b|[.,!]|$|\ and\b)|in\ (?:college|high\ school|grad\ school|a\ band)
     |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest|owner|founder|CEO|manager|captain|head|director|lead)\b
+    |(?:head|lead|chief|senior|junior|assistant|deputy|interim)\ [a-z]+|more\ of\ an?\ \w+\ (?:person|guy|girl|gal)\b
     |one\ of\ (?:two|three|four|five|\d))"""
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
 _NO_MOOD = r"""(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good|nice|tough|big|huge|wonderful|fan
@@ -124,7 +128,7 @@ _GOALS = r"""(?:be(?:come)?\ an?|open|start|move|adopt|retire|go\ back\ to\ scho
 _BELONGINGS = r"(?:siblings|pets?|car|licen[cs]e|degree|job|allerg(?:y|ies)|passport|tattoos?|garden|smartphone|tv)"
 _CONDITIONS = r"""(?:(?:high|low)\ blood\ pressure|diabetes|asthma|epilepsy|migraines?|arthritis|insomnia|depression
     |adhd|ADHD|autism|dyslexia|celiac|coeliac|eczema|anxiety|anemia|anaemia|cancer|tinnitus|psoriasis
-    |hay\ fever|allergies|hypertension|scoliosis|endometriosis|sleep\ apn)"""
+    |hay\ fever|coeliac|lupus|IBS|Crohn's|glaucoma|allergies|hypertension|scoliosis|endometriosis|sleep\ apn)"""
 _NOT_REGULAR = (
     r"(?:need|have|had|must|should|would|could|will|can|may|feel|think|wish|hope|want|was|am|try|learn|see|get)\b"
 )
@@ -175,10 +179,14 @@ _FAMILY_FACTS = [
         rf"""{_KIN}{_ASIDE}(?:lives?|works?|stud(?:y|ies)|teach(?:es)?|runs?|owns?|speaks?|died|passed\ away
         |turned\ \d+)\b"""
     ),
+    _shape(rf"{_KIN}{_ASIDE}(?:got|fell|became)\ (?=sick|ill\b|married|engaged|divorced|pregnant|[hf]ired|promoted)"),
+    _shape(
+        rf"{_KIN}(?:turns|can't|cannot|doesn't|hates?|loves?|likes)\ (?!it\b|this|that|me\b|you|them|when|how|to\ )"
+    ),
     _shape(rf"{_KIN}{_ASIDE}(?:plays?\ (?!a\ )|graduat|(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:me|us|all|out|up)\b))"),
     _shape(
         rf"""[Mm]y\ (?!first|next|last|whole)(?:\w+\ )?(?:{_CIRCUMSTANCES})\ (?:is|are|was|were|has|have
-        |starts?|opened|closed)
+        |starts?|opened|closed|went\ through|falls)
         \ (?!(?:so|very|really|super|amazing|great|awesome|good|going|the\ best|pretty|been|just|always|finally)\b)"""
     ),
 ]
@@ -195,8 +203,11 @@ _FAMILY_FACTS.append(
         (?:told\ me|said|says|diagnosed\ me)\b(?=.*\b(?:I\ (?:have|am|should|can't|must|need)|I'm|with)\b)"""
     )
 )
+# They need no object.
+_WHOLE = _shape(rf"{_WE}\ {_ADVERBS}(?:broke|split)\ up\b|I(?:'ve|\ have)?\ {_ADVERBS}retired\b")
 _PLAN = _shape(
-    r"""(?:(?:I'm|I\ am|Im|We're|we're)\ (?:going\ (?:to|on)|gonna|flying|heading|leaving|meeting|seeing|having|hosting
+    r"""(?:(?:I'm|I\ am|Im|We're|we're)\ (?:going\ (?:to|on)|gonna|flying|getting\ married
+    |moving|heading|leaving|meeting|seeing|having|hosting
     |performing|running|starting|visiting)\ (?!it|you)|(?:I'll|I\ will)\ be\ (?!there|sure|back|okay|fine))"""
 )
 _SHAPES = (
@@ -218,17 +229,39 @@ _AGENT = re.compile(
 )
 
 
-def statement(sentence: str) -> Statement | None:
-    """Find the part of the sentence that states something durable about its speaker, if there is one."""
+def statements(sentence: str) -> list[Statement]:
+    """Find the parts of the sentence that each state something durable about its speaker by themselves."""
     plain = clauses.without_question(clauses.plain(sentence))
-    if not _is_declarative(plain):
-        return None
-    for start in clauses.starts(plain):
-        clause = clauses.unaddressed(plain[start:])
-        found = _classified(clause)
-        if found is not None:
-            return Statement(sentence[start : start + len(clause)], *found)
-    return None
+    if len(plain) > SENTENCE_LIMIT or not _is_asserted(plain):
+        return []
+    found = [*_first_person(sentence, plain), *contacts(sentence, plain)]
+    return found or list(elliptic(sentence, plain))
+
+
+def _first_person(sentence: str, plain: str) -> Iterator[Statement]:
+    starts = clauses.starts(plain) if _FIRST_PERSON.search(plain) else []
+    told = 0
+    for number, start in enumerate(starts):
+        if start < told:
+            continue
+        clause = clauses.unaddressed(plain[start : _end(plain, start, starts[number + 1 :])])
+        if found := _classified(clause):
+            told = start + len(clause)
+            yield Statement(sentence[start:told], *found)
+
+
+def _end(plain: str, start: int, later: Sequence[int]) -> int:
+    """Where the clause ends: before the next one, if both state something by themselves."""
+    for next_start in later:
+        end = clauses.parted(plain, next_start)
+        if (
+            end
+            and end > start
+            and _classified(plain[start:end])
+            and _classified(clauses.unaddressed(plain[next_start:]))
+        ):
+            return end
+    return len(plain)
 
 
 def agent_statement(sentence: str) -> Statement | None:
@@ -243,9 +276,10 @@ def agent_statement(sentence: str) -> Statement | None:
     return None
 
 
-def _is_declarative(plain: str) -> bool:
-    """Neither a question, a supposition, half a quotation, nor a document."""
-    return _is_stated(plain) and not _HYPOTHETICAL.search(plain)
+def _is_asserted(plain: str) -> bool:
+    """Neither a question, a supposition nor half a quotation."""
+    asks = plain.rstrip().endswith(("?", "?!", "!?", ":"))
+    return not asks and clauses.is_quote_balanced(plain) and not _HYPOTHETICAL.search(plain)
 
 
 def _is_stated(plain: str) -> bool:
@@ -263,6 +297,8 @@ def _classified(clause: str) -> tuple[SemanticType, float] | None:
     for shapes, kind, confidence in _SHAPES:
         if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause, start))):
             return kind, confidence
+    if _WHOLE.match(clause, start):
+        return SemanticType.FACT, PLAIN
     if (plan := _PLAN.match(clause, start)) and _FUTURE_DATE.search(clause) and _content_words(clause[plan.end() :]):
         return SemanticType.FACT, PLAIN
     return None
