@@ -38,8 +38,13 @@ _HYPOTHETICAL = re.compile(
 _HEAD_END = re.compile(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
 _POINTER = re.compile(
     r"""\b(?:something|anything|them|him|there\b(?!\s(?:is|are|was|were)\b)
-    |(?:it|this|that|one|ones|these|those|somewhere)(?=\s*(?:$|(?:for|with|tonight|this|last|next|today|yesterday
-    |at|in|on|again|too|now|every|when|back|as)\b)))""",
+    |(?:it|this|that|one|ones|these|those|somewhere|here|some)(?=\s*(?:$|(?:for|with|tonight|this|last|next|today
+    |yesterday|at|in|on|again|too|now|every|when|back|as|since|about|out|up|but)\b))
+    |(?:this|these|those)\s(?!(?:morning|afternoon|evening|night|week|weekend|month|year|summer|winter|spring|fall|autumn
+    |term|semester|season|past|last|coming|time|days|is|are|was|were|\w+day|January|February|March|April|May|June|July
+    |August|September|October|November|December)\b)\w+
+    |in\sparticular|that\s(?:other|one|same)
+    |the\s(?:other|second|first|third|last|former|latter|same|next)\s(?:one|ones|thing|things|approach|option|way|part))\b""",
     re.VERBOSE,
 )
 _FIRST_PERSON = re.compile(r"(?:I|i|Im|im|Ive|ive|My|my|We|we)\b")  # one of these is in every shape
@@ -104,7 +109,7 @@ _STATES = r"""(?:al+ergic\ to|vegan|vegetarian|pescatarian|married|single|divorc
     |one\ of\ (?:two|three|four|five|\d))"""
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
 _NO_MOOD = r"""(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good|nice|tough|big|huge|wonderful|fan
-    |idiot|fool|moron|disaster|genius|failure|joke|loser)\b)"""
+    |idiot|fool|moron|disaster|genius|failure|joke|loser|\d+\ (?:at|in|for)|fan\ favou?rite)\b)"""
 # What "I have a ..." must not go on with: a question is no possession.
 _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit|hunch|great|good|point|look
     |chance|few|ton
@@ -115,12 +120,15 @@ _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit
 _NO_POINTER = r"""(?!'t\b|'|\ (?:it|them|this\ one|that\ (?:[Ii]|we|he|she|they|it|the|there|you|my|this|is|was|one)|so
     |up\ on|how|the\ (?:problem|file|error|bug|issue|answer|solution|link)|sure|out\ that|by\ (?:it|that)|something
     |(?:some\ )?(?:great|strong)|to\ (?:realize|feel|think|see|understand|stay|be)
-    |a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
+    |to\ the\ next|\d+\ (?:pages?|times)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
     |my\ (?:best|time|part|true|mind)|the\ (?:time|chance|hang))\b)"""
-_NO_PROGRESS = r"""(?!\ (?:back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
+_NO_PROGRESS = r"""(?!\ (?:as\ \w+\ as|back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
     |pretty|ready|used|hard|with|how|that|a\ lot
     |to\ (?:realize|feel|think|see|understand|get)|my\ (?:best|part|time|true)|the\ time|some\ time|things)\b)"""
 _SKILLS = r"(?:speak|play|cook|sing|dance|swim|ski|surf|drive|bake|paint|read|write|knit|sew|ride)"
+_NO_HOME = (
+    r"live\ (?:for\ (?!\d|years|many|over)|in\ (?:leggings|hoodies|jeans|sweatpants|py?jamas|fear|hope|denial|hell))"
+)
 _NOT_A_HABIT = (
     r"(?!\ (?:it|that|this|them|on\ it|for\ it|with\ it|a\ role|hard|ahead|out|through|into|by|back|for\ that)\b)"
 )
@@ -145,7 +153,9 @@ _FACTS = [
     _shape(rf"I\ {_ADVERBS}(?!{_NOT_REGULAR})[a-z]+\ [^,.;!]{{0,40}}?{_REGULARLY}"),
     _shape(r"I(?:'m|\ am)\ [A-Z]\w+(?:\ [A-Z]\w+)?,\ an?\ "),
     _shape(rf"(?:I've|I\ have)\ got\ {_DETERMINERS}\ {_NO_IDLE}"),
-    _shape(rf"I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?:{_HABITS})\b{_NOT_A_HABIT}"),
+    _shape(
+        rf"I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?!{_NO_HOME})(?:{_HABITS})\b{_NOT_A_HABIT}"
+    ),
     _shape(rf"I\ {_ADVERBS}can\ {_ADVERBS}{_SKILLS}\b{_NOT_A_HABIT}"),
     _shape(
         rf"""{_I_HAVE}{_ADVERBS}been\ (?:(?:{_GERUNDS}|seeing|cooking|hiking)\b{_NO_PROGRESS}|(?:to|in)\ (?=[A-Z])

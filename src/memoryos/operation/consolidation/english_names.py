@@ -40,7 +40,9 @@ _GREETED = re.compile(rf"^{_GREETING}[Tt]his is {_NAME}(?= from [A-Za-z])")
 _SIGNED = re.compile(rf"^{_GREETING}?{_NAME} here(?=[,.!;]|$)")
 
 _NOT_NAME_ENDING = re.compile(r"(?:ing|ful|less|ous|ble|ish|ese|[a-z]{3}ed|ally)$")
-_NOT_SIGNED = frozenset("right new same over up down out not still everyone anyone someone nothing first".split())
+_NOT_SIGNED = frozenset(
+    "right new same over up down out not still everyone anyone someone nothing first looky look newbie student".split()
+)
 _NO_WORDS = frozenset(
     """
     back again please soon sometime now then anytime old naive biased picky weird stupid basic boring lazy paranoid

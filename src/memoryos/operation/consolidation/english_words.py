@@ -141,7 +141,7 @@ OCCUPATIONS = _words(
     receptionist recruiter reporter researcher sailor salesman salesperson scientist screenwriter sculptor secretary
     singer social_worker soldier statistician stylist surgeon surveyor tailor teacher technician therapist translator
     trainer tutor veterinarian vet waiter waitress welder writer freelancer student nanny homemaker housewife bookkeeper
-    veterinary_assistant teaching_assistant dev coder guard caregiver carer cleaner courier handyman mason bricklayer
+    veterinary_assistant teaching_assistant dev coder security_guard prison_guard caregiver carer cleaner courier handyman mason bricklayer
     roofer stonemason gardener landscaper beekeeper paediatrician pediatrician midwife optician paralegal clerk
     postal_worker factory_worker construction_worker care_worker warehouse_worker sysadmin admin planner supervisor
     foreman machinist toolmaker locksmith blacksmith jeweller jeweler watchmaker shoemaker dressmaker astronomer

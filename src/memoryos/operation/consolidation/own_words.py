@@ -109,10 +109,11 @@ _IRONY = Marked(
         r"\bI just (?:LOVE|ADORE)\b|\bsure,? I\b[^.!?\n]*\b(?:lol|lmao|haha)\b|\bat this point,? (?:I )?(?:might|may) as well",
         r"\b(?:basically|practically|literally) (?:live|living) (?:at|in) (?:the|my)\b",
         r"\bprofessional (?:procrastinator|overthinker|worrier|napper|couch potato)\b",
+        r"\b(?:just|only) (?:kidding|joking)\b|\bj/?k\b(?=\W*(?:$|lol|haha))",
         r"呵呵|我可真|人生赢家|真是?太?(?:幸福|棒|好|开心)了呢|才怪",
     ),
     marks(
-        """obviously clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point live living professional
+        """kidding joking jk j/k obviously clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point live living professional
         oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
         呵呵 可真 人生赢家 了呢 才怪"""
     ),
