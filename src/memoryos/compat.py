@@ -20,6 +20,7 @@ from memoryos.language.quotation import item
 from memoryos.memory import MemoryOS
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.overview import Persona
+from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import Scope
 
@@ -221,7 +222,7 @@ def _moment(timestamp: str | None) -> datetime | None:
 def _summary(user: Persona) -> str:
     sections = {"Profile": user.profile, "Traits": user.traits, "Knowledge": user.facts}
     return "\n\n".join(
-        "\n".join([f"{title}:", *(item(cube.text) for cube in cubes)]) for title, cubes in sections.items() if cubes
+        "\n".join([f"{title}:", *(item(dated(cube)) for cube in cubes)]) for title, cubes in sections.items() if cubes
     )
 
 

@@ -264,6 +264,7 @@ class Promoter:
                 derived_by=derived_by or self.extractor.name,
                 vector=by_index.get(index),
                 moments=finding.moments,
+                is_over=finding.is_over,
             )
             for index, finding in enumerate(findings)
         ]
