@@ -98,7 +98,9 @@ _PREFERENCES = [
     ),
 ]
 
-_STATES = r"""(?:al+ergic\ to|vegan|vegetarian|pescatarian|married|single|divorced|engaged|pregnant|retired|unemployed
+_STATES = r"""(?:al+ergic\ to(?!\ (?:Mondays?|mornings?|work|people|commitment|drama|exercise|effort))
+    |vegan|vegetarian|pescatarian|married(?!\ to\ my\ (?:job|work))|single|divorced
+    |engaged|pregnant|retired|unemployed
     |self-employed
     |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
     |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
@@ -121,8 +123,9 @@ _NO_POINTER = r"""(?!'t\b|'|\ (?:it|them|this\ one|that\ (?:[Ii]|we|he|she|they|
     |up\ on|how|the\ (?:problem|file|error|bug|issue|answer|solution|link)|sure|out\ that|by\ (?:it|that)|something
     |(?:some\ )?(?:great|strong)|to\ (?:realize|feel|think|see|understand|stay|be)
     |to\ the\ next|\d+\ (?:pages?|times)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
-    |my\ (?:best|time|part|true|mind)|the\ (?:time|chance|hang))\b)"""
-_NO_PROGRESS = r"""(?!\ (?:as\ \w+\ as|back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
+    |my\ (?:best|time|part|true|mind|keys|way|patience|temper|cool|voice|train)|the\ (?:time|chance|hang))\b)"""
+_NO_PROGRESS = r"""(?!\ (?:in\ (?:sin|denial|fear|hell|hope)|as\ \w+\ as
+    |back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
     |pretty|ready|used|hard|with|how|that|a\ lot
     |to\ (?:realize|feel|think|see|understand|get)|my\ (?:best|part|time|true)|the\ time|some\ time|things)\b)"""
 _SKILLS = r"(?:speak|play|cook|sing|dance|swim|ski|surf|drive|bake|paint|read|write|knit|sew|ride)"
@@ -255,6 +258,7 @@ def _first_person(sentence: str, plain: str) -> Iterator[Statement]:
         if start < told:
             continue
         clause = clauses.unaddressed(plain[start : _end(plain, start, starts[number + 1 :])])
+        clause = clauses.trimmed(clause)
         if found := _classified(clause):
             told = start + len(clause)
             yield Statement(sentence[start:told], *found)

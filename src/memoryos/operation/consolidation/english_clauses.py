@@ -44,6 +44,7 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _DANGLING = re.compile(r"(?:[\s,;:–—-]+(?:and|but|so|because|or|as|of course)?)+$")
+_TAIL = re.compile(r"(?:[\s,]+(?:lol|lmao|rofl|haha\w*|tbh|btw|ngl|tho|xd|ikr))+[.!]*$", re.IGNORECASE)
 _DOUBLE_QUOTES = re.compile(r'["“”]')
 
 
@@ -83,6 +84,11 @@ def unaddressed(clause: str) -> str:
         return clause
     end = max((mark.start() for mark in _BREAK.finditer(clause, 0, address.start())), default=0)
     return _DANGLING.sub("", clause[:end])
+
+
+def trimmed(clause: str) -> str:
+    """The clause without the laughs and asides that it ends with."""
+    return _TAIL.sub("", clause)
 
 
 def is_quote_balanced(plain: str) -> bool:

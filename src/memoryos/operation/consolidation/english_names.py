@@ -29,7 +29,7 @@ _CALLED_LOWER = re.compile(rf"{_CALL} {_LOWER}")
 # "I'm X" is a name only as an introduction: alone, in apposition or before where one comes from.
 _INTRODUCED = re.compile(
     rf"^{_GREETING}?(?:I'm|I am|Im) {_NAME}"
-    r"(?=\s*(?:[.!]|$|, (?:an? |and I\b|nice |I'm |Im |I |from |\d\d\b)"
+    r"(?=\s*(?:[.!]|$|, (?:an? |and |nice |I'm |Im |I |from |\d\d\b)"
     r"| (?:and Im?\b|from [A-Z]|by the way|here)\b))"
 )
 _INTRODUCED_LOWER = re.compile(

@@ -50,8 +50,8 @@ _NO_PLACES = frozenset(
     pajamas jeans sweatpants leggings hoodies it this that there here them him her these those uni college school the
     and one two three many some another different similar nature suburbia suburbs countryside mountains woods forest
     city village apartment house flat van car tent campus barracks quarantine lockdown terror misery bliss hotels
-    hostels airbnbs theory practice general real moments memories dreams mind hearts sync parallel limbo captivity
-    freedom paradise """.split()
+    hostels airbnbs reality theory practice general real moments memories dreams mind hearts sync parallel limbo
+    captivity freedom paradise """.split()
 )
 
 

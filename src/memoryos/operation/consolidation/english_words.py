@@ -126,7 +126,8 @@ NOT_NAMES = frozenset(
         latino latina hispanic autistic monday tuesday wednesday thursday friday saturday sunday january february march
         april may june july august september october november december libra virgo leo aries taurus gemini cancer
         scorpio capricorn aquarius pisces sagittarius not so just very really what that this the a an me crazy mom dad
-        asap tomorrow later today when if maybe sir ill well awake asleep down up"""
+        asap tomorrow later today when if maybe sir ill well awake asleep down up team groot batman spartacus legend
+        pro anti based"""
     )
 )
 OCCUPATIONS = _words(
@@ -141,12 +142,12 @@ OCCUPATIONS = _words(
     receptionist recruiter reporter researcher sailor salesman salesperson scientist screenwriter sculptor secretary
     singer social_worker soldier statistician stylist surgeon surveyor tailor teacher technician therapist translator
     trainer tutor veterinarian vet waiter waitress welder writer freelancer student nanny homemaker housewife bookkeeper
-    veterinary_assistant teaching_assistant dev coder security_guard prison_guard caregiver carer cleaner courier handyman mason bricklayer
-    roofer stonemason gardener landscaper beekeeper paediatrician pediatrician midwife optician paralegal clerk
-    postal_worker factory_worker construction_worker care_worker warehouse_worker sysadmin admin planner supervisor
-    foreman machinist toolmaker locksmith blacksmith jeweller jeweler watchmaker shoemaker dressmaker astronomer
-    botanist zoologist chiropractor osteopath dermatologist cardiologist neurologist radiologist anaesthetist
-    anesthetist oncologist vet_nurse sommelier baker trucker cabbie fisherman forester ranger sociologist linguist
-    archaeologist anthropologist criminologist hydrologist meteorologist copywriter columnist publicist notary
+    veterinary_assistant teaching_assistant dev coder security_guard prison_guard caregiver carer cleaner courier
+    handyman mason bricklayer roofer stonemason gardener landscaper beekeeper paediatrician pediatrician midwife
+    optician paralegal clerk postal_worker factory_worker construction_worker care_worker warehouse_worker sysadmin
+    admin planner supervisor foreman machinist toolmaker locksmith blacksmith jeweller jeweler watchmaker shoemaker
+    dressmaker astronomer botanist zoologist chiropractor osteopath dermatologist cardiologist neurologist radiologist
+    anaesthetist anesthetist oncologist vet_nurse sommelier baker trucker cabbie fisherman forester ranger sociologist
+    linguist archaeologist anthropologist criminologist hydrologist meteorologist copywriter columnist publicist notary
     barrister solicitor magistrate diplomat politician mayor imam rabbi nun monk deacon vicar undertaker"""
 )

@@ -37,7 +37,8 @@ _NEAR = 80  # characters around a piece that say whose words it is
 _HAS_OTHERS = re.compile(r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]|\b(?:goes|says|reads|is like)\b")
 
 _WORK_ON = (
-    r"(?:proof-?read|fix (?:the|my) (?:grammar|spelling|english)(?= )|translate|summari[sz]e|shorten|rewrite|rephrase|reword|paraphrase|edit|correct|improve|polish"
+    r"(?:proof-?read|fix (?:the|my) (?:grammar|spelling|english)(?= )|translate|summari[sz]e"
+    r"|shorten|rewrite|rephrase|reword|paraphrase|edit|correct|improve|polish"
     r"|check|review|explain|classify|analy[sz]e|continue|complete|reply to|respond to|answer this)"
 )
 _TEXT = (
@@ -106,14 +107,16 @@ _IRONY = Marked(
         r"\b(?:obviously|clearly),? (?:because )?I(?:'m| am|m| have| own| live| love| adore)\b",
         r"\bmade of money\b|\b(?:best|greatest) (?:day|part|time) of my (?:whole )?life\b|\bliving the dream\b",
         r"\b(?:queen|king) of (?:england|the (?:world|universe))\b|\bwho (?:would(?:n't|nt)|does(?:n't|nt))\W*$",
-        r"\bI just (?:LOVE|ADORE)\b|\bsure,? I\b[^.!?\n]*\b(?:lol|lmao|haha)\b|\bat this point,? (?:I )?(?:might|may) as well",
+        r"\bI just (?:LOVE|ADORE)\b|\bsure,? I\b[^.!?\n]*\b(?:lol|lmao|haha)\b",
+        r"\bat this point,? (?:I )?(?:might|may) as well",
         r"\b(?:basically|practically|literally) (?:live|living) (?:at|in) (?:the|my)\b",
         r"\bprofessional (?:procrastinator|overthinker|worrier|napper|couch potato)\b",
         r"\b(?:just|only) (?:kidding|joking)\b|\bj/?k\b(?=\W*(?:$|lol|haha))",
         r"呵呵|我可真|人生赢家|真是?太?(?:幸福|棒|好|开心)了呢|才怪",
     ),
     marks(
-        """kidding joking jk j/k obviously clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point live living professional
+        """kidding joking jk j/k obviously clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point live living
+        professional
         oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
         呵呵 可真 人生赢家 了呢 才怪"""
     ),

@@ -28,11 +28,15 @@ def told(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) -
         return _ended(known, old, lesson, new)
     if known.descriptive.valid_to is not None:
         return _taken_up(known, old, lesson, new)
-    if is_estimate(old) != is_estimate(new):
-        wins = is_estimate(old)  # what was said comes before an estimate
-    else:
-        wins = lesson.event_at >= known.descriptive.event_at
+    wins = _wins(known, old, lesson, new)
     return _holding(known, old, lesson, new) if wins or old.value == new.value else _heard(known, lesson)
+
+
+def _wins(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) -> bool:
+    """Whether the new value takes the place of the old one: the later does, but what was said beats an estimate."""
+    if is_estimate(old) != is_estimate(new):
+        return is_estimate(old)
+    return lesson.event_at >= known.descriptive.event_at
 
 
 def _ended(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) -> MemCube:
