@@ -115,9 +115,8 @@ _IRONY = Marked(
         r"呵呵|我可真|人生赢家|真是?太?(?:幸福|棒|好|开心)了呢|才怪",
     ),
     marks(
-        """kidding joking jk j/k obviously clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point live living
-        professional
-        oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
+        """kidding joking jk j/k obviously clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point
+        live living professional oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
         呵呵 可真 人生赢家 了呢 才怪"""
     ),
 )
