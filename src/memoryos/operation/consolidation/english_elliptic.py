@@ -49,11 +49,10 @@ _MINE = re.compile(
 
 def elliptic(sentence: str, plain: str) -> Iterator[Statement]:
     """What the sentence says of its speaker without naming them; `plain` is as long as the sentence."""
-    start = clauses.starts(plain)[0]
-    for _, shape in _SHAPES:
-        if match := shape.match(plain, start):
-            yield Statement(sentence[start : match.end()].rstrip(), SemanticType.FACT, PLAIN)
-            return
+    begins = (0, clauses.starts(plain)[0])  # "no" of "no longer" is no interjection
+    found = next((match for start in begins for _, shape in _SHAPES if (match := shape.match(plain, start))), None)
+    if found:
+        yield Statement(sentence[slice(*found.span())].rstrip(), SemanticType.FACT, PLAIN)
 
 
 def contacts(sentence: str, plain: str) -> Iterator[Statement]:

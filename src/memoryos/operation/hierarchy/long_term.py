@@ -14,7 +14,7 @@ from datetime import datetime
 from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
-from memoryos.cube import Behaviour, Descriptive, Fact, Kind, MemCube, Origin, ProfileField, Subject, Tier, Trait
+from memoryos.cube import Behaviour, Fact, Kind, MemCube, Origin, ProfileField, Subject, Tier, Trait
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
@@ -22,7 +22,7 @@ from memoryos.operation.hierarchy.knowledge import Knowledge
 from memoryos.operation.hierarchy.lesson import Lesson, identity
 from memoryos.operation.hierarchy.likeness import Verdicts
 from memoryos.operation.hierarchy.tally import Tally, count
-from memoryos.operation.hierarchy.tenure import end_of, told
+from memoryos.operation.hierarchy.tenure import first_told, told
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.scope import Scope
 
@@ -113,16 +113,12 @@ class LongTerm:
             scope=self._scope,
             tier=Tier.LPM,
             payload=lesson.payload,
-            descriptive=Descriptive(
-                event_at=lesson.event_at,
+            descriptive=replace(
+                first_told(lesson),
                 recorded_at=self._now,
                 updated_at=self._now,
-                origin=lesson.origin,
-                semantic_type=lesson.semantic_type,
                 provenance=lesson.pages,
                 derived_by=lesson.derived_by,
-                valid_from=lesson.event_at,
-                valid_to=end_of(lesson),
             ),
             behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(lesson.payload.text)),
         )

@@ -10,16 +10,25 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from memoryos.cube import MemCube, ProfileField
+from memoryos.cube import Descriptive, MemCube, ProfileField
 from memoryos.operation.hierarchy.estimate import is_estimate
 from memoryos.operation.hierarchy.lesson import Lesson
 
-_JUST_AFTER = timedelta(microseconds=1)
+_MOMENT = timedelta(microseconds=1)
 
 
-def end_of(lesson: Lesson) -> datetime | None:
-    """When the value that the lesson tells of ended, if it did: right after it was said to be over."""
-    return lesson.event_at + _JUST_AFTER if lesson.is_over else None
+def first_told(lesson: Lesson) -> Descriptive:
+    """The times of a field that was not known before; one that is over ended when that was said."""
+    said = lesson.event_at - _MOMENT if lesson.is_over else lesson.event_at
+    return Descriptive(
+        event_at=said,
+        recorded_at=said,
+        updated_at=said,
+        origin=lesson.origin,
+        semantic_type=lesson.semantic_type,
+        valid_from=said,
+        valid_to=lesson.event_at if lesson.is_over else None,
+    )
 
 
 def told(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) -> MemCube:
@@ -43,22 +52,23 @@ def _ended(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField)
     is_meant = not new.value or new.value.casefold() == old.value.casefold()
     if not is_meant or lesson.event_at < known.descriptive.event_at:
         return known
-    ends = [end for end in (known.descriptive.valid_to, end_of(lesson)) if end]
-    return replace(known, descriptive=replace(known.descriptive, valid_to=min(ends)))
+    end = max(lesson.event_at, known.descriptive.event_at + _MOMENT)
+    earliest = min(end, known.descriptive.valid_to or end)
+    return replace(known, descriptive=replace(known.descriptive, valid_to=earliest))
 
 
 def _taken_up(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) -> MemCube:
     """A field that is over: a later value opens it again, and so does one that the end did not mean."""
     end, is_other = known.descriptive.valid_to, old.value.casefold() != new.value.casefold()
     was_never_held = known.version.number == 1 and bool(old.value)  # all that is known is that it is not this one
-    if end is None or lesson.event_at >= end or (is_other and (was_never_held or _in_one_breath(lesson, end))):
+    if end is None or lesson.event_at > end or (is_other and (was_never_held or _in_one_breath(lesson, end))):
         return _holding(known, old, lesson, new)
     return replace(known, payload=new) if not old.value else known
 
 
 def _in_one_breath(lesson: Lesson, end: datetime) -> bool:
     """Whether it was said together with the end: "I quit my job, I work as a cook now"."""
-    return lesson.event_at + _JUST_AFTER == end
+    return end - _MOMENT <= lesson.event_at <= end
 
 
 def _holding(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileField) -> MemCube:
