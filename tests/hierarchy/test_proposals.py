@@ -135,3 +135,18 @@ def test_a_stranger_sees_and_answers_nothing(world: World) -> None:
         with pytest.raises(NotFound):
             answer(proposal.id, scope=bob)
     assert memory.proposals() == [proposal]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [f"Rule {number}: keep the {number + 20} tools of the shop clean and dry." for number in range(6)],
+        [f"Section {number}.1 allows {number + 2} visitors at a time." for number in range(6)],
+        [f"第{number}条：店里的工具要保持干净，每天检查{number}次。" for number in range(1, 6)],
+    ],
+)
+def test_a_numbered_rule_does_not_contradict_the_one_before(world: World, rules: list[str]) -> None:
+    memory = world.open()
+    assert memory.publish(rules, source="handbook") == []
+    assert len(memory.profile().user.facts) + len(memory.profile().agent.facts) == len(rules)
+    assert memory.publish(rules, source="handbook") == []
