@@ -92,6 +92,7 @@ _PREFERENCES = [
     _shape(rf"I\ {_ADVERBS}(?:can't|cannot|can\ not)\ (?:stand|bear|live\ without)\ {_NO_REACTION}"),
     _shape(rf"{_I_HAVE}{_ADVERBS}(?:loved|enjoyed|hated|been\ (?:into|a\ (?:\w+\ )?fan\ of))\ {_NO_REACTION}"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:(?:a|very|so|super|a\ big|a\ huge)\ )?{_FOND}\ {_NO_REACTION}"),
+    _shape(rf"{_I_AM}{_ADVERBS}(?:scared|afraid|terrified)\ of\ (?!(?:the|my|\w+ing)\b){_NO_REACTION}"),
     _shape(
         r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?fav(?:e|s|ou?rites?)?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
         \ (?:is|are|was|were|has\ to\ be|would\ be)\ (?!(?:probably\ )?(?:this|that|it|when|the\ one)\b)"""
@@ -154,6 +155,15 @@ _FACTS = [
     _shape(rf"I\ {_ADVERBS}(?:don't|do\ not|never)\ have\ (?:an?\ |any\ )?(?:\w+\ )?(?:{_RELATIONS}|{_BELONGINGS})\b"),
     _shape(rf"I\ {_ADVERBS}(?:have|had|suffer\ from|live\ with)\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
     _shape(rf"I\ {_ADVERBS}(?!{_NOT_REGULAR})[a-z]+\ [^,.;!]{{0,40}}?{_REGULARLY}"),
+    _shape(rf"(?:I've|I\ have|Ive)\ got\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
+    _shape(rf"I\ {_ADVERBS}take\ [^.,;!]{{2,40}}?\ for\ (?:my|an?)\ "),
+    _shape(
+        rf"I\ {_ADVERBS}do\ (?:freelance|contract|volunteer|yoga|pilates|karate|judo|ballet|improv|night\ shifts)\b"
+    ),
+    _shape(
+        rf"""{_I_AM}{_ADVERBS}on\ (?=(?:\w+\ )?(?:antidepressants?|meds|medication|insulin|statins|keto|the\ pill
+        |an?\ \w+\ diet|blood\ thinners|beta\ blockers|maternity\ leave|parental\ leave|dialysis)\b)"""
+    ),
     _shape(r"I(?:'m|\ am)\ [A-Z]\w+(?:\ [A-Z]\w+)?,\ an?\ "),
     _shape(rf"(?:I've|I\ have)\ got\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(
@@ -187,6 +197,7 @@ _FAMILY_FACTS = [
         |\d|allergic
         |married|pregnant|engaged|diagnosed|born|(?:{_GERUNDS}|turning|visiting)\b{_NO_PROGRESS})"""
     ),
+    _shape(rf"{_KIN}{_ASIDE}(?:starts|attends|goes\ to)\ (?!it\b|to\b|with\b)"),
     _shape(rf"{_KIN}{_ASIDE}(?:has|have|had)\ (?:an?|two|three|been|surgery|twins)\ {_NO_PRAISE}{_NO_IDLE}"),
     _shape(
         rf"""{_KIN}{_ASIDE}(?:lives?|works?|stud(?:y|ies)|teach(?:es)?|runs?|owns?|speaks?|died|passed\ away
@@ -207,6 +218,7 @@ _WE = rf"(?:[Ww]e|[A-Z][a-z]+\ and\ I|[Mm]y\ (?:{_RELATIONS})(?:\ [A-Z]\w+)?\ an
 _SHARED_FACTS = [
     _shape(rf"{_WE}\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:up|out)\b)"),
     _shape(rf"{_WE}\ {_ADVERBS}(?:got\ (?:married|engaged|divorced|an?\ {_NO_MOOD})|live\ in\b)"),
+    _shape(r"[Ww]e're\ (?:expecting|having)\ (?=an?\ (?:baby|boy|girl)|twins|our\ )"),
     _shape(rf"{_WE}\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(rf"(?:{_WE}\ have|[Ww]e've)\ been\ (?:married|together|living|working\ on)\b"),
 ]

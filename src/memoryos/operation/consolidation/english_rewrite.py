@@ -28,6 +28,8 @@ _VERB_FORMS = {
     "advise": "advises",
     "promise": "promises",
     "plan": "plans",
+    "take": "takes",
+    "attend": "attends",
 }
 _PRESENT = frozenset(HABIT_VERBS) | frozenset(PREFERENCE_VERBS) | frozenset(_VERB_FORMS)
 _SAME_IN_PAST = frozenset({"read", "hit", "quit", "hurt"})  # "I read": present or past cannot be told
