@@ -14,7 +14,7 @@ from memoryos.cube import SemanticType
 from memoryos.language.calendar import MONTHS
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words
-from memoryos.operation.consolidation.english_elliptic import contacts, elliptic
+from memoryos.operation.consolidation.english_elliptic import contacts, elliptic, may_be_elliptic
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 
@@ -257,7 +257,8 @@ _AGENT = re.compile(
 def statements(sentence: str) -> list[Statement]:
     """Find the parts of the sentence that each state something durable about its speaker by themselves."""
     plain = clauses.without_question(clauses.plain(sentence))
-    if len(plain) > SENTENCE_LIMIT or not _is_asserted(plain):
+    says_i, is_short = _FIRST_PERSON.search(plain), len(plain) <= SENTENCE_LIMIT
+    if not (says_i or may_be_elliptic(plain)) or not is_short or not _is_asserted(plain):
         return []
     found = [*_first_person(sentence, plain), *contacts(sentence, plain)]
     return found or list(elliptic(sentence, plain))
@@ -267,7 +268,7 @@ def _first_person(sentence: str, plain: str) -> Iterator[Statement]:
     starts = clauses.starts(plain) if _FIRST_PERSON.search(plain) else []
     told = 0
     for number, start in enumerate(starts):
-        if start < told:
+        if start < told or not _classified(clauses.unaddressed(plain[start:])):
             continue
         clause = clauses.unaddressed(plain[start : _end(plain, start, starts[number + 1 :])])
         clause = clauses.trimmed(clause)

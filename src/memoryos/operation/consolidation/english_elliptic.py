@@ -34,6 +34,11 @@ _SHAPES = (
 )
 _ADDRESS = r"[^\s@,;:()<>]+@[^\s@,;:()<>]+\.\w{2,}"
 _NUMBER = r"\+?\(?\d[\d\s()./-]{5,}\d"
+_HINT = re.compile(
+    r"\b(?:any ?more|any longer|no longer|again|at last|finally|fan of|been|having|moved|me (?:at|on|under|via))\b",
+    re.I,
+)
+_REACHABLE = re.compile(r"@|\d[\d\s()./-]{5}")
 _REACH = re.compile(
     rf"(?:(?:reach|call|text|ring|phone|e-?mail|mail|write(?: to)?|contact|message) me (?:at|on|under|via) "
     rf"(?P<reached>{_ADDRESS}|{_NUMBER}))",
@@ -47,8 +52,15 @@ _MINE = re.compile(
 )
 
 
+def may_be_elliptic(plain: str) -> bool:
+    """Whether a word is in the text that is in each such statement, or a way to reach somebody: most have none."""
+    return _HINT.search(plain) is not None
+
+
 def elliptic(sentence: str, plain: str) -> Iterator[Statement]:
     """What the sentence says of its speaker without naming them; `plain` is as long as the sentence."""
+    if not may_be_elliptic(plain):
+        return
     begins = (0, clauses.starts(plain)[0])  # "no" of "no longer" is no interjection
     found = next((match for start in begins for _, shape in _SHAPES if (match := shape.match(plain, start))), None)
     if found:
@@ -57,6 +69,8 @@ def elliptic(sentence: str, plain: str) -> Iterator[Statement]:
 
 def contacts(sentence: str, plain: str) -> Iterator[Statement]:
     """How the speaker can be reached."""
+    if not _REACHABLE.search(plain):
+        return
     for match in (*_MINE.finditer(plain), *_REACH.finditer(plain)):
         yield Statement(sentence[slice(*match.span())], SemanticType.FACT, PLAIN)
 

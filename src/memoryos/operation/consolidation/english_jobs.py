@@ -64,12 +64,17 @@ _NONE_LEFT = re.compile(
     rf"|\bI(?:'ve| have)? {_NOW}retired\b(?! (?:to|early to)\b)|\b{_AM} {_NOW}retired\b(?! \w+er\b)"
 )
 
+_HINT = re.compile(  # one of these is in every pattern
+    r"\b(?:job|occupation|profession|position|role|gig|post|work|working|internship|hired|promoted|appointed|became|become"
+    rf"|retrained|I'm|I am|Im|[Mm]y name is|{_RANK})\b|^[Aa]s an? "
+)
+
 Found = tuple[str, int, int]
 
 
 def jobs(plain: str) -> Iterator[Found]:
     """The occupations, each with where the words begin and end that tell it."""
-    for pattern in _PATTERNS:
+    for pattern in _PATTERNS if _HINT.search(plain) else ():
         for match in pattern.finditer(plain):
             if not _NO_JOB.search(match["value"]):
                 yield match["value"], *match.span()
