@@ -36,7 +36,7 @@ _ADDRESS = r"[^\s@,;:()<>]+@[^\s@,;:()<>]+\.\w{2,}"
 _NUMBER = r"\+?\(?\d[\d\s()./-]{5,}\d"
 _HINT = re.compile(
     r"\b(?:any ?more|any longer|no longer|again|at last|finally|fan of|been|having|moved|me (?:at|on|under|via))\b",
-    re.I,
+    re.IGNORECASE,
 )
 _REACHABLE = re.compile(r"@|\d[\d\s()./-]{5}")
 _REACH = re.compile(
