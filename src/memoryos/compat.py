@@ -22,6 +22,7 @@ from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.overview import Persona
+from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import Scope
 
@@ -128,7 +129,7 @@ class Memoryos:
         return [_knowledge(cube) for cube in self.memory.profile.get().agent.facts]
 
     def force_mid_term_analysis(self) -> None:
-        """Extract every segment with new pages into long-term memory now."""
+        """Extract every unread page into long-term memory now."""
         self.memory.consolidate()
 
     def get_memory_stats(self) -> dict[str, Any]:
@@ -233,7 +234,7 @@ def _moment(timestamp: str | None) -> datetime | None:
 def _summary(user: Persona) -> str:
     sections = {"Profile": user.profile, "Traits": user.traits, "Knowledge": user.facts}
     return "\n\n".join(
-        "\n".join([f"{title}:", *(item(cube.text) for cube in cubes)]) for title, cubes in sections.items() if cubes
+        "\n".join([f"{title}:", *(item(dated(cube)) for cube in cubes)]) for title, cubes in sections.items() if cubes
     )
 
 

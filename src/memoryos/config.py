@@ -126,9 +126,9 @@ class Settings(BaseSettings):
     )
     recent_within_seconds: float | None = Field(
         30 * 86_400.0,
-        gt=0,
+        ge=0,
         le=LONGEST_WAIT,
-        description="a page that stays in STM, because nothing follows it, is extracted this soon; None: never",
+        description="a page in STM is extracted this soon; None: never. Rules read it at once, unless this is set",
     )
     batch_pages: int = Field(16, ge=1, description="pages that a model reads in one call")
     batch_seconds: float = Field(
@@ -183,6 +183,12 @@ class Settings(BaseSettings):
     connections: int = Field(
         CONNECTIONS, ge=1, description="threads of this process that use a PostgreSQL server at once; others wait"
     )
+
+    @property
+    def recent_within(self) -> float | None:
+        """Seconds that a page of STM waits to be read; None: until it leaves. Rules wait only if they are told to."""
+        is_free = self.extractor is ExtractorKind.RULES
+        return 0.0 if is_free and "recent_within_seconds" not in self.model_fields_set else self.recent_within_seconds
 
     @property
     def most_pages(self) -> int | None:

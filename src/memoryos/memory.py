@@ -234,7 +234,7 @@ class Memory:
         self._engine.sources.follow_erasure(self._scope.owner)
 
     def consolidate(self) -> None:
-        """Extract every segment with new pages into LPM now, hot or not, and wait for it."""
+        """Extract every unread page into LPM now, those of STM and of cold segments too, and wait for it."""
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.responder.wait()
         self._engine.housekeeping.promote_all(self._scope)

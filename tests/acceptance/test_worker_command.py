@@ -178,7 +178,7 @@ def test_two_workers_share_a_store(start, data, talk, tmp_path):
         done.append(json.loads(output)["jobs"])
     if sum(done) < waiting:  # the one that found all held by the other was done before it
         done.append(data("worker", "--once")["jobs"])
-    assert sum(done) == waiting
+    assert sum(done) == waiting + len(users), "and the pages of STM of each"
     for user in users:
         assert facts(tmp_path, user) >= 2
         jobs = extractions(data, user)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from generation.scripted_model import Reply, ScriptedModel, scripted_model
-from memoryos import MemoryOS, Scope, load_settings
+from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.bench.scripted_reader import reply
 
 PATIENCE = 60.0  # seconds; nobody waits that long when all is well
@@ -27,7 +27,7 @@ FLOOD, NEW = Scope(user="flood"), Scope(user="new")
 class Flood:
     """Users whose jobs never end: for each page of theirs that the model reads, another comes in."""
 
-    memory: MemoryOS
+    memory: Memory
     flooding: list[Scope]
     new: Scope
     read: list[str] = field(default_factory=list)  #: whose pages the model read, in order
@@ -84,11 +84,11 @@ def model() -> Iterator[ScriptedModel]:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, model: ScriptedModel) -> Iterator[Callable[..., MemoryOS]]:
+def opened(tmp_path: Path, model: ScriptedModel) -> Iterator[Callable[..., Memory]]:
     """opened(jobs): a memory in which each page is a job of its own."""
     memories = []
 
-    def make(jobs: str) -> MemoryOS:
+    def make(jobs: str) -> Memory:
         settings = load_settings(
             embedder="hashing",
             extractor="model",
@@ -114,7 +114,7 @@ def opened(tmp_path: Path, model: ScriptedModel) -> Iterator[Callable[..., Memor
 
 
 @contextmanager
-def working(memory: MemoryOS, threads: int) -> Iterator[None]:
+def working(memory: Memory, threads: int) -> Iterator[None]:
     """A worker of the store, as `memoryos worker` runs it."""
     stop = threading.Event()
     worker = threading.Thread(target=memory.admin.work, args=(stop,), kwargs={"threads": threads, "poll_seconds": 0.05})

@@ -116,11 +116,12 @@ def test_add_ask_and_look(open_memory, model):
     assert "sailor" in model.prompt
     assert "like a pirate" in model.prompt
     assert "place: the harbour" in model.prompt
+    memory.memory.wait()
     assert memory.get_memory_stats() == {
         "user_id": "tom",
         "short_term_count": 2,
         "mid_term_sessions_count": 0,
-        "has_user_profile": False,
+        "has_user_profile": True,
         "assistant_knowledge_count": 0,
     }
     stored = memory.memory.pages.list()[0]

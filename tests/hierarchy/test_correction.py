@@ -388,12 +388,13 @@ UPDATE = """
 import sys
 from sqlalchemy import Engine, event
 import memoryos
+from memoryos import load_settings
 
 RULES = "memoryos.operation.consolidation.rules"
 told = []
 look = lambda statement: told.append(RULES in sys.modules) if statement.startswith("BEGIN IMMEDIATE") else None
 event.listen(Engine, "checkout", lambda connection, *_: connection.set_trace_callback(look))
-with memoryos.open("memory.db", user="ann") as memory:
+with memoryos.open("memory.db", user="ann", settings=load_settings(recent_within_seconds=None)) as memory:
     page = memory.add("I live in Rome.")
     memory.wait()
     told.clear()

@@ -11,7 +11,7 @@ import memoryos
 from memoryos import Memory
 from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.config import load_settings
-from memoryos.cube import Tier
+from memoryos.cube import Kind, Tier
 from memoryos.infrastructure.vault.contract import Job, JobKind, JobState
 from memoryos.operation.hierarchy.recent import read_early
 from public import store_of
@@ -33,7 +33,7 @@ def waiting(memory: Memory) -> list[Job]:
 
 def early(memory: Memory) -> frozenset[str]:
     with memory._engine.vault.read(ANN) as reader:
-        return read_early(reader)
+        return read_early(reader, [page.id for page in reader.cubes(Kind.PAGE)])
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_a_rebuild_reads_them_again(world: World, opened):
     world.clock.advance(seconds=LIMIT)
     memory.jobs.run()
     before = facts(memory)
-    memory.upkeep.rebuild()
+    memory.upkeep.upkeep.rebuild()
     memory.jobs.run()
     assert facts(memory) == before
     assert len(memory.pages.list()) == 3

@@ -81,7 +81,7 @@ def profile(*turns: Turn) -> dict[str, str]:
         ("I have two cats.", "Tom has two cats."),
         ("I’ve lived in Madrid for ten years.", "Tom has lived in Madrid for ten years."),
         ("I used to smoke.", "Tom used to smoke."),
-        ("I study at night and my wife works.", "Tom studies at night and their wife works."),
+        ("I study at night with my wife.", "Tom studies at night with their wife."),
         ("I was born in Rome.", "Tom was born in Rome."),
         ("My sister Anna lives in Porto.", "Tom's sister Anna lives in Porto."),
         ("My dog is a golden retriever named Max.", "Tom's dog is a golden retriever named Max."),

@@ -7,12 +7,13 @@ that is found is wrong.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from memoryos.bench.labels import FactLabel, LabelledPage, Language, ProfileLabel, Split, load
+from memoryos.bench.labels import Collection, FactLabel, LabelledPage, Language, ProfileLabel, Split, load
 from memoryos.cube import (
     Behaviour,
     Descriptive,
@@ -107,9 +108,9 @@ class Measured:
         return sum((judgement for _, judgement in self.halves), Judgement())
 
 
-def measure(extractor: Extractor, language: Language) -> Measured:
+def measure(extractor: Extractor, language: Language, collection: Collection = Collection.PAGES) -> Measured:
     """Let the extractor read every labelled page of a language by itself, and count."""
-    pages = load(language)
+    pages = load(language, collection)
     by_split = [(split, [page for page in pages if page.split is split]) for split in Split]
     return Measured(
         extractor.name,
@@ -121,7 +122,7 @@ def measure(extractor: Extractor, language: Language) -> Measured:
 
 def judge(extractor: Extractor, page: LabelledPage) -> Judgement:
     """Compare what the extractor finds in a page with its labels."""
-    found = [finding.payload for finding in extractor.extract([_cube(page)])]
+    found = [finding.payload for finding in extractor.extract([_cube(page)]) if not finding.is_over]
     facts = _compared(page.id, [item for item in found if isinstance(item, Fact)], page.facts, _is_fact)
     profile = _compared(page.id, [item for item in found if isinstance(item, ProfileField)], page.profile, _is_field)
     traits = _compared(page.id, [item for item in found if isinstance(item, Trait)], page.traits, _is_trait)
@@ -155,10 +156,15 @@ def _compared(
 
 
 def _is_fact(found: Fact, label: FactLabel) -> bool:
-    """Whether the words it rests on hold the labelled ones, or are more than half of them."""
-    quote, wanted = _plain(found.quote), _plain(label.quote)
-    holds = wanted in quote or (quote in wanted and 2 * len(quote) > len(wanted))
-    return holds and found.subject is label.subject
+    """Whether the words it rests on hold the labelled ones, or are more than half of them, or one of their clauses."""
+    quote, wanted = _plain(found.quote).rstrip(" .!"), _plain(label.quote).rstrip(" .!")
+    is_part = quote in wanted and (2 * len(quote) > len(wanted) or _is_clause(quote, wanted))
+    return (wanted in quote or is_part) and found.subject is label.subject
+
+
+def _is_clause(quote: str, wanted: str) -> bool:
+    """Whether it is one of the statements that the words make one after the other."""
+    return re.search(rf"(?:^|, (?:and )?|\band |\bbut ){re.escape(quote)}(?:$|,|\.| and\b| but\b)", wanted) is not None
 
 
 def _is_field(found: ProfileField, label: ProfileLabel) -> bool:

@@ -22,6 +22,17 @@ class Language(StrEnum):
     CHINESE = "chinese"
 
 
+class Collection(StrEnum):
+    """A set of labelled pages."""
+
+    PAGES = "pages"  #: exchanges in whole sentences
+    MESSY = "messy"  #: messages as people type them: run-ons, typos, sarcasm, quotes, pets, corrections
+
+    def file(self, language: Language) -> str:
+        """The name of the file with its pages in that language."""
+        return f"{language}.jsonl" if self is Collection.PAGES else f"{self}_{language}.jsonl"
+
+
 class Split(StrEnum):
     """Which half of the labelled pages."""
 
@@ -67,7 +78,7 @@ class LabelledPage:
 _PAGE = TypeAdapter(LabelledPage)
 
 
-def load(language: Language) -> list[LabelledPage]:
-    """All labelled pages of a language, the halves one after the other."""
-    content = resources.files(_PACKAGE).joinpath(f"{language}.jsonl").read_text(encoding="utf-8")
+def load(language: Language, collection: Collection = Collection.PAGES) -> list[LabelledPage]:
+    """All labelled pages of a language."""
+    content = resources.files(_PACKAGE).joinpath(collection.file(language)).read_text(encoding="utf-8")
     return [_PAGE.validate_json(line) for line in content.splitlines()]

@@ -130,7 +130,7 @@ class Housekeeping:
         return finished + self._runner.run_all(owner, turn)
 
     def promote_all(self, scope: Scope) -> None:
-        """Extract every segment with new pages, hot or not, and wait for it."""
+        """Extract every page that nobody has read, in STM and in segments hot or not, and wait for it."""
         self.check_writable()
         self.catch_up(scope)
         self._mover.promote_all(scope.owner)

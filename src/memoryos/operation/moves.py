@@ -18,6 +18,7 @@ from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.contract import Operation, Reader, Vault, Writer
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.operation.hierarchy.paging import Pager
+from memoryos.operation.hierarchy.recent import ask_for_all_recent
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.rebuild import Stage, placed, stage_of, write_stage
 from memoryos.operation.recall.visits import Counts
@@ -75,11 +76,12 @@ class Mover:
                 return _written(self._planned_alone(owner, writer, visits), writer, 0, settled)
 
     def promote_all(self, owner: Scope) -> None:
-        """Ask for the extraction of every segment with new pages, hot or not."""
+        """Ask for the extraction of every segment with new pages, hot or not, and of the pages of STM."""
         with self.vault.write(owner) as writer:
             pager = self._pager(owner, writer)
             pager.promote_all()
             pager.flush(writer)
+            ask_for_all_recent(writer)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -38,7 +38,17 @@ class Persona(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields with their values; traits and facts whole."""
-        return {"profile": dict(self.fields), "traits": plain(self.traits), "facts": plain(self.facts)}
+        told = {"profile": dict(self.fields), "since": plain(self.since)}
+        return {**told, "traits": plain(self.traits), "facts": plain(self.facts)}
+
+    @property
+    def since(self) -> Mapping[str, datetime]:
+        """Since when each field of the static profile has its value, as far as was said."""
+        return {
+            cube.payload.field: cube.descriptive.valid_from or cube.descriptive.event_at
+            for cube in self.profile
+            if isinstance(cube.payload, ProfileField)
+        }
 
     @property
     def is_empty(self) -> bool:
@@ -112,7 +122,7 @@ def _persona(reader: Reader, subject: Subject) -> Persona:
     profile, traits, facts = (
         tuple(reader.cubes(kind, tiers=[Tier.LPM], subject=subject)) for kind in (Kind.PROFILE, Kind.TRAIT, Kind.FACT)
     )
-    return Persona(profile, traits, facts)
+    return Persona(tuple(cube for cube in profile if cube.descriptive.valid_to is None), traits, facts)
 
 
 def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool) -> list[SegmentView]:

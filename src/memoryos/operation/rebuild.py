@@ -22,7 +22,7 @@ from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Ope
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of
-from memoryos.operation.hierarchy.recent import forget_early
+from memoryos.operation.hierarchy.recent import ask_for_all_recent, forget_early, read_early
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.passages import page_entries
 from memoryos.operation.stated import restated
@@ -138,7 +138,6 @@ class Rebuilder:
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
             if stage and stage.phase is Phase.FORGET:
-                forget_early(writer)
                 write_stage(writer, _then(stage, Phase.PLACE))
 
     def _own_pages(self, owner: Scope, home: Scope, cubes: Iterable[MemCube]) -> set[str]:
@@ -177,6 +176,8 @@ class Rebuilder:
             segments = [link.target for link in writer.targets(read, LinkKind.MEMBER_OF)]
             new = [cube.id for cube in writer.get(segments).values() if cube.behaviour.interactions]
             writer.enqueue(JobKind.EXTRACT, new)
+            if any(page.tier is Tier.STM for page in writer.get(read).values()):
+                ask_for_all_recent(writer)
             writer.write_note(_list(stage.listed), None)
             write_stage(writer, replace(stage, listed=stage.listed + 1))
 
@@ -216,11 +217,13 @@ def _raw(page: MemCube) -> MemCube:
 def _take_out(writer: Writer, pages: set[str]) -> list[str]:
     """Take pages out of their chains and segments; returns those that LPM had read."""
     homes = writer.targets(pages, LinkKind.MEMBER_OF)
+    early = read_early(writer, pages)
     members: dict[str, list[str]] = {}
     for link in homes:
         members.setdefault(link.target, []).append(link.source)
     writer.unlink([*homes, *writer.targets(pages, LinkKind.CHAIN)])
-    read = []
+    forget_early(writer, early)
+    read = list(early)
     for segment in writer.get(members).values():
         leaving = members[segment.id]
         fresh = segment.behaviour.interactions  # the last so many pages are new to LPM

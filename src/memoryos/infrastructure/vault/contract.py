@@ -40,6 +40,7 @@ class LinkKind(StrEnum):
     MEMBER_OF = "member_of"  # a page belongs to a segment; at most one
     DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
     SUPERSEDES = "supersedes"  # a cube replaces another; reserved until facts have a validity in time
+    READ = "read"  # a page, and itself: LPM read it before it joined a segment
     MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
 
 

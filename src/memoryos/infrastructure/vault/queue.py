@@ -22,6 +22,7 @@ LONGEST_LEASE = timedelta(hours=1)
 
 _jobs = tables.jobs
 _UNFINISHED = (JobState.QUEUED, JobState.LEASED)
+_READING = frozenset({JobKind.EXTRACT.value, JobKind.READ_RECENT.value})  # they may share a model's call
 
 
 class _Row(NamedTuple):
@@ -221,11 +222,13 @@ def _due_at(row: _Row, now: datetime) -> int:
 
 
 def _together(ready: Sequence[_Row]) -> list[_Row]:
-    """The jobs that may be done as one: of one kind, and none that failed before."""
+    """The jobs that may be done as one: of one kind, or that all read pages, and none that failed before."""
     if not ready or ready[0].attempts:
         return list(ready[:1])
-    return [row for row in ready if not row.attempts and row.kind == ready[0].kind]
+    kinds = _READING if ready[0].kind in _READING else {ready[0].kind}
+    return [row for row in ready if not row.attempts and row.kind in kinds]
 
 
-def _rank(row: _Row) -> tuple[int, int, str]:
-    return -row.priority, row.created_at, row.id
+def _rank(row: _Row) -> tuple[int, bool, int, str]:
+    is_newest = row.kind == JobKind.READ_RECENT.value  # the pages of STM come after those that have left it
+    return -row.priority, is_newest, row.created_at, row.id

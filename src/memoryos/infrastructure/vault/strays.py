@@ -24,6 +24,7 @@ _ENDS: dict[LinkKind, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {  # what eac
     LinkKind.MEMBER_OF: ((Kind.PAGE,), (Kind.SEGMENT,)),
     LinkKind.DERIVED_FROM: (_LEARNED, (Kind.PAGE,)),
     LinkKind.SUPERSEDES: ((Kind.FACT,), (Kind.FACT,)),
+    LinkKind.READ: ((Kind.PAGE,), (Kind.PAGE,)),
     LinkKind.MENTIONS: (tuple(Kind), tuple(Kind)),
 }
 
@@ -59,7 +60,9 @@ def _impossible_links(connection: Connection) -> Iterator[Damage]:
         and_(_links.c.kind == kind.value, source.c.kind.in_(_values(begins)), target.c.kind.in_(_values(ends)))
         for kind, (begins, ends) in _ENDS.items()
     ]
-    stays = _links.c.kind.in_(_values((LinkKind.CHAIN, LinkKind.MEMBER_OF)))  # a persona may be of all agents
+    stays = _links.c.kind.in_(
+        _values((LinkKind.CHAIN, LinkKind.MEMBER_OF, LinkKind.READ))
+    )  # a persona may be of all agents
     foreign = or_(*(source.c[name] != target.c[name] for name in OWNER))
     query = (
         select(*(source.c[name] for name in OWNER), _links.c.source, _links.c.kind, _links.c.target)

@@ -73,6 +73,7 @@ class _Benches(LazyGroup):
         "abstention": ("bench_abstention", "abstention"),
         "purity": ("bench_purity", "purity"),
         "consolidation": ("bench_consolidation", "consolidation"),
+        "extraction": ("bench_extraction", "extraction"),
         "compression": ("bench_compression", "compression"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),

@@ -18,6 +18,7 @@ from rich.text import Text
 from memoryos.cube import MemCube
 from memoryos.operation.hierarchy.tuning import Tuned
 from memoryos.operation.overview import Profile, SegmentView
+from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Hit, TurnHit
 from memoryos.text import visible, visible_json
 
@@ -155,7 +156,7 @@ def profile_table(profile: Profile) -> Table:
     for about, persona in (("user", profile.user), ("agent", profile.agent)):
         for cube in (*persona.profile, *persona.traits, *persona.facts):
             support = str(len(cube.descriptive.provenance)) if cube.descriptive.provenance else "stated"
-            table.add_row(about, cube.kind.value, escape(cube.text), support)
+            table.add_row(about, cube.kind.value, escape(dated(cube)), support)
     return table
 
 
@@ -166,7 +167,7 @@ def persona_table(cubes: Iterable[MemCube]) -> Table:
         table.add_column(name, no_wrap=True)
     table.add_column("what is known", ratio=1, overflow="fold")
     for cube in cubes:
-        table.add_row(cube.subject or "", cube.kind.value, escape(cube.text))
+        table.add_row(cube.subject or "", cube.kind.value, escape(dated(cube)))
     return table
 
 

@@ -25,7 +25,7 @@ _TIME = (
 )
 _ADVERB = (
     r"(?:也|还|都|就|现在|目前|最近|一直|经常|平时|通常|总是|常常|偶尔|真的|更|非常|特别|很|最|超级?|比较|从小|从来|刚刚?"
-    r"|已经|曾经|正在?|终于|其实|本来|以前|之前|只|[和跟]\w{1,6})"
+    r"|早就|早已|已经|曾经|正在?|终于|其实|本来|以前|之前|只|[和跟]\w{1,6})"
 )
 _I = rf"{_TIME}我(?!们){_TIME}{_ADVERB}{{0,3}}{_TIME}{_ADVERB}?"
 KIN = (
@@ -91,8 +91,17 @@ _FACTS = [
     re.compile(rf"{_I}在(?!想|考虑|犹豫|等|找|吗)\w{{1,20}}?{_PLACE_VERBS}"),
     re.compile(rf"{_TIME}我{_TIME}{_ADVERB}{{0,4}}(?:在|从小就?)(?:学习?|练习?)(?!校|生|的)\w{{2}}"),
     re.compile(rf"{_I}没?有{_NO_POSSESSION}(?:[一两三四五六七八九十\d]+|[个只条套辆位])\w"),
-    re.compile(rf"{_I}(?:不能吃|不吃|不喝|不抽|会(?:弹|拉|做|开|打|跳|唱|画|写|骑|修)|会说(?=\w+[语话文])){_VAGUE}\w"),
-    re.compile(rf"{_I}(?:吃素|会游泳)"),
+    re.compile(
+        rf"{_I}(?:不能吃|不吃|不喝|不抽|不?会(?:弹|拉|做|开|打|跳|唱|画|写|骑|修)|会说(?=\w+[语话文])){_VAGUE}\w"
+    ),
+    re.compile(rf"{_I}(?:不再|不)?(?:吃素|会游泳|会开车)"),
+    re.compile(rf"{_I}(?:换了?(?:个|份|新)*工作|戒了?(?:烟|酒|咖啡|糖|奶茶))"),
+    re.compile(rf"{_I}没有?养{_VAGUE}\w"),
+    re.compile(rf"{_I}不再?(?:当|做|住|住在|在)(?![乎意一])\w{{2,10}}了"),
+    re.compile(
+        rf"{_I}(?:的?(?:新的?|工作|私人|常用)?(?:邮箱|电子邮箱|邮件地址|手机号?码?|电话号?码?|号码)(?:地址)?(?:是|：|:)"
+        r"|换了?(?:个|新)*(?:邮箱|手机号?码?|电话号?码?|号码)了?[，,])\s*\S*?[\w.+-]*(?:@|\d{5})"
+    ),
     re.compile(rf"{_I}{_DEEDS}[完上]?(?=[了过]){_VAGUE}[了过]{_CONTENT}"),
     re.compile(
         rf"{_TIME}我{_TIME}{_ADVERB}{{0,4}}(?:结婚|离婚|毕业|辞职|入职|退休|怀孕|失业|升职|分手|订婚|搬家|失恋)了"
@@ -104,13 +113,13 @@ _FACTS = [
     re.compile(
         rf"{_TIME}我(?:的|有个)?(?:{KIN}{_KIN_NAME}|{_CIRCUMSTANCE})(?:叫|是(?!不是|谁|我|这|那|最|很|真)|住|在"
         r"|有(?!点|时|些|可能)|今年|刚|去了|生了|去世|养|\d|也?喜欢|最?爱吃|对\w+过敏|工作|学|得了|毕业|教|做\w+[师员]"
-        r"|结婚|退休|开了)\w"
+        r"|结婚|退休|怀孕|离婚|开了)\w"
     ),
 ]
 _SHARED_FACTS = [
     re.compile(
         rf"{_TIME}我(?:们|[和跟]\w{{1,6}}){_TIME}{_ADVERB}?"
-        rf"(?:结婚|住在|搬[到去]|养了|有[一两三]|去了|去过|参加了|买了){_VAGUE}\w"
+        rf"(?:结婚|住在|搬[到去]|养了|有[一两三个]|去了|去过|参加了|买了){_VAGUE}\w"
     ),
 ]
 _SHAPES = (
@@ -129,7 +138,7 @@ _OTHER_PERSONS = re.compile("[我你您咱她]|(?<![吉其])他")
 
 def is_chinese(sentence: str) -> bool:
     """Whether the sentence is read by the Chinese rules: it has a Chinese first person."""
-    return "我" in sentence
+    return "我" in sentence or "本人" in sentence
 
 
 def without_question(sentence: str) -> str:

@@ -14,9 +14,9 @@ from memoryos.operation.hierarchy.estimate import about
 
 _PLACE_LIMIT = 12  # characters in a place name
 _HAN = r"[\u4e00-\u9fff]"
-_END = r"(?=[，,。！!；; ]|$)"
+_END = r"(?=\W|$)"
 
-_REJECT = re.compile(r"[?？]|如果|要是|假如|不是|吗[。！]?$|[“「\"]我")
+_REJECT = re.compile(r"[?？]|如果|要是|假如|是不是|不是我|吗[。！]?$|[“「\"]我")
 # After an introduction the subject is left out: 我叫李明，今年28岁，住在上海. Not when others come into it.
 _INTRODUCES = re.compile(r"我(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|在\w{2,8}(?:生活|工作|上班|居住))")
 _RELATIVES = re.compile("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
@@ -38,8 +38,8 @@ _GENDER = re.compile(
     rf"(?:我就?是|作为)(?:一[个名位]|个)?(?:\d+岁的?|{_HAN}{{2}}的)?"
     r"(?P<value>女生|女孩子?|女的|女人|女性|女士|男生|男孩子?|男的|男人|男性)(?=[，,。！! ]|$|我)"
 )
-_SELF = r"(?:我|(?<=[，,]))"
-_AGE = re.compile(rf"{_SELF}(?:今年|现在|已经|刚满|刚)*(?P<age>\d{{1,3}})岁")
+_SELF = r"(?:我|本人|(?<=[，,]))"
+_AGE = re.compile(rf"{_SELF}(?:(?:今年|现在|已经|刚满|刚)*(?P<age>\d{{1,3}})岁|今年(?P<years>\d{{2}}){_END})")
 _BORN = re.compile(
     rf"{_SELF}(?:是|出生于|生于|出生在)?在?(?P<year>(?:19|20)\d{{2}})年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?(?:出生|生)?"
 )
@@ -54,23 +54,31 @@ _MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长)){_HAN}{{1,6
 _OCCUPATION = re.compile(
     rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说)(?:{_HAN}{{0,6}}?{_JOBS}|{_MADE_JOB})){_END}"
 )
+_NOT_NOW = re.compile("以前|曾|之前|想|打算|小时候|希望|梦|那时|当时|过[，,。]|[他她]")
+_WORKS_AS = re.compile(
+    rf"(?:{_SELF}(?:现在|目前|毕业后)?|现在|目前)在{_HAN}{{1,10}}?(?:做|当|担任)(?:一?[名个位])?"
+    rf"(?P<value>(?:(?![做当在的])[\u4e00-\u9fff]){{0,4}}?{_JOBS}){_END}"
+)
+_NO_MORE = re.compile(rf"{_SELF}(?:已经|早就|现在)?不再?[当做](?P<value>{_HAN}{{0,4}}?{_JOBS})了")
+_NONE_LEFT = re.compile(r"我(?:刚刚?|已经|上个?月|上周|去年|昨天|前天)*(?:辞职|失业|退休|被裁员?|下岗)了")
 _LOCATION = re.compile(
     rf"{_SELF}(?:现在|目前|一直|[和跟]{_HAN}{{1,4}})?"
     rf"(?:(?:住在|定居在?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
     rf"|在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:生活|定居|居住|住{_END}))"
 )
+_PLACED = re.compile(rf"(?<![\u4e00-\u9fff])坐标(?P<place>{_HAN}{{2,6}}?){_END}")
 _WHEN = (
     r"(?:[上这本]个?(?:月|周末?|星期|礼拜)[一二三四五六日天初中底]?|[去今前]年|[昨前今]天|前不久|不久前|\d{4}年|年[初底]|[春夏秋冬]天"
     r"|(?:\d{1,2}|十?[一二三四五六七八九十])月份?[初中底]?|\d{1,2}[日号]|[\d一二两三四五六七八九十几]+个?(?:天|周|星期|月|年)前"
     r"|刚刚?|最近|现在|目前|已经|终于|正式|也)"
 )
 _MOVED = re.compile(
-    rf"{_SELF}(?:{_WHEN}|[和跟]{_HAN}{{1,4}}?){{0,3}}(?:从{_HAN}{{2,8}}?)?(?:搬家?|移居|移民)[到去来回]了?"
-    rf"(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?(?<!办公室)(?<![厨房]房)(?<![公分]司)(?<!部门))(?=生活|定居|居住|了?{_END})"
+    rf"{_SELF}(?:{_WHEN}|[和跟]{_HAN}{{1,4}}?){{0,3}}(?:从{_HAN}{{2,8}}?)?(?:搬家?|移居|移民)[到去来回]了?(?:老家|家乡)?"
+    rf"(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?(?<!办公室)(?<![厨房]房)(?<![公分]司)(?<!部门))(?=生活|定居|居住|然后|之后|以后|了?{_END})"
 )
 # Around a move: it was long ago, or another one followed.
 _OF_THE_PAST = re.compile("小时候|以前|之前|曾|那时|当时|差点|梦|童年|[的]?时候|岁(?:那年|时)")
-_ENDED = re.compile(r"搬|又|后来|然后|[回离]|[住待呆]了")
+_ENDED = re.compile(r"搬|又|后来|然后(?=.{0,4}[搬去回到离])|[回离]|[住待呆]了")
 
 
 def claims(sentence: str, said_at: datetime) -> list[Claim]:
@@ -79,11 +87,19 @@ def claims(sentence: str, said_at: datetime) -> list[Claim]:
     if len(sentence) > SENTENCE_LIMIT or _REJECT.search(sentence):
         return []
     plain = plain_text(sentence)
-    return [
+    stated = [
         Claim(field, value, sentence[start:end])
         for field, read in _READERS.items()
         for value, start, end in list(read(plain, said_at))[:1]  # a sentence states a field once
     ]
+    return [*_ended(sentence, plain), *stated]
+
+
+def _ended(sentence: str, plain: str) -> list[Claim]:
+    """The occupations that the sentence says to be over; an empty one stands for whichever there was."""
+    over = [(match["value"], match.span()) for match in _own(_NO_MORE, plain)]
+    over += [("", match.span()) for match in _NONE_LEFT.finditer(plain)]
+    return [Claim("occupation", value, sentence[slice(*span)], is_over=True) for value, span in over]
 
 
 _Found = Iterator[tuple[str, int, int]]
@@ -93,7 +109,7 @@ def _own(pattern: re.Pattern[str], sentence: str) -> Iterator[re.Match[str]]:
     """Yield the matches whose subject is 我, or is left out in an introduction of oneself."""
     implied = _INTRODUCES.search(sentence) is not None and _RELATIVES.search(sentence) is None
     for match in pattern.finditer(sentence):
-        if implied or match.group().startswith("我"):
+        if implied or match.group().startswith(("我", "本人")):
             yield match
 
 
@@ -123,8 +139,9 @@ def _birth_years(sentence: str, said_at: datetime) -> _Found:
         if "生" in match.group():
             yield match["year"], *match.span()
     for match in _own(_AGE, sentence):
-        if int(match["age"]) in AGES and said_at.year > int(match["age"]):
-            yield about(said_at.year - int(match["age"])), *match.span()
+        age = int(match["age"] or match["years"])
+        if age in AGES and said_at.year > age:
+            yield about(said_at.year - age), *match.span()
 
 
 def _birthdays(sentence: str, _said_at: datetime) -> _Found:
@@ -135,11 +152,15 @@ def _birthdays(sentence: str, _said_at: datetime) -> _Found:
 def _occupations(sentence: str, _said_at: datetime) -> _Found:
     for match in _own(_OCCUPATION, sentence):
         yield match["value"], *match.span()
+    for match in _WORKS_AS.finditer(sentence):
+        before = sentence[: match.end()]
+        if re.search("我(?!们|的)|本人", before) and not (_RELATIVES.search(before) or _NOT_NOW.search(before)):
+            yield match["value"], *match.span()
 
 
 def _locations(sentence: str, _said_at: datetime) -> _Found:
     """Yield a place only when it holds a word that the segmenter knows as one."""
-    for match in (*_own(_LOCATION, sentence), *_moves(sentence)):
+    for match in (*_own(_LOCATION, sentence), *_moves(sentence), *_PLACED.finditer(sentence)):
         place = match.groupdict().get("value") or match["place"]
         if any(tag == "ns" for _, tag in tagged(place)):
             yield place, *match.span()

@@ -8,11 +8,13 @@ recall here, because a wrong fact is told back to the user.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from memoryos.cube import SemanticType
 from memoryos.language.calendar import MONTHS
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words
+from memoryos.operation.consolidation.english_elliptic import contacts, elliptic, may_be_elliptic
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 
@@ -26,17 +28,23 @@ _TIME = rf"""(?:(?i:yesterday|today|recently|lately|currently|these\ days|nowada
     |(?:on|over)\ (?:the\ )?weekends?|when\ I\ was\ (?:a\ \w+|young|little|\d+|in\ \w+)|as\ a\ (?:kid|child|teenager)
     ),?\ )?"""
 _HYPOTHETICAL = re.compile(
-    r"""^(?:if|unless|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|which|do|did|does|are|is|am|can
+    rf"""^(?:if|imagine|suppose|maybe|perhaps|wish|hope|what|how|why|who|where|which|do|did|does|are|is|am|can
     |could|would|should|shall|have|has|when\ you)\b
       | \b(?:if|whether|as\ if|as\ though|pretend|imagine|would\ have|could\ have
-        |in\ case(?!\ (?:it|that|this|you|anyone)\ (?:matter|help|wonder|were|ask)))\b""",
+        |in\ case(?!\ (?:it|that|this|you|anyone)\ (?:matter|help|wonder|were|ask))
+        |{words.SUPPOSITIONS.replace(" ", chr(92) + " ")})\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 _HEAD_END = re.compile(r"[,;:.!–—]|\s-+\s|\s(?:and|but|so|because|which|where|who)\s")
 _POINTER = re.compile(
     r"""\b(?:something|anything|them|him|there\b(?!\s(?:is|are|was|were)\b)
-    |(?:it|this|that|one|ones|these|those|somewhere)(?=\s*(?:$|(?:for|with|tonight|this|last|next|today|yesterday
-    |at|in|on|again|too|now|every|when|back|as)\b)))""",
+    |(?:it|this|that|one|ones|these|those|somewhere|here|some)(?=\s*(?:$|(?:for|with|tonight|this|last|next|today
+    |yesterday|at|in|on|again|too|now|every|when|back|as|since|about|out|up|but)\b))
+    |(?:this|these|those)\s(?!(?:morning|afternoon|evening|night|week|weekend|month|year|summer|winter|spring|fall|autumn
+    |term|semester|season|past|last|coming|time|days|is|are|was|were|\w+day|January|February|March|April|May|June|July
+    |August|September|October|November|December)\b)\w+
+    |in\sparticular|that\s(?:other|one|same)
+    |the\s(?:other|second|first|third|last|former|latter|same|next)\s(?:one|ones|thing|things|approach|option|way|part))\b""",
     re.VERBOSE,
 )
 _FIRST_PERSON = re.compile(r"(?:I|i|Im|im|Ive|ive|My|my|We|we)\b")  # one of these is in every shape
@@ -76,7 +84,7 @@ def _shape(pattern: str) -> re.Pattern[str]:
 _NO_REACTION = r"""(?!(?:this|that|it|those|these|them|how|what|when|where|her|his|their|him|hearing|seeing)\b
     |(?:all\ )?the\ (?!beach|outdoors|ocean|sea\b|mountains|piano|violin|guitar|rain|snow|countryside|theat|gym
     |[A-Z]))"""
-_LIKES = rf"(?:{alternatives(words.PREFERENCE_VERBS)}|loved|enjoyed|hated)"
+_LIKES = rf"(?:{alternatives(words.PREFERENCE_VERBS)}|luv|loved|enjoyed|hated)"
 _FOND = r"""(?:into|fond\ of|keen\ on|fan\ of|crazy\ about|passionate\ about|obsessed\ with|addicted\ to
     |interested\ in)"""
 _PREFERENCES = [
@@ -84,23 +92,27 @@ _PREFERENCES = [
     _shape(rf"I\ {_ADVERBS}(?:can't|cannot|can\ not)\ (?:stand|bear|live\ without)\ {_NO_REACTION}"),
     _shape(rf"{_I_HAVE}{_ADVERBS}(?:loved|enjoyed|hated|been\ (?:into|a\ (?:\w+\ )?fan\ of))\ {_NO_REACTION}"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:(?:a|very|so|super|a\ big|a\ huge)\ )?{_FOND}\ {_NO_REACTION}"),
+    _shape(rf"{_I_AM}{_ADVERBS}(?:scared|afraid|terrified)\ of\ (?!(?:the|my|\w+ing)\b){_NO_REACTION}"),
     _shape(
-        r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?favou?rites?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
+        r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?fav(?:e|s|ou?rites?)?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
         \ (?:is|are|was|were|has\ to\ be|would\ be)\ (?!(?:probably\ )?(?:this|that|it|when|the\ one)\b)"""
     ),
 ]
 
-_STATES = r"""(?:allergic\ to|vegan|vegetarian|married|single|divorced|engaged|pregnant|retired|unemployed
+_STATES = r"""(?:al+ergic\ to(?!\ (?:Mondays?|mornings?|work|people|commitment|drama|exercise|effort))
+    |vegan|vegetarian|pescatarian|married(?!\ to\ my\ (?:job|work))|single|divorced
+    |engaged|pregnant|retired|unemployed
     |self-employed
     |left-handed|diabetic|asthmatic|lactose\ intolerant|gluten|colou?r-?blind|(?:originally\ )?from\ (?=[A-Z])
     |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
     |Hindu|an?\ atheist|agnostic
-    |\d{1,2}(?=\ years\ old|\ y/?o\b|[.,!]|$)|in\ (?:college|high\ school|grad\ school|a\ band)
+    |\d{1,2}(?=\ (?:years|yrs)\ old|\ y/?o\b|[.,!]|$|\ and\b)|in\ (?:college|high\ school|grad\ school|a\ band)
     |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest|owner|founder|CEO|manager|captain|head|director|lead)\b
+    |(?:head|lead|chief|senior|junior|assistant|deputy|interim)\ [a-z]+|more\ of\ an?\ \w+\ (?:person|guy|girl|gal)\b
     |one\ of\ (?:two|three|four|five|\d))"""
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
 _NO_MOOD = r"""(?!(?:bit|little|lot|tad|mess|wreck|mix|few|total|loss|great|good|nice|tough|big|huge|wonderful|fan
-    |idiot|fool|moron|disaster|genius|failure|joke|loser)\b)"""
+    |idiot|fool|moron|disaster|genius|failure|joke|loser|\d+\ (?:at|in|for)|fan\ favou?rite)\b)"""
 # What "I have a ..." must not go on with: a question is no possession.
 _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit|hunch|great|good|point|look
     |chance|few|ton
@@ -111,12 +123,16 @@ _NO_IDLE = r"""(?!(?:\w+\ )?(?:questions?|ideas?|feeling|problem|request|lot|bit
 _NO_POINTER = r"""(?!'t\b|'|\ (?:it|them|this\ one|that\ (?:[Ii]|we|he|she|they|it|the|there|you|my|this|is|was|one)|so
     |up\ on|how|the\ (?:problem|file|error|bug|issue|answer|solution|link)|sure|out\ that|by\ (?:it|that)|something
     |(?:some\ )?(?:great|strong)|to\ (?:realize|feel|think|see|understand|stay|be)
-    |a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
-    |my\ (?:best|time|part|true|mind)|the\ (?:time|chance|hang))\b)"""
-_NO_PROGRESS = r"""(?!\ (?:back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
+    |to\ the\ next|\d+\ (?:pages?|times)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
+    |my\ (?:best|time|part|true|mind|keys|way|patience|temper|cool|voice|train)|the\ (?:time|chance|hang))\b)"""
+_NO_PROGRESS = r"""(?!\ (?:in\ (?:sin|denial|fear|hell|hope)|as\ \w+\ as
+    |back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
     |pretty|ready|used|hard|with|how|that|a\ lot
     |to\ (?:realize|feel|think|see|understand|get)|my\ (?:best|part|time|true)|the\ time|some\ time|things)\b)"""
 _SKILLS = r"(?:speak|play|cook|sing|dance|swim|ski|surf|drive|bake|paint|read|write|knit|sew|ride)"
+_NO_HOME = (
+    r"live\ (?:for\ (?!\d|years|many|over)|in\ (?:leggings|hoodies|jeans|sweatpants|py?jamas|fear|hope|denial|hell))"
+)
 _NOT_A_HABIT = (
     r"(?!\ (?:it|that|this|them|on\ it|for\ it|with\ it|a\ role|hard|ahead|out|through|into|by|back|for\ that)\b)"
 )
@@ -124,7 +140,7 @@ _GOALS = r"""(?:be(?:come)?\ an?|open|start|move|adopt|retire|go\ back\ to\ scho
 _BELONGINGS = r"(?:siblings|pets?|car|licen[cs]e|degree|job|allerg(?:y|ies)|passport|tattoos?|garden|smartphone|tv)"
 _CONDITIONS = r"""(?:(?:high|low)\ blood\ pressure|diabetes|asthma|epilepsy|migraines?|arthritis|insomnia|depression
     |adhd|ADHD|autism|dyslexia|celiac|coeliac|eczema|anxiety|anemia|anaemia|cancer|tinnitus|psoriasis
-    |hay\ fever|allergies|hypertension|scoliosis|endometriosis|sleep\ apn)"""
+    |hay\ fever|coeliac|lupus|IBS|Crohn's|glaucoma|allergies|hypertension|scoliosis|endometriosis|sleep\ apn)"""
 _NOT_REGULAR = (
     r"(?:need|have|had|must|should|would|could|will|can|may|feel|think|wish|hope|want|was|am|try|learn|see|get)\b"
 )
@@ -139,9 +155,20 @@ _FACTS = [
     _shape(rf"I\ {_ADVERBS}(?:don't|do\ not|never)\ have\ (?:an?\ |any\ )?(?:\w+\ )?(?:{_RELATIONS}|{_BELONGINGS})\b"),
     _shape(rf"I\ {_ADVERBS}(?:have|had|suffer\ from|live\ with)\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
     _shape(rf"I\ {_ADVERBS}(?!{_NOT_REGULAR})[a-z]+\ [^,.;!]{{0,40}}?{_REGULARLY}"),
+    _shape(rf"(?:I've|I\ have|Ive)\ got\ (?:\w+\ |type\ \d\ )?(?={_CONDITIONS})"),
+    _shape(rf"I\ {_ADVERBS}take\ [^.,;!]{{2,40}}?\ for\ (?:my|an?)\ "),
+    _shape(
+        rf"I\ {_ADVERBS}do\ (?:freelance|contract|volunteer|yoga|pilates|karate|judo|ballet|improv|night\ shifts)\b"
+    ),
+    _shape(
+        rf"""{_I_AM}{_ADVERBS}on\ (?=(?:\w+\ )?(?:antidepressants?|meds|medication|insulin|statins|keto|the\ pill
+        |an?\ \w+\ diet|blood\ thinners|beta\ blockers|maternity\ leave|parental\ leave|dialysis)\b)"""
+    ),
     _shape(r"I(?:'m|\ am)\ [A-Z]\w+(?:\ [A-Z]\w+)?,\ an?\ "),
     _shape(rf"(?:I've|I\ have)\ got\ {_DETERMINERS}\ {_NO_IDLE}"),
-    _shape(rf"I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?:{_HABITS})\b{_NOT_A_HABIT}"),
+    _shape(
+        rf"I\ {_ADVERBS}(?:don't\ |do\ not\ |can't\ |cannot\ )?{_ADVERBS}(?!{_NO_HOME})(?:{_HABITS})\b{_NOT_A_HABIT}"
+    ),
     _shape(rf"I\ {_ADVERBS}can\ {_ADVERBS}{_SKILLS}\b{_NOT_A_HABIT}"),
     _shape(
         rf"""{_I_HAVE}{_ADVERBS}been\ (?:(?:{_GERUNDS}|seeing|cooking|hiking)\b{_NO_PROGRESS}|(?:to|in)\ (?=[A-Z])
@@ -170,15 +197,20 @@ _FAMILY_FACTS = [
         |\d|allergic
         |married|pregnant|engaged|diagnosed|born|(?:{_GERUNDS}|turning|visiting)\b{_NO_PROGRESS})"""
     ),
+    _shape(rf"{_KIN}{_ASIDE}(?:starts|attends|goes\ to)\ (?!it\b|to\b|with\b)"),
     _shape(rf"{_KIN}{_ASIDE}(?:has|have|had)\ (?:an?|two|three|been|surgery|twins)\ {_NO_PRAISE}{_NO_IDLE}"),
     _shape(
         rf"""{_KIN}{_ASIDE}(?:lives?|works?|stud(?:y|ies)|teach(?:es)?|runs?|owns?|speaks?|died|passed\ away
         |turned\ \d+)\b"""
     ),
+    _shape(rf"{_KIN}{_ASIDE}(?:got|fell|became)\ (?=sick|ill\b|married|engaged|divorced|pregnant|[hf]ired|promoted)"),
+    _shape(
+        rf"{_KIN}(?:turns|can't|cannot|doesn't|hates?|loves?|likes)\ (?!it\b|this|that|me\b|you|them|when|how|to\ )"
+    ),
     _shape(rf"{_KIN}{_ASIDE}(?:plays?\ (?!a\ )|graduat|(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:me|us|all|out|up)\b))"),
     _shape(
         rf"""[Mm]y\ (?!first|next|last|whole)(?:\w+\ )?(?:{_CIRCUMSTANCES})\ (?:is|are|was|were|has|have
-        |starts?|opened|closed)
+        |starts?|opened|closed|went\ through|falls)
         \ (?!(?:so|very|really|super|amazing|great|awesome|good|going|the\ best|pretty|been|just|always|finally)\b)"""
     ),
 ]
@@ -186,6 +218,7 @@ _WE = rf"(?:[Ww]e|[A-Z][a-z]+\ and\ I|[Mm]y\ (?:{_RELATIONS})(?:\ [A-Z]\w+)?\ an
 _SHARED_FACTS = [
     _shape(rf"{_WE}\ {_ADVERBS}(?:{_PAST_VERBS})\b{_NO_POINTER}(?!\ (?:up|out)\b)"),
     _shape(rf"{_WE}\ {_ADVERBS}(?:got\ (?:married|engaged|divorced|an?\ {_NO_MOOD})|live\ in\b)"),
+    _shape(r"[Ww]e're\ (?:expecting|having)\ (?=an?\ (?:baby|boy|girl)|twins|our\ )"),
     _shape(rf"{_WE}\ {_ADVERBS}(?:have|own)\ {_DETERMINERS}\ {_NO_IDLE}"),
     _shape(rf"(?:{_WE}\ have|[Ww]e've)\ been\ (?:married|together|living|working\ on)\b"),
 ]
@@ -195,8 +228,11 @@ _FAMILY_FACTS.append(
         (?:told\ me|said|says|diagnosed\ me)\b(?=.*\b(?:I\ (?:have|am|should|can't|must|need)|I'm|with)\b)"""
     )
 )
+# They need no object.
+_WHOLE = _shape(rf"{_WE}\ {_ADVERBS}(?:broke|split)\ up\b|I(?:'ve|\ have)?\ {_ADVERBS}retired\b")
 _PLAN = _shape(
-    r"""(?:(?:I'm|I\ am|Im|We're|we're)\ (?:going\ (?:to|on)|gonna|flying|heading|leaving|meeting|seeing|having|hosting
+    r"""(?:(?:I'm|I\ am|Im|We're|we're)\ (?:going\ (?:to|on)|gonna|flying|getting\ married
+    |moving|heading|leaving|meeting|seeing|having|hosting
     |performing|running|starting|visiting)\ (?!it|you)|(?:I'll|I\ will)\ be\ (?!there|sure|back|okay|fine))"""
 )
 _SHAPES = (
@@ -218,17 +254,41 @@ _AGENT = re.compile(
 )
 
 
-def statement(sentence: str) -> Statement | None:
-    """Find the part of the sentence that states something durable about its speaker, if there is one."""
+def statements(sentence: str) -> list[Statement]:
+    """Find the parts of the sentence that each state something durable about its speaker by themselves."""
     plain = clauses.without_question(clauses.plain(sentence))
-    if not _is_declarative(plain):
-        return None
-    for start in clauses.starts(plain):
-        clause = clauses.unaddressed(plain[start:])
-        found = _classified(clause)
-        if found is not None:
-            return Statement(sentence[start : start + len(clause)], *found)
-    return None
+    says_i, is_short = _FIRST_PERSON.search(plain), len(plain) <= SENTENCE_LIMIT
+    if not (says_i or may_be_elliptic(plain)) or not is_short or not _is_asserted(plain):
+        return []
+    found = [*_first_person(sentence, plain), *contacts(sentence, plain)]
+    return found or list(elliptic(sentence, plain))
+
+
+def _first_person(sentence: str, plain: str) -> Iterator[Statement]:
+    starts = clauses.starts(plain) if _FIRST_PERSON.search(plain) else []
+    told = 0
+    for number, start in enumerate(starts):
+        if start < told or not _classified(clauses.unaddressed(plain[start:])):
+            continue
+        clause = clauses.unaddressed(plain[start : _end(plain, start, starts[number + 1 :])])
+        clause = clauses.trimmed(clause)
+        if found := _classified(clause):
+            told = start + len(clause)
+            yield Statement(sentence[start:told], *found)
+
+
+def _end(plain: str, start: int, later: Sequence[int]) -> int:
+    """Where the clause ends: before the next one, if both state something by themselves."""
+    for next_start in later:
+        end = clauses.parted(plain, next_start)
+        if (
+            end
+            and end > start
+            and _classified(plain[start:end])
+            and _classified(clauses.unaddressed(plain[next_start:]))
+        ):
+            return end
+    return len(plain)
 
 
 def agent_statement(sentence: str) -> Statement | None:
@@ -243,9 +303,10 @@ def agent_statement(sentence: str) -> Statement | None:
     return None
 
 
-def _is_declarative(plain: str) -> bool:
-    """Neither a question, a supposition, half a quotation, nor a document."""
-    return _is_stated(plain) and not _HYPOTHETICAL.search(plain)
+def _is_asserted(plain: str) -> bool:
+    """Neither a question, a supposition nor half a quotation."""
+    asks = plain.rstrip().endswith(("?", "?!", "!?", ":"))
+    return not asks and clauses.is_quote_balanced(plain) and not _HYPOTHETICAL.search(plain)
 
 
 def _is_stated(plain: str) -> bool:
@@ -263,6 +324,8 @@ def _classified(clause: str) -> tuple[SemanticType, float] | None:
     for shapes, kind, confidence in _SHAPES:
         if any(_says_something(clause, match) for shape in shapes if (match := shape.match(clause, start))):
             return kind, confidence
+    if _WHOLE.match(clause, start):
+        return SemanticType.FACT, PLAIN
     if (plan := _PLAN.match(clause, start)) and _FUTURE_DATE.search(clause) and _content_words(clause[plan.end() :]):
         return SemanticType.FACT, PLAIN
     return None

@@ -11,19 +11,28 @@ from memoryos.operation.consolidation import english_words as words
 from memoryos.operation.consolidation.english_words import alternatives
 from memoryos.operation.consolidation.statement import SENTENCE_LIMIT
 
+# Words that part what is said in a breath: "long story short i quit my job".
+_ASIDE = r"(?:long story short|btw|lol|lmao|haha\w*|tbh|ngl|rn|anyways?|then|now|fyi|idk man|idk|man|honestly|omg)"
+_BY_ITSELF = rf"(?i:{_ASIDE})"
 # What may stand before a statement: interjections, names, bullets and numbers, "remember that".
 _LEAD = re.compile(
-    rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
-    r"|[-*•·–]\s+|\(?\d{1,2}[.)]\s+|(?i:(?:since you ask(?:ed)?|for the record|fyi|just so you know|about me"
+    rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.:–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
+    rf"|{_BY_ITSELF}[\s,]+"
+    r"|so{2,}\s+|[-*•·–]\s+|\(?\d{1,2}[.)]\s+|(?i:(?:since you ask(?:ed)?|for the record|fyi|just so you know|about me"
     r"|to be clear)[:,] ?)"
     r"|(?i:(?:please )?(?:also )?(?:remember|note|keep in mind|be aware)(?: that|[:,]) )"
     r"|(?i:you (?:should|must|might|may) (?:also )?know(?: that)? )"
 )
 _START = r"(?:I\b|i\b|Im\b|im\b|Ive\b|My\b|my\b|We\b|we\b|[A-Z][a-z]+\ and\ I\b)"
-# Where a statement may begin inside a sentence: after a comma, dash or "and".
+# Where a statement may begin inside a sentence: after a comma, dash, "and" or such a word.
 _INNER = re.compile(
-    rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus)?\s*(?={_START})|\ (?:and|but)\ (?=[Ii]\b)"
+    rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus|also|btw|now)?\s*(?={_START})"
+    rf"|\ (?:and|but)(?:\ (?:then|now|also))?\ (?=Im?\b|my\ |we\ )|\ {_BY_ITSELF},?\ +(?={_START})"
+    rf"|\s*[^\w\s!-~‘’“”–—…£€¥°«»]+\s*(?={_START})"  # an emoji
 )
+# Behind one of these the next statement stands by itself.
+_PARTED = re.compile(rf"(?:[,;]|\s[–—]|\s-+)?\s*(?:(?:and|but|plus)\b\s*(?:(?:then|now|also)\s*)?|{_BY_ITSELF},?\s*)?$")
+_CHAT_I = re.compile(r"\bi(?=(?:'(?:m|ve|ll|d)|m|ve)?\b)(?!\.)")
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
 _BREAK = re.compile(r" ?(?:[,;:–—]| -+ |\bso\b)")
 # A question behind a statement: "I eat no meat, so where should we go?". "I came early, did I?" asks for all of it.
@@ -35,12 +44,13 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _DANGLING = re.compile(r"(?:[\s,;:–—-]+(?:and|but|so|because|or|as|of course)?)+$")
+_TAIL = re.compile(r"(?:[\s,]+(?:lol|lmao|rofl|haha\w*|tbh|btw|ngl|tho|xd|ikr))+[.!]*$", re.IGNORECASE)
 _DOUBLE_QUOTES = re.compile(r'["“”]')
 
 
 def plain(sentence: str) -> str:
-    """Write straight apostrophes and common spaces."""
-    return sentence.replace("’", "'").replace("\u00a0", " ")
+    """Write straight apostrophes, common spaces, and "I" as a capital."""
+    return _CHAT_I.sub("I", sentence.replace("’", "'").replace("\u00a0", " "))
 
 
 def without_question(plain: str) -> str:
@@ -58,6 +68,15 @@ def starts(plain: str) -> list[int]:
     return [first, *(start for start in inner if is_quote_balanced(plain[:start]))]
 
 
+def parted(plain: str, start: int) -> int | None:
+    """Where the clause before the one that begins at `start` ends; None when the two belong together."""
+    head = plain[:start].rstrip()
+    joint = _PARTED.search(head)
+    if joint is None or not joint.group().strip():
+        return len(head.rstrip(" ,;")) if head and not (head[-1].isascii() or head[-1].isalnum()) else None
+    return joint.start()
+
+
 def unaddressed(clause: str) -> str:
     """The clause without the part that speaks to the listener; empty when that is not set off by a mark."""
     address = _ADDRESSED.search(clause)
@@ -65,6 +84,11 @@ def unaddressed(clause: str) -> str:
         return clause
     end = max((mark.start() for mark in _BREAK.finditer(clause, 0, address.start())), default=0)
     return _DANGLING.sub("", clause[:end])
+
+
+def trimmed(clause: str) -> str:
+    """The clause without the laughs and asides that it ends with."""
+    return _TAIL.sub("", clause)
 
 
 def is_quote_balanced(plain: str) -> bool:

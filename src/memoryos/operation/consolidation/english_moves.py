@@ -12,14 +12,21 @@ from datetime import datetime
 from memoryos.language.times import untimed
 from memoryos.language.yearly import without_yearly
 from memoryos.operation.consolidation.english_clauses import starts
+from memoryos.operation.consolidation.english_places import LOWER_PLACE
 
 PLACE = r"(?P<value>[A-Z][\w'.-]*(?:,? (?:of |de |la )?(?!(?:I|My|We|But|And|So|You|It)\b)[A-Z][\w'-]*)*)"
 
 _MOVED = re.compile(
-    r"\bI(?:'ve| have)? (?:(?:just|recently|finally|actually|already|also|now|officially|permanently) )*"
+    r"\b(?:I|[Ww]e)(?:'ve| have)? (?:(?:just|recently|finally|actually|already|also|now|officially|permanently) )*"
     r"(?:(?:left|sold|packed|quit|finished|graduated|resigned|got|found|took|changed)\b[^,;:.]{0,60}? and )?"
     r"(?:moved|relocated)(?: (?:back|over|out|down|up|away|here|house))?"
-    rf"(?: with [^,;:.]{{2,30}}?)?(?: (?:from|out of) [^,;:.]{{2,40}}?)? to (?:the )?{PLACE}"
+    rf"(?: with [^,;:.]{{2,30}}?)?(?: (?:from|out of) [^,;:.]{{2,40}}?)?"
+    rf"(?: to (?:the )?| into (?:an?|our|my|the) (?:\w+ )?(?:flat|apartment|house|place|home|condo|studio|room) in )"
+    rf"(?:{PLACE}|{LOWER_PLACE})"
+)
+# "I don't live in Prague anymore, moved back to Brno": who moved is told by what stands before.
+_MOVED_ON = re.compile(
+    rf"(?:^|(?<=anymore, ))(?:(?:just|finally|recently) )?[Mm]oved (?:back )?to (?:the )?(?:{PLACE}|{LOWER_PLACE})"
 )
 _NO_HOME = re.compile(
     r" (?:team|department|office|branch|project|role|position|group|app|server|version|plan|channel|room|class|desk"
@@ -44,11 +51,12 @@ _JOINING = frozenset("in on at by of the early mid late end start beginning so a
 
 
 def moves(plain: str, said_at: datetime) -> Iterator[re.Match[str]]:
-    """The moves of the speaker that the sentence tells; the group `value` is where to."""
-    for match in _MOVED.finditer(plain):
+    """The moves of the speaker that the sentence tells; `english_places.place` reads where to."""
+    for match in (*_MOVED.finditer(plain), *_MOVED_ON.finditer(plain)):
         tail = plain[match.end() :]
         is_undone = _OF_THE_PAST.search(plain) or _ENDED.search(tail)
-        if not (is_undone or _NO_HOME.match(tail)) and _begins(plain, match.start(), said_at):
+        begins = match.re is _MOVED_ON or _begins(plain, match.start(), said_at)
+        if begins and not (is_undone or _NO_HOME.match(tail)):
             yield match
 
 

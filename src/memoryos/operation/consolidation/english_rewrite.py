@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memoryos.operation.consolidation import english_clauses as clauses
+from memoryos.operation.consolidation.english_elliptic import completed
 from memoryos.operation.consolidation.english_words import HABIT_VERBS, PREFERENCE_VERBS
 
 _LIMIT = 30  # words; in longer sentences the second verb is too easily missed
@@ -26,6 +28,8 @@ _VERB_FORMS = {
     "advise": "advises",
     "promise": "promises",
     "plan": "plans",
+    "take": "takes",
+    "attend": "attends",
 }
 _PRESENT = frozenset(HABIT_VERBS) | frozenset(PREFERENCE_VERBS) | frozenset(_VERB_FORMS)
 _SAME_IN_PAST = frozenset({"read", "hit", "quit", "hurt"})  # "I read": present or past cannot be told
@@ -51,9 +55,11 @@ _TIME_LEAD = re.compile(
 
 def third_person(quote: str, name: str) -> str | None:
     """Write the sentence with `name` in place of the speaker, or None where grammar or reference is in doubt."""
-    plain = quote.replace("’", "'").strip()
+    plain = clauses.plain(quote).strip()
     if len(plain.split()) > _LIMIT:
         return None
+    if spoken := completed(plain, name):
+        return _ended(spoken)
     if match := _MY.match(plain):
         return _ended(_possessive(match["rest"], name))
     match = _SUBJECT.match(plain)

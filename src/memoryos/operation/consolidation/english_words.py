@@ -20,7 +20,8 @@ LEADS = _words(
     """oh wow yeah yes yep yup no nope nah well so and but hey hi hello thanks thank_you sure absolutely totally
     definitely exactly actually honestly also plus haha lol ok okay aw aww cool great nice awesome right true anyway
     personally luckily fortunately unfortunately sadly by_the_way btw for_sure of_course in_fact to_be_honest as_for_me
-    same_here me_too guess_what good_question"""
+    same_here me_too guess_what good_question basically literally omg ugh hmm hm idk tbh ngl fyi anyways welp yo sup
+    hiya heya sooo soooo sorry correction update edit psa news ps intro quick_intro side_note"""
 )
 ADVERBS = _words(
     """really also just always usually often never still actually recently finally currently definitely mostly mainly
@@ -66,13 +67,20 @@ RELATIONS = _words(
     fiancé fiancée son daughter kids kid children child baby twins grandma grandmother grandpa grandfather grandparents
     granddaughter grandson aunt uncle cousin cousins niece nephew friend friends roommate neighbor neighbour colleague
     boss coworker family dog dogs cat cats puppy kitten pup pet pets horse rabbit parrot hamster turtle turtles fish
-    bird siblings ex"""
+    bird siblings ex gf bf hubby mam mums moms dads gran nan grandad granddad roomie flatmate housemate spouse sis bro
+    stepmom stepdad stepson stepdaughter in-laws girl boy toddler newborn"""
 )
 # ... and the circumstances of a life.
 CIRCUMSTANCES = _words(
     """house home apartment car job company business band team school university college major hometown birthday allergy
     doctor degree startup store shop studio salary commute office farm bike motorcycle blog channel podcast wedding
-    anniversary shift schedule diagnosis condition dream goal hobby hobbies passion background roots"""
+    anniversary shift schedule diagnosis condition dream goal hobby hobbies passion background roots bday divorce
+    surgery exam interview graduation"""
+)
+# What is said in them is supposed, dreamt or put off, wherever in the sentence they stand.
+SUPPOSITIONS = (
+    r"unless|in (?:another|a past|my next|a previous) life|in (?:my|a) dreams?|in an? (?:ideal|perfect|parallel) \w+"
+    r"|when I'm (?:rich|older|old|retired|famous|grown)|dream(?:t|ed)|one day I|someday|daydream\w*|fantasi[sz]\w+"
 )
 # Words that carry no content: a statement needs words that are none of these.
 EMPTY_WORDS = frozenset(
@@ -118,7 +126,8 @@ NOT_NAMES = frozenset(
         latino latina hispanic autistic monday tuesday wednesday thursday friday saturday sunday january february march
         april may june july august september october november december libra virgo leo aries taurus gemini cancer
         scorpio capricorn aquarius pisces sagittarius not so just very really what that this the a an me crazy mom dad
-        asap tomorrow later today when if maybe sir ill well awake asleep down up"""
+        asap tomorrow later today when if maybe sir ill well awake asleep down up team groot batman spartacus legend
+        pro anti based"""
     )
 )
 OCCUPATIONS = _words(
@@ -133,5 +142,12 @@ OCCUPATIONS = _words(
     receptionist recruiter reporter researcher sailor salesman salesperson scientist screenwriter sculptor secretary
     singer social_worker soldier statistician stylist surgeon surveyor tailor teacher technician therapist translator
     trainer tutor veterinarian vet waiter waitress welder writer freelancer student nanny homemaker housewife bookkeeper
-    veterinary_assistant teaching_assistant"""
+    veterinary_assistant teaching_assistant dev coder security_guard prison_guard caregiver carer cleaner courier
+    handyman mason bricklayer roofer stonemason gardener landscaper beekeeper paediatrician pediatrician midwife
+    optician paralegal clerk postal_worker factory_worker construction_worker care_worker warehouse_worker sysadmin
+    admin planner supervisor foreman machinist toolmaker locksmith blacksmith jeweller jeweler watchmaker shoemaker
+    dressmaker astronomer botanist zoologist chiropractor osteopath dermatologist cardiologist neurologist radiologist
+    anaesthetist anesthetist oncologist vet_nurse sommelier baker trucker cabbie fisherman forester ranger sociologist
+    linguist archaeologist anthropologist criminologist hydrologist meteorologist copywriter columnist publicist notary
+    barrister solicitor magistrate diplomat politician mayor imam rabbi nun monk deacon vicar undertaker"""
 )

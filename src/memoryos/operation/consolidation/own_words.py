@@ -28,14 +28,17 @@ _OTHERS = re.compile(
       | (?<!\w)['‘](?=\w)(?:[^'‘\n] | (?<=\w)'(?=\w))*+'(?!\w))
     | (?<!\bI\ )(?<!\byou\ )\b(?:says?|said|writes|wrote|goes|asks|asked|reads|claims|replied|answered|shouted|told)
       (?:\ to)?(?:\ (?:me|us|him|her|them))?\s*:[^\n]*
+    | \b(?:song|lyrics?|chorus|slogan|meme|proverb|saying)\ (?:goes|says|reads|is\ like)\b[^\n]*
+    | \b(?:per|according\ to)\ [^:\n]{2,30}:[^\n]*
     | (?<!我)(?:说|写|问道|回答|喊|唱)(?:道|过|着)?[：:][^\n]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _NEAR = 80  # characters around a piece that say whose words it is
-_HAS_OTHERS = re.compile(r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]")
+_HAS_OTHERS = re.compile(r"[`\"“「«>*:：‘]|<!--|(?<!\w)['’]|\b(?:goes|says|reads|is like)\b")
 
 _WORK_ON = (
-    r"(?:proof-?read|translate|summari[sz]e|shorten|rewrite|rephrase|reword|paraphrase|edit|correct|improve|polish"
+    r"(?:proof-?read|fix (?:the|my) (?:grammar|spelling|english)(?= )|translate|summari[sz]e"
+    r"|shorten|rewrite|rephrase|reword|paraphrase|edit|correct|improve|polish"
     r"|check|review|explain|classify|analy[sz]e|continue|complete|reply to|respond to|answer this)"
 )
 _TEXT = (
@@ -101,10 +104,19 @@ _IRONY = Marked(
         r"|waiting (?:on hold|in line|in queues)"
         r"|(?:being|getting) (?:ignored|yelled|told off))\b",
         r"\b(?:just|absolutely|so|really) (?:love|adore|enjoy) it when\b",
+        r"\b(?:obviously|clearly),? (?:because )?I(?:'m| am|m| have| own| live| love| adore)\b",
+        r"\bmade of money\b|\b(?:best|greatest) (?:day|part|time) of my (?:whole )?life\b|\bliving the dream\b",
+        r"\b(?:queen|king) of (?:england|the (?:world|universe))\b|\bwho (?:would(?:n't|nt)|does(?:n't|nt))\W*$",
+        r"\bI just (?:LOVE|ADORE)\b|\bsure,? I\b[^.!?\n]*\b(?:lol|lmao|haha)\b",
+        r"\bat this point,? (?:I )?(?:might|may) as well",
+        r"\b(?:basically|practically|literally) (?:live|living) (?:at|in) (?:the|my)\b",
+        r"\bprofessional (?:procrastinator|overthinker|worrier|napper|couch potato)\b",
+        r"\b(?:just|only) (?:kidding|joking)\b|\bj/?k\b(?=\W*(?:$|lol|haha))",
         r"呵呵|我可真|人生赢家|真是?太?(?:幸福|棒|好|开心)了呢|才怪",
     ),
     marks(
-        """oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
+        """kidding joking jk j/k obviously clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point
+        live living professional oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
         呵呵 可真 人生赢家 了呢 才怪"""
     ),
 )

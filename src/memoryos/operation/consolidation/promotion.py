@@ -27,7 +27,7 @@ from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.likeness import Judge, Verdicts, judged
 from memoryos.operation.hierarchy.long_term import LongTerm
 from memoryos.operation.hierarchy.mid_term import SUMMARY_CHARS, segment_of
-from memoryos.operation.hierarchy.recent import ask_for_recent, due_recent, note_early, read_early
+from memoryos.operation.hierarchy.recent import ask_for_recent, due_recent, note_early, read_early, unread_recent
 from memoryos.operation.hierarchy.tally import Tally, count
 from memoryos.operation.job_runner import LEASE
 from memoryos.operation.step import Step, some_at_a_time, take
@@ -105,13 +105,12 @@ class Promoter:
         portions: list[Portion] = []
         room = self.settings.batch_pages if self.reader else PAGES_AT_ONCE
         with self.vault.read(scope) as reader:
-            known = read_early(reader)
             for job in jobs:
                 if room <= 0:
                     break
                 cube, pages = self._wanted(reader, job)
                 of_segment = cube is not None and cube.kind is Kind.SEGMENT
-                read = known.intersection(page.id for page in pages[:room]) if of_segment else frozenset[str]()
+                read = read_early(reader, [page.id for page in pages[:room]]) if of_segment else frozenset[str]()
                 portions.append(Portion(job, cube, pages[:room], len(pages) <= room, read))
                 room -= len(pages)
         return portions
@@ -119,7 +118,8 @@ class Promoter:
     def _wanted(self, reader: Reader, job: Job) -> tuple[MemCube | None, list[MemCube]]:
         """What a job is about, and the pages that it asks to read."""
         if job.kind is JobKind.READ_RECENT:
-            return None, due_recent(reader, self.settings, self.clock())
+            is_asked = job.priority >= Urgency.ASKED
+            return None, unread_recent(reader) if is_asked else due_recent(reader, self.settings, self.clock())
         cube = reader.get([job.cube_id]).get(job.cube_id)
         if cube is None or cube.kind is Kind.PAGE:
             return cube, [cube] if cube else []
@@ -264,6 +264,7 @@ class Promoter:
                 derived_by=derived_by or self.extractor.name,
                 vector=by_index.get(index),
                 moments=finding.moments,
+                is_over=finding.is_over,
             )
             for index, finding in enumerate(findings)
         ]
@@ -279,7 +280,7 @@ def new_pages(reader: Reader, segment: MemCube) -> list[MemCube]:
 
 def was_extracted(reader: Reader, page_id: str) -> bool:
     """Whether the page was read: in STM, or as one of a segment that is not new there any more."""
-    if page_id in read_early(reader):
+    if read_early(reader, [page_id]):
         return True
     homes = [link.target for link in reader.targets([page_id], LinkKind.MEMBER_OF)]
     return any(page_id not in {page.id for page in new_pages(reader, home)} for home in reader.get(homes).values())

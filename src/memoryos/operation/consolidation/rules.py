@@ -17,6 +17,7 @@ from memoryos.operation.consolidation.statement import Claim, Statement
 from memoryos.operation.consolidation.traits import TraitReader
 from memoryos.operation.consolidation.utterance import Utterance, utterances
 
+_AGE_ALONE = re.compile(r"(?:i'm|i am|im) \d{1,3}(?: ?(?:years?|yrs?) ?old| ?y/?o)?\W*", re.IGNORECASE)
 _NAME_ALONE = re.compile(  # a sentence that says no more than the name: the profile holds that
     r"(?:\W*(?:hi|hello|hey|你好|您好|大家好|嗨)\W+)?"
     r"(?:i'm|i am|my name(?:'s| is)|this is|call me|我叫|我是|我的名字[是叫])\W*",
@@ -57,9 +58,9 @@ def _read(utterance: Utterance) -> Iterator[Finding]:
         is_chinese = chinese.is_chinese(sentence)
         claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
         yield from (_profile_finding(claim, sentence, utterance) for claim in claims)
-        statement = _statement(sentence, utterance, is_chinese)
-        if statement is not None and not _only_names(statement, claims):
-            yield _fact_finding(statement, utterance, is_chinese)
+        for statement in _statements(sentence, utterance, is_chinese):
+            if not _is_in_profile(statement, claims):
+                yield _fact_finding(statement, utterance, is_chinese)
 
 
 def _claims(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Claim]:
@@ -67,22 +68,28 @@ def _claims(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Claim
     return read(sentence, utterance.at)
 
 
-def _statement(sentence: str, utterance: Utterance, is_chinese: bool) -> Statement | None:
+def _statements(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Statement]:
+    if utterance.is_person and not is_chinese:
+        return english.statements(sentence)
     if utterance.is_person:
-        return chinese.statement(sentence) if is_chinese else english.statement(sentence)
-    return chinese.agent_statement(sentence) if is_chinese else english.agent_statement(sentence)
+        found = chinese.statement(sentence)
+    else:
+        found = chinese.agent_statement(sentence) if is_chinese else english.agent_statement(sentence)
+    return [found] if found else []
 
 
-def _only_names(statement: Statement, claims: list[Claim]) -> bool:
+def _is_in_profile(statement: Statement, claims: list[Claim]) -> bool:
+    """Whether it says no more than a name or an age that the profile holds."""
     names = (claim.value for claim in claims if claim.field == "name")
     plain = statement.quote.replace("’", "'")
-    return any(_NAME_ALONE.fullmatch(plain.replace(name, "")) for name in names)
+    is_age = any(claim.field == "birth_year" for claim in claims) and _AGE_ALONE.fullmatch(plain)
+    return bool(is_age) or any(_NAME_ALONE.fullmatch(plain.replace(name, "")) for name in names)
 
 
 def _profile_finding(claim: Claim, sentence: str, utterance: Utterance) -> Finding:
     payload = ProfileField(subject=utterance.subject, field=claim.field, value=claim.value, quote=claim.quote)
     since = came_about(claim.quote, sentence, utterance.at) if claim.field == "location" else utterance.at
-    return Finding(payload, (utterance.page,), since, SemanticType.PROFILE)
+    return Finding(payload, (utterance.page,), since, SemanticType.PROFILE, claim.is_over)
 
 
 def _fact_finding(statement: Statement, utterance: Utterance, is_chinese: bool) -> Finding:
@@ -124,9 +131,9 @@ def _chinese_text(quote: str, name: str, at: datetime) -> str:
 
 def _merged(findings: Iterable[Finding]) -> list[Finding]:
     """One finding per thing said; a repeat adds its page and its moment."""
-    merged: dict[tuple[str, ...], Finding] = {}
+    merged: dict[tuple[object, ...], Finding] = {}
     for finding in findings:
-        key = _identity(finding.payload)
+        key = (*_identity(finding.payload), finding.is_over)
         first = merged.get(key)
         if first is None:
             merged[key] = finding

@@ -31,3 +31,4 @@ class Claim:
     field: str  #: "name", "gender", "birth_year", "birthday", "occupation" or "location"
     value: str
     quote: str  #: exact words
+    is_over: bool = False  #: whether it no longer holds; then an empty value stands for whichever did

@@ -36,6 +36,12 @@ _RULES = (
         r"的?(?:新的?)?(?:电话|手机|手机号码?|电话号码|号码)(?:[换改变]成了?|是|为)(?P<value>\+?\d[\d -]{4,}\d)",
     ),
     _rule(
+        "phone",
+        r"换了?(?:个|新)*(?:手机号?码?|电话号?码?|号码)了?[，,]"
+        r"新?的?(?:手机|电话)?号?码?是(?P<value>\+?\d[\d -]{4,}\d)",
+        change=True,
+    ),
+    _rule(
         "e-mail",
         r"的?(?:新的?)?(?:邮箱|电子邮箱|邮件地址|邮箱地址)(?:换成了?|改成了?|是|为|变成了?)(?P<value>[\w.+-]+@[\w.-]+\w)",
     ),
@@ -54,7 +60,9 @@ _WHETHER = re.compile(
     rf"(?P<verb>{_LIKES}|{_HABITS})(?!过)(?P<object>[^，,；;。！!]{{1,16}}?)了?[。！!～~]*$"
 )
 _DISLIKES = re.compile(rf"^{_HOLDER}{_ADVERB}(?:讨厌|受不了|厌恶)(?P<object>[^，,；;。！!]{{1,16}}?)了?[。！!]*$")
-_GAVE_UP = re.compile(rf"^{_HOLDER}{_ADVERB}(?:把(?P<early>烟|酒|咖啡)戒了?|戒掉?了?(?P<late>烟|酒|咖啡)了?)[。！!]*$")
+_GAVE_UP = re.compile(
+    rf"^{_HOLDER}{_ADVERB}(?:把(?P<early>烟|酒|咖啡)戒了?|戒掉?了?(?P<late>烟|酒|咖啡)(?:了|[\d一二两三四五六七八九十半几]+个?[天周月年])*)[。！!]*$"
+)
 _TAKEN = {"烟": "抽", "酒": "喝", "咖啡": "喝"}
 _PAST = re.compile(r"^(?:了|过)")
 _STANDS_FOR = re.compile("^(?:该?用户|助手)")  # whom the persona describes

@@ -36,6 +36,9 @@ _HAS = r"(?:'ve|'s|has|have)"
 _PLACE = r"(?P<value>(?:the )?[A-Z][\w'.-]*(?:(?: (?:of|de|la|do|upon))? [A-Z][\w'.-]*)*)"
 _COMPANY = r"(?P<value>(?:the )?[A-Z0-9][\w'.&-]*(?: (?:of |and |& )?[A-Z][\w'.&-]*)*)"
 _END = r"(?=\s*(?:[.,;!()]|$)|\s(?:and|but|at|in|for|with|on|from|since|because|now|who|by|until|these|any)\b)"
+_LATEST = r"(?:new |latest |current )?"
+_NUMBER = r"(?P<value>\+?[\d(][\d\s().-]{4,}\d)"
+_ADDRESS = r"(?P<value>[^\s@]+@[^\s@,;]+[^\s@,;.])"
 _SPARE = r"(?:\w+ly |still |now |just |also |both |back |not |no longer |never )*"
 _DO_NOT = r"(?:(?:do|does)(?:n't| not) |stopped |quit )?"
 
@@ -64,6 +67,14 @@ _RULES = (
         "occupation",
         rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:works?|working|employed) as (?:an? |the )?(?P<value>[\w' -]+?){_END}",
     ),
+    _rule(
+        "occupation",
+        rf"(?:{_HAS} )?{_SPARE}(?:got|found|started|landed) (?:an?|the|their) (?:new )?(?:job|position|role) as "
+        rf"(?:an? |the )?(?P<value>[\w' -]+?){_END}",
+        change=True,
+    ),
+    _rule("diet", rf"{_BE} {_SPARE}(?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
+    _rule("diet", r"(?:went|became|turned) (?P<value>vegan|vegetarian|pescatarian)\b", change=True),
     _rule("name", rf"(?:full |real |first )?name {_SPARE}(?:is|'s) (?P<value>[A-Z]\w+(?: [A-Z]\w+)*){_END}"),
     _rule("name", r"(?:is|'s|are) (?:called|named) (?P<value>[A-Z]\w+(?: [A-Z]\w+)*)"),
     _rule("name", r"changed (?:my |his |her |their )?name to (?P<value>[A-Z]\w+(?: [A-Z]\w+)*)", change=True),
@@ -81,10 +92,16 @@ _RULES = (
     ),
     _rule(
         "phone",
-        rf"(?:cell|mobile|phone|telephone|cellphone)(?: phone)?(?: number)? (?:is|'s) {_SPARE}"
-        r"(?P<value>\+?[\d(][\d\s().-]{4,}\d)",
+        rf"{_LATEST}(?:(?:cell|mobile|phone|telephone|cellphone|mobile phone)(?: phone)?(?: number)?|number)"
+        rf" (?:is|'s) {_SPARE}{_NUMBER}",
     ),
-    _rule("e-mail", rf"e-?mail(?: address)? (?:is|'s) {_SPARE}(?P<value>[^\s@]+@[^\s@,;]+[^\s@,;.])"),
+    _rule("phone", rf"(?:can be reached|is reachable) (?:at|on|under) {_NUMBER}"),
+    _rule(
+        "phone", rf"(?:changed|switched) (?:\w+ ){{0,2}}?(?:phone|mobile|number)(?: number)? to {_NUMBER}", change=True
+    ),
+    _rule("e-mail", rf"{_LATEST}e-?mail(?: address)? (?:is|'s) {_SPARE}{_ADDRESS}"),
+    _rule("e-mail", rf"(?:can be reached|is reachable) (?:at|on|under) {_ADDRESS}"),
+    _rule("e-mail", rf"(?:changed|switched) (?:\w+ ){{0,2}}?e-?mail(?: address)? to {_ADDRESS}", change=True),
     _rule(
         "favourite",
         rf"{_SPARE}favou?rite (?P<of>(?!thing|part|one|things|parts)\w+(?: (?!is\b|'s\b|has\b)\w+){{0,2}}?) "
@@ -93,6 +110,10 @@ _RULES = (
     ),
 )
 _NUMBERS = frozenset({"phone"})
+_BEING = re.compile(
+    rf"^{_HOLDER}{_BE} (?P<no>not |no longer )?(?:still |now |also )?an? (?P<of>[a-z][\w-]*(?: [a-z][\w-]*)??)"
+    r"(?P<gone> any ?more| any longer)?[.!]*$"
+)
 
 _LIKE = frozenset({"like", "love", "enjoy", "ador"})
 _DISLIKE = frozenset({"hate", "dislik", "despis", "detest", "loath"})
@@ -121,7 +142,17 @@ def filling(text: str, speaker: str) -> Filling | None:
             said = match.group()
             is_denied = _DENIED.search(said[: match.start("value")]) or _DENIED.match(clause[match.end() :].strip())
             return Filling(slot, _value(relation, match["value"]), bool(is_denied), is_change)
-    return _whether(clause, speaker)
+    return _being(clause, speaker) or _whether(clause, speaker)
+
+
+def _being(clause: str, speaker: str) -> Filling | None:
+    """Whether somebody is something: "is a waiter" and "is not a waiter anymore"."""
+    match = _BEING.match(clause)
+    holder = _holder(match["holder"], speaker) if match else None
+    if match is None or holder is None:
+        return None
+    is_denied = bool(match["no"] or match["gone"])
+    return Filling(Slot(holder, "be", match["of"].casefold()), NO if is_denied else YES)
 
 
 def _value(relation: str, value: str) -> str:

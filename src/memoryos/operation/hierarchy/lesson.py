@@ -26,6 +26,7 @@ class Lesson:
     vector: Vector | None = None
     moments: tuple[datetime, ...] = ()  #: when each of the pages said it; `event_at` for all when left out
     mode: AccessMode = AccessMode.PRIVATE
+    is_over: bool = False  #: of a profile field: it no longer holds; an empty value stands for whichever did
     is_published: bool = False  #: by a trusted source: what contradicts it is not changed, but a change proposed
 
     @property
@@ -41,6 +42,8 @@ class Lesson:
     @property
     def is_blank(self) -> bool:
         """Whether it says nothing: a model's empty answer is no lesson."""
+        if self.is_over:
+            return False
         payload = self.payload
         said = payload.value if isinstance(payload, ProfileField) else payload.text
         return not said.strip()

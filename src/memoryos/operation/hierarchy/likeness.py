@@ -38,6 +38,14 @@ _NUMBER = re.compile(
     r"|[零一二两三四五六七八九十百千万半]+",
     re.IGNORECASE,
 )
+# A number that names a thing: rule 1 is no later state of rule 0.
+_DESIGNATION = re.compile(
+    r"\b(?:rule|section|article|chapter|step|paragraph|clause|item|point|question|case|room|building|unit|phase|appendix"
+    r"|table|figure|page|line|gate|platform|floor|ticket|order|invoice|policy|patient|customer|group|class|part|task"
+    r"|issue|bug|machine|server|lot|batch|module|lesson|exercise|annex|principle|requirement|guideline|fact|entry)\s*"
+    r"(?:no\.?|number|#|nr\.?)?\s*(\d[\w.-]*)|§+\s*(\d[\w.-]*)|第\s*([\d零一二两三四五六七八九十百]+)\s*[条章节款步号项]",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?<=\s)[\"'(]?([A-Z][\w-]*)")
 _OWNER = re.compile(r"'s\b|的|\b(?:my|his|her|their)\b", re.IGNORECASE)
 _NAME_TAGS = ("nr", "ns", "nt", "nz")  # people, places, organisations, other names
@@ -68,6 +76,7 @@ class _Words:
     content: tuple[str, ...]  # stems, in order
     names: frozenset[str]
     numbers: tuple[str, ...]
+    designations: frozenset[str]  # as they are written: "rule 1"
     negations: int
     owners: int
 
@@ -97,6 +106,8 @@ def more_specific(old: str, new: str) -> str:
 def differs_in_detail(old: str, new: str) -> bool:
     """Whether two texts speak of the same and differ in a number or a negation: the marks of an update."""
     mine, yours = _read(old), _read(new)
+    if mine.designations != yours.designations:
+        return False
     if len(set(mine.content) & set(yours.content)) < _SHARED * max(len(mine.content), len(yours.content), 1):
         return False
     return mine.numbers != yours.numbers or mine.negations != yours.negations
@@ -141,6 +152,7 @@ def _read(text: str) -> _Words:
         content,
         frozenset(_names(plain)),
         tuple(sorted(found.casefold() for found in _NUMBER.findall(plain))),
+        frozenset(" ".join(found.group().casefold().rstrip(".:-").split()) for found in _DESIGNATION.finditer(plain)),
         len(_NEGATION.findall(plain)) + len(_NEGATION_HAN.findall(plain)),
         len(_OWNER.findall(plain)),
     )

@@ -14,15 +14,15 @@ from datetime import datetime
 from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
-from memoryos.cube import Behaviour, Descriptive, Fact, Kind, MemCube, Origin, ProfileField, Subject, Tier, Trait
+from memoryos.cube import Behaviour, Fact, Kind, MemCube, Origin, ProfileField, Subject, Tier, Trait
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
-from memoryos.operation.hierarchy.estimate import is_estimate
 from memoryos.operation.hierarchy.knowledge import Knowledge
-from memoryos.operation.hierarchy.lesson import Learned, Lesson, identity
+from memoryos.operation.hierarchy.lesson import Lesson, identity
 from memoryos.operation.hierarchy.likeness import Verdicts
 from memoryos.operation.hierarchy.tally import Tally, count
+from memoryos.operation.hierarchy.tenure import first_told, told
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.scope import Scope
 
@@ -113,15 +113,12 @@ class LongTerm:
             scope=self._scope,
             tier=Tier.LPM,
             payload=lesson.payload,
-            descriptive=Descriptive(
-                event_at=lesson.event_at,
+            descriptive=replace(
+                first_told(lesson),
                 recorded_at=self._now,
                 updated_at=self._now,
-                origin=lesson.origin,
-                semantic_type=lesson.semantic_type,
                 provenance=lesson.pages,
                 derived_by=lesson.derived_by,
-                valid_from=lesson.event_at,
             ),
             behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(lesson.payload.text)),
         )
@@ -135,25 +132,20 @@ class LongTerm:
             return  # these pages were read before: the job runs again after a crash
         fresh = [page for page in lesson.pages if page not in known.descriptive.provenance]
         provenance = (*known.descriptive.provenance, *fresh)
-        payload = _later(known, lesson, provenance)
-        revised = payload.text != known.text
+        later = _later(known, lesson, provenance)
+        if lesson.is_over and later is known:
+            return  # it ends another value than this one
+        revised = _said(later) != _said(known)
         # What is stated outright stays when the pages go that say it too.
         origin = lesson.origin if revised or not lesson.pages else known.descriptive.origin
-        if not fresh and payload == known.payload and origin is known.descriptive.origin:
+        if not fresh and later.payload == known.payload and not revised and origin is known.descriptive.origin:
             return
         cube = replace(
-            known,
-            payload=payload,
-            descriptive=replace(
-                known.descriptive,
-                provenance=provenance,
-                origin=origin,
-                updated_at=self._now,
-                event_at=max(known.descriptive.event_at, lesson.event_at),
-            ),
+            later,
+            descriptive=replace(later.descriptive, provenance=provenance, origin=origin, updated_at=self._now),
             version=replace(known.version, number=known.version.number + revised),
         )
-        self._known[identity(payload)] = cube
+        self._known[identity(cube.payload)] = cube
         if revised:
             self._changes.revise(Entry(cube))
         else:
@@ -165,19 +157,24 @@ class LongTerm:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
 
 
-def _later(known: MemCube, lesson: Lesson, support: Sequence[str]) -> Learned:
-    """The payload after the lesson: traits grow and shrink with their support, the later field value wins.
+def _said(cube: MemCube) -> tuple[str, datetime | None]:
+    """What it says, and until when: a change of either is a new version."""
+    return cube.text, cube.descriptive.valid_to
 
-    One that was said comes before an estimate.
-    """
+
+def _later(known: MemCube, lesson: Lesson, support: Sequence[str]) -> MemCube:
+    """What it is after the lesson: traits grow and shrink with their support, the later field value wins."""
     old, new = known.payload, lesson.payload
-    if isinstance(new, Trait) and isinstance(old, Trait):
-        counter = (*old.counter, *(page for page in new.counter if page not in old.counter))
-        level, confidence = graded(len(support) - len(counter), len(counter))
-        changed_at = lesson.event_at if level is not old.level else old.changed_at
-        reason = old.reason if lesson.only_contradicts else new.reason
-        return replace(old, level=level, confidence=confidence, reason=reason, counter=counter, changed_at=changed_at)
-    if isinstance(old, ProfileField) and isinstance(new, ProfileField) and is_estimate(old) != is_estimate(new):
-        return old if is_estimate(new) else new
-    is_earlier = lesson.event_at < known.descriptive.event_at
-    return old if isinstance(old, ProfileField) and is_earlier else new
+    if isinstance(old, ProfileField) and isinstance(new, ProfileField):
+        return told(known, old, lesson, new)
+    payload = _grown(old, lesson, new, support) if isinstance(old, Trait) and isinstance(new, Trait) else new
+    last = max(known.descriptive.event_at, lesson.event_at)
+    return replace(known, payload=payload, descriptive=replace(known.descriptive, event_at=last))
+
+
+def _grown(old: Trait, lesson: Lesson, new: Trait, support: Sequence[str]) -> Trait:
+    counter = (*old.counter, *(page for page in new.counter if page not in old.counter))
+    level, confidence = graded(len(support) - len(counter), len(counter))
+    changed_at = lesson.event_at if level is not old.level else old.changed_at
+    reason = old.reason if lesson.only_contradicts else new.reason
+    return replace(old, level=level, confidence=confidence, reason=reason, counter=counter, changed_at=changed_at)

@@ -1,40 +1,43 @@
-"""Recent pages: those of STM are read, too, when nobody has spoken for long.
+"""Recent pages: those of STM are read, too, at once by rules and after a while by a model.
 
-A page is read once it has joined a segment, and it joins one when STM has no room for it any more. Where the talk has
-ended, the last pages would wait for ever. So one job waits for the oldest of them; it reads all of them, and a note
-keeps which they are, so that they are not read again with their segment.
+A page joins a segment when STM has no room for it any more, and a segment is read when it is hot. Rules cost nothing,
+so they need not wait for that: what is said outright is known when the page has found its chain. For a model one job
+waits for the oldest page. Each page that was read is marked by a link to itself, so that it is not read again with its
+segment.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from memoryos.config import Settings
 from memoryos.cube import Kind, MemCube, State, Tier
-from memoryos.infrastructure.vault.contract import JobKind, JobState, Reader, Writer
+from memoryos.infrastructure.vault.contract import JobKind, JobState, Link, LinkKind, Reader, Writer
+from memoryos.operation.hierarchy.changes import Urgency
 
-_NOTE = "read_in_stm"
 
-
-def read_early(reader: Reader) -> frozenset[str]:
-    """The pages that were read before they joined a segment, and have not been read with it."""
-    return frozenset(json.loads(reader.note(_NOTE) or "[]"))
+def read_early(reader: Reader, pages: Iterable[str]) -> frozenset[str]:
+    """Of these pages, those that were read before they joined a segment, and have not been read with it."""
+    return frozenset(link.source for link in reader.targets(pages, LinkKind.READ))
 
 
 def note_early(writer: Writer, pages: Iterable[str], *, joined: Iterable[str] = ()) -> None:
-    """Keep that these were read before they joined a segment, and forget those whose segment has been read."""
-    before = read_early(writer)
-    if after := before.union(pages).difference(joined):
-        after = frozenset(writer.get(after))  # the others were deleted
-    if after != before:
-        writer.write_note(_NOTE, json.dumps(sorted(after)) if after else None)
+    """Mark these as read before they joined a segment, and unmark those whose segment has been read."""
+    writer.link(_marks(writer.get(pages)))  # the others were deleted
+    forget_early(writer, joined)
 
 
-def forget_early(writer: Writer) -> None:
-    """Take none for read."""
-    writer.write_note(_NOTE, None)
+def forget_early(writer: Writer, pages: Iterable[str]) -> None:
+    """Take none of these for read."""
+    writer.unlink(writer.targets(pages, LinkKind.READ))
+
+
+def unread_recent(reader: Reader) -> list[MemCube]:
+    """The pages of STM that nobody has read, oldest first."""
+    settled = reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.ACTIVATED])
+    early = read_early(reader, [page.id for page in settled])
+    return [page for page in settled if page.id not in early]
 
 
 def due_recent(reader: Reader, settings: Settings, now: datetime) -> list[MemCube]:
@@ -42,17 +45,26 @@ def due_recent(reader: Reader, settings: Settings, now: datetime) -> list[MemCub
 
     One that was added later than now was added by a clock that ran ahead: it would be asked for again and again.
     """
-    pages = _unread(reader)
+    pages = unread_recent(reader)
     until = _latest(pages[0], settings) if pages else None
     return [] if until is None or (now < until and pages[0].descriptive.recorded_at <= now) else pages
 
 
 def ask_for_recent(writer: Writer, settings: Settings) -> bool:
     """Have the unread pages of STM read in time, if there are any; call it when no job waits for them."""
-    pages = _unread(writer) if settings.recent_within_seconds is not None else []
+    pages = unread_recent(writer) if settings.recent_within is not None else []
     if pages:
-        writer.enqueue(JobKind.READ_RECENT, [pages[0].id], not_before=_latest(pages[0], settings))
+        at_once = settings.recent_within == 0
+        latest = None if at_once else _latest(pages[0], settings)
+        writer.enqueue(JobKind.READ_RECENT, [pages[0].id], not_before=latest)
     return bool(pages)
+
+
+def ask_for_all_recent(writer: Writer) -> None:
+    """Have the unread pages of STM read now: hasten the job that waits for them, or add one."""
+    if pages := unread_recent(writer):
+        waiting = [job.cube_id for job in writer.jobs(JobState.QUEUED) if job.kind is JobKind.READ_RECENT]
+        writer.enqueue(JobKind.READ_RECENT, waiting[:1] or [pages[-1].id], priority=Urgency.ASKED)
 
 
 def is_asked_for(reader: Reader) -> bool:
@@ -60,12 +72,10 @@ def is_asked_for(reader: Reader) -> bool:
     return any(job.kind is JobKind.READ_RECENT for job in reader.jobs(JobState.QUEUED, JobState.LEASED))
 
 
-def _unread(reader: Reader) -> list[MemCube]:
-    early = read_early(reader)
-    settled = reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.ACTIVATED])
-    return [page for page in settled if page.id not in early]
+def _marks(pages: Iterable[str]) -> Sequence[Link]:
+    return [Link(page, LinkKind.READ, page) for page in pages]
 
 
 def _latest(page: MemCube, settings: Settings) -> datetime | None:
-    within = settings.recent_within_seconds
+    within = settings.recent_within
     return page.descriptive.recorded_at + timedelta(seconds=within) if within is not None else None

@@ -88,7 +88,7 @@ class Filters:
         return turn.at is None or self.covers(turn.at)
 
     def _is_over(self, cube: MemCube) -> bool:
-        return cube.kind is Kind.FACT and cube.is_over(self.as_of or self.now)
+        return cube.kind in (Kind.FACT, Kind.PROFILE) and cube.is_over(self.as_of or self.now)
 
 
 @dataclass(frozen=True, slots=True)

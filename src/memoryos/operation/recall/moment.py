@@ -36,12 +36,21 @@ def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
     """The memory as it was at the moment; None when it was not there yet, or no more."""
     if isinstance(cube.payload, Page):
         return _page_at(cube, cube.payload, moment)
+    if cube.kind is Kind.PROFILE:
+        return _field_at(reader, cube, moment)
     if not _holds(reader, cube, moment):
         return None
     if cube.descriptive.event_at <= moment or cube.version.number == 1:
         return cube
     versions = [version for version in reader.history(cube.id) if version.descriptive.event_at <= moment]
     return versions[-1] if versions else None
+
+
+def _field_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
+    """The profile field with the value that held then; each version tells since when it does."""
+    versions = [*reader.history(cube.id), cube] if cube.version.number > 1 else [cube]
+    known = [version for version in versions if first_said(version) <= moment]
+    return known[-1] if known and not known[-1].is_over(moment) else None
 
 
 def _page_at(cube: MemCube, page: Page, moment: datetime) -> MemCube | None:

@@ -1,0 +1,85 @@
+"""English statements that leave out who speaks ("not vegetarian anymore"), and ways to reach them ("reach me at ...").
+
+What is left out is taken for "I" only where nothing else can be meant: at the beginning of a sentence, and for a few
+phrases that people say of themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memoryos.cube import SemanticType
+from memoryos.operation.consolidation import english_clauses as clauses
+from memoryos.operation.consolidation.statement import PLAIN, Statement
+
+_STATE = (
+    r"(?:an? )?(?:vegan|vegetarian|pescatarian|single|married|engaged|pregnant|retired|unemployed|self-employed"
+    r"|smok(?:er|ing)|drinking|student|religious|catholic|muslim|together|living (?:together|alone))"
+)
+_NO_MORE = r" (?:any ?more|any longer)\b"
+# What stands in for "I ...", by the words that complete it.
+_SHAPES = (
+    ("is", re.compile(rf"(?:not {_STATE}{_NO_MORE}|no longer {_STATE}\b)", re.IGNORECASE)),
+    ("is", re.compile(rf"{_STATE} (?:again|at last|finally)\b", re.IGNORECASE)),
+    (
+        "is a",
+        re.compile(
+            r"(?:big|huge|massive|lifelong) fan of (?!this|that|it\b|these|those|how|when)[^,.!]+", re.IGNORECASE
+        ),
+    ),
+    ("has", re.compile(r"been (?:vegan|vegetarian|sober|single|married|clean) (?:for|since) [\w' ]+", re.IGNORECASE)),
+    ("is", re.compile(r"having (?:\w+ )?surgery (?:on|next|this|tomorrow|in) ?[\w ]*", re.IGNORECASE)),
+    ("", re.compile(r"(?:just |finally )?[Mm]oved (?:back )?to [A-Z]\w+(?: (?:last|this|in|on|yesterday)\b[\w ]*)?")),
+)
+_ADDRESS = r"[^\s@,;:()<>]+@[^\s@,;:()<>]+\.\w{2,}"
+_NUMBER = r"\+?\(?\d[\d\s()./-]{5,}\d"
+_HINT = re.compile(
+    r"\b(?:any ?more|any longer|no longer|again|at last|finally|fan of|been|having|moved|me (?:at|on|under|via))\b",
+    re.IGNORECASE,
+)
+_REACHABLE = re.compile(r"@|\d[\d\s()./-]{5}")
+_REACH = re.compile(
+    rf"(?:(?:reach|call|text|ring|phone|e-?mail|mail|write(?: to)?|contact|message) me (?:at|on|under|via) "
+    rf"(?P<reached>{_ADDRESS}|{_NUMBER}))",
+    re.IGNORECASE,
+)
+_MINE = re.compile(
+    rf"\b(?:[Mm]y (?:\w+ ){{0,2}}?(?:e-?mail|mail|phone|mobile|cell|telephone|number|handy|cellphone)"
+    rf"(?: (?:address|number|no\.?))?(?: now| currently)? ?(?:is|'s|:)(?: now)? ?(?:{_ADDRESS}|{_NUMBER})"
+    rf"|I(?:'ve| have)? (?:just |recently )?(?:changed|switched) my (?:\w+ )?(?:e-?mail|mail|phone|mobile|number)"
+    rf"(?: (?:address|number))? to (?:{_ADDRESS}|{_NUMBER}))"
+)
+
+
+def may_be_elliptic(plain: str) -> bool:
+    """Whether a word is in the text that is in each such statement, or a way to reach somebody: most have none."""
+    return _HINT.search(plain) is not None
+
+
+def elliptic(sentence: str, plain: str) -> Iterator[Statement]:
+    """What the sentence says of its speaker without naming them; `plain` is as long as the sentence."""
+    if not may_be_elliptic(plain):
+        return
+    begins = (0, clauses.starts(plain)[0])  # "no" of "no longer" is no interjection
+    found = next((match for start in begins for _, shape in _SHAPES if (match := shape.match(plain, start))), None)
+    if found:
+        yield Statement(sentence[slice(*found.span())].rstrip(), SemanticType.FACT, PLAIN)
+
+
+def contacts(sentence: str, plain: str) -> Iterator[Statement]:
+    """How the speaker can be reached."""
+    if not _REACHABLE.search(plain):
+        return
+    for match in (*_MINE.finditer(plain), *_REACH.finditer(plain)):
+        yield Statement(sentence[slice(*match.span())], SemanticType.FACT, PLAIN)
+
+
+def completed(quote: str, name: str) -> str | None:
+    """Such a statement as a sentence about `name`; None for any other."""
+    if match := _REACH.fullmatch(quote):
+        return f"{name} can be reached at {match['reached']}"
+    for verb, shape in _SHAPES:
+        if shape.fullmatch(quote):
+            return " ".join(filter(None, (name, verb, quote[:1].lower() + quote[1:])))
+    return None

@@ -1,0 +1,54 @@
+"""Where an English sentence says that its speaker lives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from memoryos.operation.consolidation import english_moves
+from memoryos.operation.consolidation.english_moves import PLACE
+from memoryos.operation.consolidation.english_places import LOWER_PLACE, place
+from memoryos.operation.consolidation.english_words import NOT_PLACES
+
+_ADVERBS = r"(?:(?:currently|now|still|just|actually|also|both|happily|presently) )*"
+_WITH = r"(?:(?:alone|together|happily|with [^,;:.!?]{2,30}?) )?"
+_SOMEWHERE = rf"in (?:(?:the )?{PLACE}|{LOWER_PLACE})"
+_OTHERS = r"(?!\b(?:my|his|her|their|he|she|they|who|whose|friend|called|named)\b)"
+_HOMES = (
+    re.compile(rf"\b(?:I|[Ww]e) {_ADVERBS}(?:live|reside) {_WITH}{_SOMEWHERE}"),
+    re.compile(
+        rf"\b(?:I'm|I am|Im|[Ww]e're|[Ww]e are) {_ADVERBS}(?:living|based|residing|located) {_WITH}{_SOMEWHERE}"
+    ),
+    re.compile(rf"\b(?:I'm|I am|Im) (?:{_OTHERS}[^.!?;]){{2,60}}?\b(?:living|based|residing) {_WITH}{_SOMEWHERE}"),
+)
+_FOR_LONG = re.compile(
+    rf"\b(?:I've|I have|Ive|[Ww]e've|[Ww]e have) {_ADVERBS}(?:been living|lived) {_WITH}{_SOMEWHERE}"
+    r"(?= (?:for|since)\b)(?!.*\b(?:before|until|then|when|but)\b)"
+)
+_LEFT = re.compile(rf"\b(?:I|[Ww]e) (?:don't|do not|dont|no longer) live {_SOMEWHERE}")
+_NO_MORE = re.compile(r"\s*(?:any ?more|any longer)\b")
+
+Found = tuple[str, int, int]
+
+
+def homes(plain: str, said_at: datetime) -> Iterator[Found]:
+    """The places, each with where the words begin and end that tell it."""
+    for pattern in (*_HOMES, _FOR_LONG):
+        for match in pattern.finditer(plain):
+            yield from _named(match, place(match))
+    for match in english_moves.moves(plain, said_at):
+        yield from _named(match, place(match, is_known=True))
+
+
+def left_homes(plain: str) -> Iterator[Found]:
+    """The places where the speaker no longer lives."""
+    for match in _LEFT.finditer(plain):
+        is_over = "no longer" in match.group() or _NO_MORE.match(plain, match.end())
+        if is_over and (where := place(match)):
+            yield where.rstrip("."), *match.span()
+
+
+def _named(match: re.Match[str], where: str) -> Iterator[Found]:
+    if where and where.split()[0].rstrip(".,") not in NOT_PLACES:
+        yield where.rstrip("."), match.start(), match.end() - where.endswith(".")

@@ -1,0 +1,90 @@
+"""Occupations that an English sentence gives its speaker, or takes from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memoryos.operation.consolidation.english_words import OCCUPATIONS, alternatives
+
+_AM = r"(?:I'm|I am|Im)"
+_NOW = r"(?:(?:currently|now|still|actually|also|just|basically|finally|officially) )*"
+_NOT_A_JOB = (
+    r"(?!(?:big|huge|good|great|bad|terrible|natural|fast|slow|better|real|excellent|decent|night|morning|former|ex"
+    r"|aspiring|wannabe|would-be|failed|future|hobby|amateur|fake|fellow|professional|sort|kind|not)\b)"
+)
+_CRAFT = r"\w{3,}(?:ologist|ician|keeper|smith)"
+_JOB = (
+    rf"{_NOT_A_JOB}(?P<value>(?:[\w'-]+ ){{0,2}}?(?:{alternatives(OCCUPATIONS).replace(chr(92) + ' ', ' ')}|{_CRAFT}))"
+)
+_ANY_JOBS = alternatives(OCCUPATIONS).replace("\\ ", " ")
+_JOBS = alternatives(OCCUPATIONS).replace("\\ ", " ")
+_JOB = rf"{_NOT_A_JOB}(?P<value>(?:[\w'-]+ ){{0,2}}?(?:{_JOBS}|{_CRAFT}))"
+_ANY_JOB = rf"{_NOT_A_JOB}(?P<value>[\w'-]+(?: [\w'-]+){{0,3}}?)"
+_AT = (
+    r"(?=\s*(?:[.,;:!)(]|$|[^\w\s!-~])|\ (?:at|in|for|with|and|on|from|to|who|but|here|there|where|because|now"
+    r"|these days|nowadays|instead|based|by|of|living|working|btw|lol|rn|atm|after|since|so|starting|lately|last|this"
+    r"|I)\b)"
+)
+_HAVE = r"I(?:'ve| have)?"
+_GOT = r"(?:got|found|landed|accepted|started|took|have|was offered)"
+_GIVEN = r"(?:got|was|been|am|'m)"
+_A_NEW = r"(?:an? |my |the )?(?:new |first )?(?:\w+ )?"
+_WORK = r"(?:job|position|role|gig|post|work|working|internship)"
+_RANK = r"(?:head|lead|chief|senior|junior|assistant|deputy)"
+_PRESENT = r"(?:'m|'ve| have| am| know| see| work| love| hate| can| always| often| usually)"
+_PATTERNS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?:I|{_AM}) {_NOW}(?:work|working)(?: (?:full|part)[- ]time| freelance)? as an? {_ANY_JOB}{_AT}",
+        rf"\b[Mm]y (?:job|occupation|profession) is(?: being)? an? {_ANY_JOB}{_AT}",
+        rf"\b(?:I|{_AM}) {_NOW}(?:work|working) (?:[\w-]+ ){{1,3}}as an? {_JOB}{_AT}",
+        rf"\b{_HAVE} {_NOW}{_GOT} {_A_NEW}{_WORK} as (?:an? |the )?{_ANY_JOB}{_AT}",
+        rf"\b{_HAVE} {_NOW}{_GIVEN} {_NOW}(?:hired|promoted|appointed) (?:as|to) (?:an? |the )?{_ANY_JOB}{_AT}",
+        rf"\b{_HAVE} {_NOW}(?:became|become|retrained as) an? {_JOB}{_AT}",
+        rf"\b{_AM} {_NOW}an? {_JOB}{_AT}",
+        rf"\b{_AM} {_NOW}(?:the )?(?P<value>{_RANK} (?:{_JOBS}|{_CRAFT})){_AT}",
+        rf"\b(?:{_AM}|[Mm]y name is) (?:Dr\.? )?[A-Z]\w+(?: [A-Z]\w+)?, (?:an? )?{_JOB}{_AT}",
+        rf"^[Aa]s an? (?:\d+[- ]year[- ]old )?(?!student){_JOB}(?: (?:from|in|at) [\w ]{{2,30}}?)?,? I{_PRESENT}\b",
+    )
+)
+_NO_JOB = re.compile(r"\b(?:person|people|team|kid|child|child|adult|human|whole|result|joke|treat|favou?r|bonus)$")
+# What takes an occupation away: that one, or whichever was known.
+_NO_MORE = (
+    re.compile(
+        rf"\b{_AM} (?:not an? {_JOB} (?:any ?more|any longer)|no longer an? {_JOB.replace('value', 'other')}{_AT})"
+    ),
+    re.compile(
+        rf"\bI(?:'ve| have)? {_NOW}(?:quit|left|lost|gave up) (?:my job|my position|working) as an? {_ANY_JOB}{_AT}"
+    ),
+)
+_NONE_LEFT = re.compile(
+    rf"\bI(?:'ve| have)? {_NOW}(?:quit|lost|left) my job\b(?! as\b)|\bI(?: just)? got (?:fired|laid off)\b"
+    rf"|\bI was (?:fired|laid off|made redundant)\b|\b{_AM} {_NOW}(?:unemployed|out of work|between jobs|jobless)\b"
+    rf"|\bI(?:'ve| have)? {_NOW}retired\b(?! (?:to|early to)\b)|\b{_AM} {_NOW}retired\b(?! \w+er\b)"
+)
+
+_HINT = re.compile(  # one of these is in every pattern
+    r"\b(?:job|occupation|profession|position|role|gig|post|work|working|internship|hired|promoted|appointed|became|become"
+    rf"|retrained|I'm|I am|Im|[Mm]y name is|{_RANK})\b|^[Aa]s an? "
+)
+
+Found = tuple[str, int, int]
+
+
+def jobs(plain: str) -> Iterator[Found]:
+    """The occupations, each with where the words begin and end that tell it."""
+    for pattern in _PATTERNS if _HINT.search(plain) else ():
+        for match in pattern.finditer(plain):
+            if not _NO_JOB.search(match["value"]):
+                yield match["value"], *match.span()
+
+
+def lost_jobs(plain: str) -> Iterator[Found]:
+    """The occupations that are over; an empty one stands for whichever there was."""
+    for pattern in _NO_MORE:
+        for match in pattern.finditer(plain):
+            groups = match.groupdict()
+            yield groups["value"] or groups["other"], *match.span()
+    for match in _NONE_LEFT.finditer(plain):
+        yield "", *match.span()

@@ -1,0 +1,75 @@
+"""Names that an English sentence gives its speaker.
+
+A name needs a frame in the first person: "my name is", "call me", "I'm ..." as an introduction. "This is Susie" is one
+only where somebody speaks: "This is Susie speaking", "Hi, this is Susie from Leeds".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memoryos.operation.consolidation.english_words import NOT_NAMES
+
+_TITLE = r"(?:(?:Dr|Prof|Mr|Mrs|Ms)\.? )?"
+_NAME = rf"{_TITLE}(?P<value>[A-Z][a-z]+(?:['-][A-Z]?[a-z]+)*(?: [A-Z](?:[a-z]+|\.))*)"
+_LOWER = (  # a name in small letters, after words that only a name can follow
+    r"(?P<value>[a-z]{2,15})(?=\s*(?:[.,;!)(]|$|[^\w\s!-~])|\ (?:and I\b|and Im\b|but|btw|from|by the way|I|Im|Ive)\b)"
+)
+_GREETING = r"(?:(?:[Hh]i+|[Hh]ello|[Hh]ey+|[Yy]o|[Gg]ood \w+)(?: there| everyone| all)?[,!. ]+)"
+_NO_PART = r"(?! and (?:I'll|then)\b)"
+_EXPLICIT = re.compile(rf"\b[Mm]y (?:full |first |real )?name(?:'s|s| is)(?: actually| really)? (?:{_NAME}{_NO_PART})")
+_EXPLICIT_LOWER = re.compile(rf"\b[Mm]y (?:full |first |real )?name(?:'s|s| is) {_LOWER}")
+_CALL = (
+    r"\b(?:(?:[Yy]ou can |[Pp]lease |[Jj]ust |[Ff]riends |[Pp]eople )?[Cc]all me"
+    r"|(?:everyone|everybody|my friends) calls? me|I go by|[Cc]hanged my (?:first )?name to)"
+)
+_CALLED = re.compile(rf"{_CALL} {_NAME}{_NO_PART}")
+_CALLED_LOWER = re.compile(rf"{_CALL} {_LOWER}")
+# "I'm X" is a name only as an introduction: alone, in apposition or before where one comes from.
+_INTRODUCED = re.compile(
+    rf"^{_GREETING}?(?:I'm|I am|Im) {_NAME}"
+    r"(?=\s*(?:[.!]|$|, (?:an? |and |nice |I'm |Im |I |from |\d\d\b)"
+    r"| (?:and Im?\b|from [A-Z]|by the way|here)\b))"
+)
+_INTRODUCED_LOWER = re.compile(
+    rf"^{_GREETING}(?:I'm|I am|Im) (?P<value>[a-z]{{3,15}})(?=(?:,| from \w+,)? \d\d\b|,? from \w)"
+)
+_SPEAKING = re.compile(rf"^{_GREETING}?[Tt]his is {_NAME}(?= speaking\b| here\b|, (?:I\b|I'm\b|Im\b)| and I\b)")
+_GREETED = re.compile(rf"^{_GREETING}[Tt]his is {_NAME}(?= from [A-Za-z])")
+_SIGNED = re.compile(rf"^{_GREETING}?{_NAME} here(?=[,.!;]|$)")
+
+_NOT_NAME_ENDING = re.compile(r"(?:ing|ful|less|ous|ble|ish|ese|[a-z]{3}ed|ally)$")
+_NOT_SIGNED = frozenset(
+    "right new same over up down out not still everyone anyone someone nothing first looky look newbie student".split()
+)
+_NO_WORDS = frozenset(
+    """
+    back again please soon sometime now then anytime old naive biased picky weird stupid basic boring lazy paranoid
+    skeptical impressed what whatever if when but because bus train car bike foot feel ear memory instinct vibes gut no
+    dumb nuts cheesy pretentious irrelevant unimportant secret private nobody anything something them names to of he
+    she him they his her their very too looking new dizzy curious lost
+    """.split()
+)
+
+Found = tuple[str, int, int]
+
+
+def names(plain: str) -> Iterator[Found]:
+    """The names, each with where the words begin and end that tell it."""
+    for pattern in (_EXPLICIT, _CALLED, _INTRODUCED, _SPEAKING, _GREETED, _SIGNED):
+        for match in pattern.finditer(plain):
+            if not any(map(_is_no_name, match["value"].split())) and not _is_left_out(pattern, match):
+                yield match["value"].rstrip("."), *match.span()
+    for pattern in (_EXPLICIT_LOWER, _CALLED_LOWER, _INTRODUCED_LOWER):
+        for match in pattern.finditer(plain):
+            if not _is_no_name(match["value"]) and match["value"] not in _NO_WORDS:
+                yield match["value"].capitalize(), *match.span()
+
+
+def _is_left_out(pattern: re.Pattern[str], match: re.Match[str]) -> bool:
+    return pattern is _SIGNED and match["value"].lower() in _NOT_SIGNED | _NO_WORDS
+
+
+def _is_no_name(word: str) -> bool:
+    return word.lower() in NOT_NAMES or _NOT_NAME_ENDING.search(word) is not None

@@ -1,0 +1,65 @@
+"""Places in English that people write without capitals: "i live in oslo"."""
+
+from __future__ import annotations
+
+import re
+
+_COUNTRIES = """
+    afghanistan albania algeria argentina armenia australia austria bangladesh belgium bolivia bosnia brazil bulgaria
+    cambodia cameroon canada chile china colombia croatia cuba cyprus denmark ecuador egypt england estonia ethiopia
+    finland france germany ghana greece guatemala honduras hungary iceland india indonesia iran iraq ireland israel
+    italy jamaica japan jordan kazakhstan kenya korea kosovo latvia lebanon libya lithuania luxembourg malaysia malta
+    mexico moldova mongolia montenegro morocco nepal netherlands nicaragua nigeria norway pakistan panama paraguay peru
+    philippines poland portugal qatar romania russia scotland senegal serbia singapore slovakia slovenia somalia spain
+    sudan sweden switzerland syria taiwan tanzania thailand tunisia turkey uganda ukraine uruguay venezuela vietnam
+    wales zambia zimbabwe england california texas florida oregon ohio michigan virginia arizona colorado bavaria
+"""
+_CITIES = """
+    aarhus accra adelaide amsterdam ankara antwerp athens atlanta auckland austin baltimore bangalore bangkok barcelona
+    basel beijing belfast belgrade bergen berlin bern bilbao birmingham bogota bologna bordeaux boston bratislava
+    bremen brisbane bristol brno brooklyn bruges brussels bucharest budapest cairo calgary cambridge cardiff chennai
+    chicago cleveland cologne copenhagen cork cracow dakar dallas delhi denver detroit dhaka dortmund dresden dubai
+    dublin dundee durban dusseldorf edinburgh eindhoven florence frankfurt galway gdansk geneva genoa ghent glasgow
+    gothenburg granada graz groningen hamburg hanoi hanover havana heidelberg helsinki houston hyderabad innsbruck
+    istanbul jakarta jerusalem johannesburg kampala karachi kathmandu kiev krakow kyiv kyoto lagos lahore lausanne
+    leeds leicester leiden leipzig lille lima limerick linz lisbon liverpool ljubljana lodz london lyon madrid malaga
+    malmo malmö manchester manila marseille melbourne miami milan milwaukee minneapolis montreal moscow mumbai munich
+    nairobi nantes naples newcastle nottingham nuremberg osaka oslo ottawa oxford palermo paris perth philadelphia
+    phoenix pittsburgh plymouth porto portland poznan prague quito reykjavik riga rome rotterdam salzburg santiago
+    sarajevo seattle seoul seville shanghai sheffield shenzhen sofia southampton stavanger stockholm strasbourg
+    stuttgart swansea sydney taipei tallinn tampere tehran tokyo toronto toulouse trieste trondheim tunis turin turku
+    uppsala utrecht valencia vancouver venice verona vienna vilnius warsaw wellington wroclaw york zagreb zurich
+"""
+_FIRST_WORDS = (
+    "new|los|las|san|santa|saint|st|sao|rio|cape|tel|hong|kuala|buenos|south|north|east|west|sri|costa|puerto|el|fort"
+    "|mexico|quebec|saudi|salt lake|addis|phnom|ho chi minh|the"
+)
+_KNOWN = frozenset(f"{_COUNTRIES} {_CITIES}".split())
+# A place in small letters, with what must come behind it.
+LOWER_PLACE = (
+    rf"(?P<low>(?:(?:{_FIRST_WORDS}) )?[a-zäöüéèñøåæ]{{3,}})"
+    r"(?=\s*(?:[.,;:!)(]|$|[^\w\s!-~])|\ (?:and|but|with|now|for|since|btw|lol|rn|atm|so|these|at|near|too|where|which"
+    r"|then|though|tho|anymore|any|last|this|in|from|until|because|cause|I|Im|Ive|my|we)\b)"
+)
+# What people live in, or move to, besides places.
+_NO_PLACES = frozenset(
+    """
+    fear hope peace poverty denial hell heaven sin comfort luxury pain debt town dorms dorm halls student housing
+    harmony chaos squalor darkness doubt constant shame exile isolation solitude silence style secret boxes tents
+    trailers tears linux windows mac android python rust react management sales marketing remote work bed pyjamas
+    pajamas jeans sweatpants leggings hoodies it this that there here them him her these those uni college school the
+    and one two three many some another different similar nature suburbia suburbs countryside mountains woods forest
+    city village apartment house flat van car tent campus barracks quarantine lockdown terror misery bliss hotels
+    hostels airbnbs reality theory practice general real moments memories dreams mind hearts sync parallel limbo
+    captivity freedom paradise """.split()
+)
+
+
+def place(match: re.Match[str], *, is_known: bool = False) -> str:
+    """The place that was found, capitals and all; empty when it is none, or when only those we know count."""
+    found = match.groupdict().get("low")
+    if found is None:
+        return match["value"]
+    words = found.split()
+    is_one = words[-1] not in _NO_PLACES and words[0] != "the" and (len(words) > 1 or not is_known)
+    return " ".join(map(str.capitalize, words)) if is_one or words[-1] in _KNOWN else ""
