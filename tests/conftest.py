@@ -12,6 +12,7 @@ import pytest
 
 from contract import server
 from contract.back_ends import BACK_ENDS
+from memoryos import caller
 from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Payload, Role, SemanticType, Tier, Turn
 from memoryos.infrastructure.vault.contract import Entry
 from memoryos.models.hashing import Hashing
@@ -54,6 +55,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _names_its_own(test: pytest.Item) -> bool:
     return any("back_end" in mark.args[0] for mark in test.iter_markers("parametrize"))
+
+
+def pytest_configure() -> None:
+    """Let tests that read a vault beside the memories on it act for somebody; threads that forget it fail."""
+    caller._CURRENT.set(caller.Caller("tests"))
 
 
 def pytest_collection_finish() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import closing
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,11 +153,12 @@ def test_a_mount_of_the_own_store_is_asked_in_the_callers_name(store, gate):
 
 
 def test_who_acts_is_known_within_a_call_alone(store):
+    nobody = Context()
     with pytest.raises(LookupError):
-        current()
-    store.of(ANN).search("bees")
+        nobody.run(current)
+    nobody.run(store.of(ANN).search, "bees")
     with pytest.raises(LookupError):
-        current()
+        nobody.run(current)
 
 
 def test_awaited_calls_have_callers(store, gate):

@@ -38,7 +38,7 @@ def shown(memory: Memory) -> list[str]:
 def guideline(world: World) -> Memory:
     """A guideline that was published, and a year later its update."""
     memory = world.open()
-    assert memory.proposals.proposals.publish([OLD, "Wash your hands"], source="guideline 2025") == []
+    assert memory.proposals.publish([OLD, "Wash your hands"], source="guideline 2025") == []
     assert memory.profile.get().user.facts[0].governance.access.mode is AccessMode.READ_ONLY
     world.clock.advance(days=365)
     return memory
@@ -46,7 +46,7 @@ def guideline(world: World) -> Memory:
 
 def test_an_update_of_a_trusted_source_is_proposed_and_changes_nothing(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.proposals.proposals.publish([NEW, "Wash your hands", "Wear a mask"], source="guideline 2026")
+    (proposal,) = memory.proposals.publish([NEW, "Wash your hands", "Wear a mask"], source="guideline 2026")
     assert (proposal.cube.text, proposal.source, texts(proposal.replaces)) == (NEW, "guideline 2026", [OLD])
     assert memory.proposals.list() == [proposal]
     assert shown(memory) == sorted([OLD, "Wash your hands", "Wear a mask"])
@@ -57,7 +57,7 @@ def test_an_update_of_a_trusted_source_is_proposed_and_changes_nothing(world: Wo
 
 def test_an_accepted_change_keeps_the_old_version(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.proposals.proposals.publish([NEW], source="guideline 2026")
+    (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
     accepted = memory.proposals.accept(proposal.id)
     assert shown(memory) == sorted([NEW, "Wash your hands"])
     assert memory.proposals.list() == []
@@ -72,9 +72,9 @@ def test_an_accepted_change_keeps_the_old_version(world: World) -> None:
 
 def test_a_rejected_change_does_not_come_back(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.proposals.proposals.publish([NEW], source="guideline 2026")
-    memory.proposals.proposals.reject(proposal.id)
-    assert memory.proposals.proposals.publish([NEW], source="guideline 2026") == []
+    (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
+    memory.proposals.reject(proposal.id)
+    assert memory.proposals.publish([NEW], source="guideline 2026") == []
     assert shown(memory) == sorted([OLD, "Wash your hands"])
     for answer in (memory.proposals.accept, memory.proposals.reject):
         with pytest.raises(NotFound):
@@ -119,7 +119,7 @@ def test_a_proposal_goes_with_its_page(world: World) -> None:
 
 def test_a_change_whose_object_is_gone_can_be_accepted(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.proposals.proposals.publish([NEW], source="guideline 2026")
+    (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
     memory.delete(proposal.replaces[0].id)
     assert memory.proposals.list()[0].replaces == ()
     memory.proposals.accept(proposal.id)
@@ -128,7 +128,7 @@ def test_a_change_whose_object_is_gone_can_be_accepted(world: World) -> None:
 
 def test_a_stranger_sees_and_answers_nothing(world: World) -> None:
     memory = guideline(world)
-    (proposal,) = memory.proposals.proposals.publish([NEW], source="guideline 2026")
+    (proposal,) = memory.proposals.publish([NEW], source="guideline 2026")
     bob = Scope(user="bob")
     assert memory.of(bob).proposals.list() == []
     for answer in (memory.of(bob).proposals.accept, memory.of(bob).proposals.reject):

@@ -90,10 +90,10 @@ def test_an_untouched_memory_becomes_the_same_again(world, count):
     memory = filled(world, count)
     before = picture(memory, world)
     old = {view.cube.id for view in memory.segments.list(archive=True)}
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     assert picture(memory, world) == before
     assert old.isdisjoint(view.cube.id for view in memory.segments.list(archive=True))
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     assert picture(memory, world) == before
 
 
@@ -114,7 +114,7 @@ def test_it_makes_again_what_was_damaged(world):
         links = writer.targets((page.id for page in writer.cubes(Kind.PAGE)), LinkKind.CHAIN)
         writer.unlink(links[::2])
     assert picture(memory, world) != before
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     assert {**picture(memory, world), "learned": None} == {**before, "learned": None}
 
 
@@ -126,7 +126,7 @@ def test_what_somebody_stated_or_corrected_stays(world):
     memory.consolidate()
     (cat,) = [fact for fact in memory.profile.get().user.facts if fact.text == "I own a cat"]
     memory.update(cat.id, "I own a dog")
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     profile = memory.profile.get().user
     assert sorted(fact.text for fact in profile.facts) == ["I am 40", "I own a dog"]
     assert profile.fields == {"city": "Rome"}
@@ -143,7 +143,7 @@ def test_what_was_stated_comes_back_when_the_page_that_overruled_it_goes(world):
     assert memory.profile.get().user.fields == {"city": "Rome"}
     with world.vault.write(ANN) as writer:  # as if the rules had changed
         writer.delete(ids[1:])
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     assert memory.profile.get().user.fields == {"city": "Oslo"}
 
 
@@ -153,7 +153,7 @@ def test_what_was_read_before_is_read_again_though_it_is_cold(world):
     memory.consolidate()
     known = learned(memory)
     assert known
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     assert learned(memory) == known
     assert memory.jobs.list(JobState.QUEUED, JobState.LEASED, JobState.DEAD) == []
 
@@ -165,7 +165,7 @@ def test_visits_of_pages_are_kept(world):
     memory = with_lines(world.open(**SMALL))
     before = [page.behaviour.visits for page in memory.pages.list()]
     assert sum(before) > 0
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     assert [page.behaviour.visits for page in memory.pages.list()] == before
 
 
@@ -174,7 +174,7 @@ def test_other_scopes_are_left_alone(world):
     memory.of(BEN).add_many(dialogue(20))
     with world.vault.read(BEN) as reader:
         before = reader.sequence()
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     with world.vault.read(BEN) as reader:
         assert reader.sequence() == before
 
@@ -216,7 +216,7 @@ def test_one_that_is_cut_off_goes_on_and_answers_all_the_time(world):
     steps, stage = 0, True
     while stage:
         with pytest.raises(Stopped):
-            memory.upkeep.upkeep.rebuild(progress=stopping_after(1))
+            memory.upkeep.rebuild(progress=stopping_after(1))
         steps += 1
         with world.vault.read(ANN) as reader:
             stage = stage_of(reader)
@@ -237,7 +237,7 @@ def test_one_that_is_cut_off_goes_on_and_answers_all_the_time(world):
 def test_the_next_write_goes_on_with_one_that_was_cut_off(world):
     memory = filled(world, 30)
     with pytest.raises(Stopped):
-        memory.upkeep.upkeep.rebuild(progress=stopping_after(2))
+        memory.upkeep.rebuild(progress=stopping_after(2))
     added = memory.add("🍵 one more")
     assert memory.pages.list(tier=Tier.STM)[-1].id == added
     assert len(memory.pages.list(tier=Tier.STM)) == 3
@@ -252,7 +252,7 @@ def test_pages_that_come_in_meanwhile_find_their_place(world):
     def progress(_done: int, _total: int) -> None:
         new.extend(Memory.add_many(other, [Turn(role=Role.USER, text=f"🎲 board {len(new)}")]))
 
-    memory.upkeep.upkeep.rebuild(progress=progress)
+    memory.upkeep.rebuild(progress=progress)
     other.wait()
     assert new
     pages = memory.pages.list()
@@ -267,7 +267,7 @@ def test_pages_that_come_in_meanwhile_find_their_place(world):
 def test_progress_grows_to_the_number_of_pages(world):
     memory = filled(world, 2 * AT_A_TIME)
     told: list[tuple[int, int]] = []
-    memory.upkeep.upkeep.rebuild(progress=lambda done, total: told.append((done, total)))
+    memory.upkeep.rebuild(progress=lambda done, total: told.append((done, total)))
     assert told == sorted(told)
     assert told[-1] == (2 * AT_A_TIME, 2 * AT_A_TIME)
     assert {total for _, total in told} == {2 * AT_A_TIME}
@@ -277,8 +277,8 @@ def test_it_is_logged_so_that_every_process_follows(world):
     memory = filled(world, 10)
     other = with_lines(world.open(**SMALL))
     other.search("kettle")
-    memory.upkeep.upkeep.rebuild()
-    assert [event.operation for event in memory.log.log.events(limit=10_000)].count(Operation.REFRESH) >= 10
+    memory.upkeep.rebuild()
+    assert [event.operation for event in memory.log.events(limit=10_000)].count(Operation.REFRESH) >= 10
     assert texts(hit.cube for hit in other.search("kettle").hits) == texts(
         hit.cube for hit in memory.search("kettle").hits
     )

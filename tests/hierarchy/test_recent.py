@@ -169,7 +169,7 @@ def test_a_rebuild_reads_them_again(world: World, opened):
     world.clock.advance(seconds=LIMIT)
     memory.jobs.run()
     before = facts(memory)
-    memory.upkeep.upkeep.rebuild()
+    memory.upkeep.rebuild()
     memory.jobs.run()
     assert facts(memory) == before
     assert len(memory.pages.list()) == 3

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import memoryos.opening
 from memoryos import Memory, Scope, load_settings
+from memoryos.caller import Caller
 from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
@@ -119,7 +120,7 @@ class Prompt(Memory):
         return ids
 
     def of(self, scope: Scope) -> Memory:
-        return Prompt(self._engine, super().of(scope).scope)
+        return Prompt(self._engine, super().of(scope).scope, self._caller)
 
 
 class World:
@@ -136,7 +137,7 @@ class World:
         self.settings = load_settings(**{"extract_within_seconds": None, "recent_within_seconds": None, **settings})
         self.vault = self.open_vault(path)
         engine = Engine(self.vault, self.embedder, settings=self.settings, clock=self.clock)
-        memory = Prompt(engine, scope, engine.close)
+        memory = Prompt(engine, scope, Caller(scope.user), engine.close)
         self._opened.append(memory)
         return memory
 

@@ -105,5 +105,5 @@ def test_a_hit_tells_what_a_reader_wants(memory):
 
 
 def test_a_profile_is_told_by_its_fields(memory):
-    assert memory.profile.get().to_dict()["user"]["profile"] == {"name": "Ann"}
+    assert memory.profile.get().to_dict()["user"]["profile"]["name"] == "Ann"
     assert [fact["text"] for fact in memory.profile.get().to_dict()["user"]["facts"]] == ["has a boat"]
