@@ -27,7 +27,7 @@ BAD_ADDS = [
     ({"response": "\udfff"}, "response"),
     ({"query": 5}, "query"),
     ({"query": b"tea"}, "query"),
-    ({"query": ["tea"]}, "query"),
+    ({"query": ["tea"]}, "messages[0]"),
     ({"response": {}}, "response"),
     ({"query": "ok", "at": datetime(2026, 1, 1)}, "at"),
     ({"query": "ok", "at": "2026-01-01T10:00:00"}, "at"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from contextvars import copy_context
 from datetime import timedelta
 
 import pytest
@@ -227,7 +228,7 @@ def states(world):
 def meanwhile(task: Callable[[], object], began: threading.Event) -> tuple[threading.Thread, list[object]]:
     """The task in a thread of its own, once it has begun, and a list of what it returns."""
     results: list[object] = []
-    thread = threading.Thread(target=lambda: results.append(task()))
+    thread = threading.Thread(target=copy_context().run, args=(lambda: results.append(task()),))
     thread.start()
     assert began.wait(SOON)
     return thread, results

@@ -133,7 +133,7 @@ def test_a_stranger_sees_and_answers_nothing(world: World) -> None:
     assert memory.of(bob).proposals.list() == []
     for answer in (memory.of(bob).proposals.accept, memory.of(bob).proposals.reject):
         with pytest.raises(NotFound):
-            answer(proposal.id, scope=bob)
+            answer(proposal.id)
     assert memory.proposals.list() == [proposal]
 
 
