@@ -273,6 +273,15 @@ class Knowledge:
         if not fresh:
             return
         candidate = replace(candidate, descriptive=replace(candidate.descriptive, mentions=fresh))
+        is_free = not any(_is_guarded(cube, lesson) for cube in (candidate, *chain.last))
+        _, *later = parts = chain.parts(candidate, slot) if is_free else [fresh]
+        ids = [candidate.id, *(str(uuid7()) for _ in later)]
+        for cube_id, mentions in zip(ids, parts, strict=True):
+            descriptive = replace(candidate.descriptive, mentions=mentions)
+            chain = self._put(lesson, replace(candidate, id=cube_id, descriptive=descriptive), chain, slot)
+
+    def _put(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> Chain:
+        """Put a fact among those that it excludes, or propose it; returns all of them."""
         after, place = self._ordered(chain, candidate, slot)
         victims = [
             chain.cubes[cube.id]
@@ -282,8 +291,8 @@ class Knowledge:
         guarded = [cube for cube in victims if _is_guarded(cube, lesson)]
         if guarded:
             self._propose(lesson, candidate, guarded)
-        else:
-            self._apply(chain, after, candidate, lesson.vector, place)
+            return chain
+        return self._apply(chain, after, candidate, lesson.vector, place)
 
     def _ordered(self, chain: Chain, candidate: MemCube, slot: Slot | None) -> tuple[Succession, slice | None]:
         """The facts in order with one more: those around it, with their place among all, or all of them."""
@@ -301,8 +310,8 @@ class Knowledge:
         candidate: MemCube | None,
         vector: Vector | None,
         place: slice | None = None,
-    ) -> None:
-        """Make the facts what they are afterwards: all of the chain, or those in one place."""
+    ) -> Chain:
+        """Make the facts what they are afterwards: all of the chain, or those in one place; returns the chain then."""
         models = dict(after.copied)
         for cube in after.cubes:
             before = chain.cubes.get(cube.id)
@@ -325,6 +334,7 @@ class Knowledge:
             chain = Chain()
             self._chains.append(chain)
         chain.put_in_order(after, place or slice(None))
+        return chain
 
     def _vector(self, cube_id: str) -> Vector | None:
         return self._changes.vectors([cube_id]).get(cube_id)

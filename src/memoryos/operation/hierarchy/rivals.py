@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
-from memoryos.cube import MemCube
+from memoryos.cube import MemCube, Mention
 from memoryos.operation.hierarchy.filling import Slot
 from memoryos.operation.hierarchy.lesson import Identity, identities, identity
 from memoryos.operation.hierarchy.slot import filling
@@ -51,7 +52,7 @@ class Chain:
                 self._names.setdefault(name, {})[cube.id] = None
             found = filling(cube.text)
             self._denies |= bool(found and found.is_denied)
-            said = max((mention.at, mention.source) for mention in mentions_of(cube))
+            said = max(map(_moment, mentions_of(cube)))
             self._latest = max(self._latest, said) if self._latest else said
 
     def put_in_order(self, after: Succession, place: slice = slice(None)) -> None:
@@ -67,14 +68,26 @@ class Chain:
         """The facts in these words."""
         return [cube for one in self._names.get(name, ()) if identity((cube := self.cubes[one]).payload) == name]
 
+    @property
+    def last(self) -> list[MemCube]:
+        """The facts of the last spell."""
+        return [self.cubes[cube_id] for spell in self._spells[-1:] for cube_id in spell.cubes]
+
+    def parts(self, cube: MemCube, slot: Slot | None) -> list[tuple[Mention, ...]]:
+        """The times that a fact was said, those together that belong into one place among the spells."""
+        if not self._spells or self._denies or value_in(slot, cube.text)[1]:
+            return [mentions_of(cube)]
+        said = sorted(mentions_of(cube), key=_moment)
+        return [tuple(some) for _, some in groupby(said, key=lambda one: self._place(_moment(one)))]
+
     def around(self, cube: MemCube, slot: Slot | None) -> Neighbours | None:
         """The spells that may change when this fact comes to them; None when that may be any of them.
 
         A spell lasts until the next begins, so a fact matters to those that it was said in, and to the one after.
         What a denial denies stands in the spell before, or anywhere.
         """
-        said = [(mention.at, mention.source) for mention in mentions_of(cube)]
-        first, last = (bisect_right(self._spells, at, key=lambda spell: spell.since) for at in (min(said), max(said)))
+        said = [_moment(mention) for mention in mentions_of(cube)]
+        first, last = self._place(min(said)), self._place(max(said))
         place = slice(max(0, first - 1), last + 1)
         cubes = [self.cubes[cube_id] for spell in self._spells[place] for cube_id in spell.cubes]
         is_latest = self._latest is not None and self._latest <= min(said)
@@ -84,3 +97,11 @@ class Chain:
         former = self.cubes[self._spells[place][0].cubes[0]].version.supersedes
         heir = next((self.cubes[spell.cubes[0]] for spell in self._spells[last + 1 : last + 2]), None)
         return Neighbours(place, sorted(cubes, key=lambda one: one.id), former, heir)
+
+    def _place(self, said: Moment) -> int:
+        """How many spells began before that, or with it."""
+        return bisect_right(self._spells, said, key=lambda spell: spell.since)
+
+
+def _moment(mention: Mention) -> Moment:
+    return mention.at, mention.source
