@@ -15,7 +15,7 @@ from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import REVISIONS
 from memoryos.operation.hierarchy.lesson import Lesson
-from memoryos.operation.hierarchy.rehome import carry_out
+from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.step import CUBES_AT_ONCE
 
 from .work import calls_in, locks_of
@@ -110,7 +110,7 @@ def rebuilt(world: World, count: int) -> list[int]:
     return taken
 
 
-def repaired(world: World, count: int) -> list[int]:
+def mixed(world: World, count: int) -> MemoryOS:
     """Two topics in one segment, which are to be told apart."""
     memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
     pages = [MemoryOS.add(memory, f"{'🍵🚲'[number % 2]} {number}") for number in range(count)]
@@ -119,6 +119,11 @@ def repaired(world: World, count: int) -> list[int]:
     moves = tuple(Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[1::2])
     with world.vault.write(ANN) as writer:
         carry_out(writer, Plan(moves), world.clock())
+    return memory
+
+
+def repaired(world: World, count: int) -> list[int]:
+    memory = mixed(world, count)
     with locks_of(world.vault) as taken:
         assert memory.repair().split == 1
     assert len(memory.segments()) == 2
@@ -154,6 +159,16 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
 
     deletion(2)
     few, many = deletion(CUBES_AT_ONCE // 2), deletion(CUBES_AT_ONCE)
+    assert many < LINEAR * few
+
+
+def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World):
+    def repair(count: int) -> int:
+        mixed(world, count)
+        return calls_in(lambda: world.repairer().repair(ANN))
+
+    repair(4)
+    few, many = repair(4 * LAST_PAGES), repair(8 * LAST_PAGES)
     assert many < LINEAR * few
 
 
