@@ -1,11 +1,14 @@
-"""How long the transactions of a vault hold the write lock."""
+"""What goes along with the write lock of a vault: how long it is held, and that no garbage is collected meanwhile."""
 
 from __future__ import annotations
 
+import gc
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -37,3 +40,52 @@ def _timed(lock: AbstractContextManager[T], on_lock: OnLock) -> Iterator[T]:
     finally:
         if since:
             on_lock(Hold(time.perf_counter() - since[0], time.thread_time() - since[1]))
+
+
+@contextmanager
+def uncollected(lock: AbstractContextManager[T]) -> Iterator[T]:
+    """The same lock; Python collects no garbage while it is held: that may take longer than what it is held for."""
+    is_paused = False
+    try:
+        with lock as connection:
+            _collector.pause()
+            is_paused = True
+            yield connection
+    finally:
+        if is_paused:
+            _collector.go_on()
+
+
+class _Collector:
+    """Python's collector of garbage, which waits while a thread wants it to; one that was off stays off."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._pauses = 0
+        self._was_on = False
+
+    def pause(self) -> None:
+        with self._lock:
+            if not self._pauses:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._pauses += 1
+
+    def go_on(self) -> None:
+        with self._lock:
+            self._pauses -= 1
+            if not self._pauses and self._was_on:
+                gc.enable()
+
+    def start_anew(self) -> None:
+        """In a forked process, where the threads are gone that made it wait."""
+        is_off = self._pauses > 0 and self._was_on
+        self._lock, self._pauses = Lock(), 0
+        if is_off:
+            gc.enable()
+
+
+_collector = _Collector()
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_collector.start_anew)
