@@ -48,8 +48,7 @@ def uncollected(lock: AbstractContextManager[T]) -> Iterator[T]:
     is_paused = False
     try:
         with lock as connection:
-            _collector.pause()
-            is_paused = True
+            is_paused = _collector.pause()
             yield connection
     finally:
         if is_paused:
@@ -57,32 +56,31 @@ def uncollected(lock: AbstractContextManager[T]) -> Iterator[T]:
 
 
 class _Collector:
-    """Python's collector of garbage, which waits while a thread wants it to; one that was off stays off."""
+    """Python's collector of garbage, which waits for one holder of a lock at a time: of many it would never run."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._pauses = 0
-        self._was_on = False
+        self._is_paused = False
 
-    def pause(self) -> None:
+    def pause(self) -> bool:
+        """Let it wait, unless it waits for another or was turned off; whether it does."""
         with self._lock:
-            if not self._pauses:
-                self._was_on = gc.isenabled()
-                gc.disable()
-            self._pauses += 1
+            if self._is_paused or not gc.isenabled():
+                return False
+            gc.disable()
+            self._is_paused = True
+            return True
 
     def go_on(self) -> None:
         with self._lock:
-            self._pauses -= 1
-            if not self._pauses and self._was_on:
-                gc.enable()
+            self._is_paused = False
+            gc.enable()
 
     def start_anew(self) -> None:
-        """In a forked process, where the threads are gone that made it wait."""
-        is_off = self._pauses > 0 and self._was_on
-        self._lock, self._pauses = Lock(), 0
-        if is_off:
-            gc.enable()
+        """In a forked process, where the thread is gone that made it wait."""
+        self._lock = Lock()
+        if self._is_paused:
+            self.go_on()
 
 
 _collector = _Collector()
