@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
+import numpy as np
 import pytest
 
-from memoryos import Memory
+from memoryos import Memory, Subject
+from memoryos.cube import Fact, Origin, SemanticType
 from memoryos.infrastructure.vault.contract import LinkKind
 from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import REVISIONS
-from memoryos.operation.hierarchy.rehome import carry_out
+from memoryos.operation.hierarchy.lesson import Lesson
+from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.step import CUBES_AT_ONCE
 
 from .work import calls_in, locks_of
-from .world import ANN, LineExtractor, World
+from .world import ANN, START, LineExtractor, World
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
 LINEAR = 2.8  # a little more than twice as much
@@ -23,6 +27,16 @@ LINEAR = 2.8  # a little more than twice as much
 
 def towns(count: int) -> str:
     return "\n".join(f"fact: Tom lives in Town{number}." for number in range(count))
+
+
+def lives_in(place: str, page: str, at: datetime) -> Lesson:
+    fact = Fact(subject=Subject.USER, text=f"Tom lives in {place}.", confidence=0.8)
+    return Lesson(fact, (page,), at, SemanticType.FACT, Origin.INFERENCE, vector=np.array([0] * 10 + [1], np.float32))
+
+
+def teach(world: World, *lessons: Lesson) -> None:
+    with world.vault.write(ANN) as writer:
+        world.promoter(LineExtractor()).learn(writer, ANN, lessons)
 
 
 def taught(world: World, text: str, path: str) -> tuple[Memory, str]:
@@ -96,7 +110,7 @@ def rebuilt(world: World, count: int) -> list[int]:
     return taken
 
 
-def repaired(world: World, count: int) -> list[int]:
+def mixed(world: World, count: int) -> Memory:
     """Two topics in one segment, which are to be told apart."""
     memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
     pages = [Memory.add(memory, f"{'🍵🚲'[number % 2]} {number}") for number in range(count)]
@@ -105,6 +119,11 @@ def repaired(world: World, count: int) -> list[int]:
     moves = tuple(Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[1::2])
     with world.vault.write(ANN) as writer:
         carry_out(writer, Plan(moves), world.clock())
+    return memory
+
+
+def repaired(world: World, count: int) -> list[int]:
+    memory = mixed(world, count)
     with locks_of(world.vault) as taken:
         assert memory.upkeep.repair().split == 1
     assert len(memory.segments.list()) == 2
@@ -141,6 +160,33 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
     deletion(2)
     few, many = deletion(CUBES_AT_ONCE // 2), deletion(CUBES_AT_ONCE)
     assert many < LINEAR * few
+
+
+def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World):
+    def repair(count: int) -> int:
+        mixed(world, count)
+        return calls_in(lambda: world.repairer().upkeep.repair(ANN))
+
+    repair(4)
+    few, many = repair(4 * LAST_PAGES), repair(8 * LAST_PAGES)
+    assert many < LINEAR * few
+
+
+def test_facts_that_belong_into_the_middle_of_a_succession_cost_what_stands_around_them(world: World):
+    def learned_among(known: int, count: int) -> int:
+        memory = world.open(f"middle-{known}-{count}.db", short_term_capacity=1)
+        early, between, late = (Memory.add(memory, f"🍵 page {number}") for number in range(3))
+        teach(world, *(lives_in(f"Town{number}", early, START) for number in range(known // 2)))
+        teach(world, *(lives_in(f"City{number}", late, START + timedelta(days=2)) for number in range(known // 2)))
+        middle = [lives_in(f"Village{number}", between, START + timedelta(days=1)) for number in range(count)]
+        return calls_in(lambda: teach(world, *middle))
+
+    def each(known: int) -> float:
+        """Beyond the first, with which the succession is put in order once."""
+        return (learned_among(known, 17) - learned_among(known, 1)) / 16
+
+    each(2)
+    assert each(80) < SAME * each(20)
 
 
 def test_a_page_that_says_very_much_is_learned_whole_and_forgotten_whole(world: World):

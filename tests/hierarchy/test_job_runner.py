@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest

@@ -17,8 +17,9 @@ from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import JobKind, JobState, LinkKind, Operation
 from memoryos.operation.consolidation.promotion import new_pages
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
-from memoryos.operation.hierarchy.rehome import carry_out
+from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.hierarchy.repair import plan
+from memoryos.operation.repairer import MOVED_AT_ONCE, Found
 
 from .world import ANN, World
 
@@ -229,6 +230,25 @@ def plan_of(world: World, memory: Memory) -> Plan:
 
 
 # Events and undoing
+
+
+def test_a_segment_is_told_by_all_its_pages_also_when_not_all_moves_could_be_made(world: World):
+    memory = world.open(short_term_capacity=1, self_repair=False)
+    pages = []
+    for number in range(LAST_PAGES + 2 * MOVED_AT_ONCE):
+        pages.append(MemoryOS.add(memory, f"🍵 tea {number}"))
+        world.clock.advance(minutes=1)
+    other = MemoryOS.add(memory, "🚲 bikes")
+    memory.add("📐 end")
+    tea, bikes = (world.links(LinkKind.MEMBER_OF, page)[0].target for page in (pages[0], other))
+    moves = [Rehoming(page, tea, bikes, Reason.MOVE) for page in pages[1 : 1 + MOVED_AT_ONCE]]
+    moves += [Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[-4:]]  # they are not there
+    with world.vault.read(ANN) as reader:
+        found = Found(Plan(tuple(moves)), reader.sequence())
+    world.repairer().carry_out(ANN, found)
+    (segment,) = (one for one in memory.segments.list() if one.cube.id == tea)
+    assert segment.cube.payload.pages == LAST_PAGES + MOVED_AT_ONCE
+    assert segment.cube.payload.first_at == memory.get(pages[0]).descriptive.event_at
 
 
 def test_each_move_is_an_event_that_tells_how_to_undo_it(world: World):

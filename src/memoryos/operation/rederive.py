@@ -108,10 +108,10 @@ def _keep(changes: Changes, derived: Sequence[MemCube], true: Sequence[Lesson]) 
 
 
 def _rest_on(changes: Changes, cube: MemCube, lesson: Lesson) -> None:
-    pages = lesson.pages
-    lost = set(cube.descriptive.provenance).difference(pages)
+    pages = set(lesson.pages)
+    lost = set(cube.descriptive.provenance) - pages
     mentions = tuple(one for one in cube.descriptive.mentions if one.source not in lost)
-    descriptive = replace(cube.descriptive, provenance=tuple(pages), mentions=mentions)
+    descriptive = replace(cube.descriptive, provenance=tuple(lesson.pages), mentions=mentions)
     if cube.kind is Kind.FACT and not mentions and descriptive.origin is Origin.INFERENCE:
         descriptive = replace(descriptive, event_at=lesson.event_at, valid_from=lesson.first_at)
     changes.change(Entry(replace(cube, descriptive=descriptive)), Operation.REFRESH)

@@ -26,7 +26,9 @@ from memoryos.infrastructure.vault.contract import (
     Writer,
 )
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
+from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import Topic, segment_of
+from memoryos.operation.hierarchy.redescribe import redescribe_segments
 from memoryos.operation.hierarchy.rehome import (
     Members,
     Rehomer,
@@ -67,7 +69,7 @@ class RepairReport(Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """A plan, and of what it was made."""
 
     plan: Plan
@@ -95,14 +97,14 @@ class Repairer:
         with self.vault.write(scope) as writer:
             for job in jobs:
                 writer.finish(job)  # first: it goes with its segment
-        self._carry_out(scope, found)
+        self.carry_out(scope, found)
         return ()
 
     def repair(self, scope: Scope) -> RepairReport:
         """Look at all segments of MTM, the largest first as far as there are too many."""
         with self.vault.read(scope) as reader:
             found = self._found(reader, scope, self._all(reader, scope))
-        return self._carry_out(scope, found)
+        return self.carry_out(scope, found)
 
     def undo(self, scope: Scope, sequences: Sequence[int]) -> RepairReport:
         """Put pages back where they were before these events, and keep them there.
@@ -118,7 +120,7 @@ class Repairer:
             _keep(writer, [one.page for one in undone.rehomings])
             return RepairReport(moved=len(undone.rehomings), events=_moves_since(writer, before))
 
-    def _carry_out(self, scope: Scope, found: _Found) -> RepairReport:
+    def carry_out(self, scope: Scope, found: Found) -> RepairReport:
         """Do what the plan says, some pages at a time."""
         done = _Done()
         left = sorted(named(found.plan), key=lambda one: one.target)  # a segment is described as seldom as can be
@@ -131,7 +133,15 @@ class Repairer:
 
             take(self.vault, scope, plan)
             left = left[count[0] :]
+        for name in done.in_brief:
+            take(self.vault, scope, lambda reader, name=name: self._whole(reader, name))  # type: ignore[misc]
         return _report(found, done)
+
+    def _whole(self, reader: Reader, name: str) -> Step:
+        """Describe a segment by all its pages: what was to change it once more was not to be done."""
+        changes = Changes(reader)
+        redescribe_segments(changes, [name], self.clock())
+        return Step(changes.flush, [name])
 
     def _next(
         self, reader: Reader, left: Sequence[Rehoming], count: list[int]
@@ -141,19 +151,18 @@ class Repairer:
         for taken in (*range(MOVED_AT_ONCE, len(left), MOVED_AT_ONCE), len(left)):
             count[0] = taken
             moves = _possible(reader, left[:taken], busy)
-            rehomer = Rehomer(reader, moves, self.clock()) if moves else None
-            if rehomer is None or rehomer.keeps_order:
-                return rehomer, moves
+            if _keep_order(reader, moves):
+                return (Rehomer(reader, moves, self.clock(), _segments(left[taken:])) if moves else None), moves
         return None, ()
 
-    def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> _Found:
+    def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> Found:
         """A plan for these segments."""
         topics = self._topics(reader, scope)
         members = _free(reader, members_of(reader, [name for name in names if name in topics]))
         placed = _placed(reader, members)
         room = max(0, self.settings.mid_term_capacity - len(topics))
         made = plan(placed, self.settings.segment_threshold, room)
-        return _Found(made, reader.sequence(), len(placed), len(members))
+        return Found(made, reader.sequence(), len(placed), len(members))
 
     def _suspects(self, reader: Reader, scope: Scope, names: Iterable[str]) -> list[str]:
         """Of these segments those that seem to be mixed or to hold strays, and where the strays seem to belong."""
@@ -215,6 +224,16 @@ def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list
     return [one for one in moves if homes.get(one.page) == one.source and not away & {one.source, one.target}]
 
 
+def _keep_order(reader: Reader, moves: Sequence[Rehoming]) -> bool:
+    """Whether the pages not read yet come last in every segment after these moves."""
+    return keeps_order(reader, members_of(reader, _segments(moves)), {one.page: one.target for one in moves})
+
+
+def _segments(moves: Iterable[Rehoming]) -> set[str]:
+    """The segments that pages leave or join."""
+    return {name for one in moves for name in (one.source, one.target)}
+
+
 @dataclass
 class _Done:
     """What was carried out of a plan."""
@@ -222,6 +241,12 @@ class _Done:
     moves: list[Rehoming] = field(default_factory=list)
     events: list[int] = field(default_factory=list)
     closed: int = 0
+    _is_whole: dict[str, bool] = field(default_factory=dict)  # whether all its pages tell of a segment
+
+    @property
+    def in_brief(self) -> list[str]:
+        """The segments that only their last pages tell of."""
+        return [name for name, is_whole in self._is_whole.items() if not is_whole]
 
     def step(self, rehomer: Rehomer | None, moves: Sequence[Rehoming]) -> Step:
         """These moves, to be made together."""
@@ -234,12 +259,13 @@ class _Done:
             self.events += _moves_since(writer, before)
             self.moves += moves
             self.closed += rehomer.closed
+            self._is_whole |= rehomer.described
 
-        segments = {name for one in moves for name in (one.source, one.target)}
+        segments = _segments(moves)
         return Step(write, rehomer.rests_on, holds=lambda writer: not _being_extracted(writer) & segments)
 
 
-def _report(found: _Found, done: _Done) -> RepairReport:
+def _report(found: Found, done: _Done) -> RepairReport:
     opened = len(set(found.plan.opened)) if len(done.moves) == len(found.plan.rehomings) else _opened(found, done)
     return RepairReport(
         moved=sum(one.reason is Reason.MOVE for one in done.moves),
@@ -252,7 +278,7 @@ def _report(found: _Found, done: _Done) -> RepairReport:
     )
 
 
-def _opened(found: _Found, done: _Done) -> int:
+def _opened(found: Found, done: _Done) -> int:
     """How many segments were opened, when not all moves were made."""
     there = {one.source for one in found.plan.rehomings} | {one.target for one in found.plan.rehomings}
     return len({one.target for one in done.moves} - there)
@@ -291,7 +317,7 @@ def _event(reader: Reader, sequence: int) -> Event:
 
 def _check_takes_back(reader: Reader, moves: Sequence[Rehoming]) -> None:
     """Refuse what MTM cannot take back now."""
-    members = members_of(reader, {name for one in moves for name in (one.source, one.target)})
+    members = members_of(reader, _segments(moves))
     if any(one.cube.tier is not Tier.MTM for one in members.values()):
         raise InvalidInput("sequence", "a segment of that move lies in the archive", "What was evicted stays as it is")
     if _being_extracted(reader).intersection(members):

@@ -108,22 +108,22 @@ class Promoter:
             for job in jobs:
                 if room <= 0:
                     break
-                cube, pages = self._wanted(reader, job)
+                cube, pages = self._wanted(reader, job, room + 1)
                 of_segment = cube is not None and cube.kind is Kind.SEGMENT
                 read = read_early(reader, [page.id for page in pages[:room]]) if of_segment else frozenset[str]()
                 portions.append(Portion(job, cube, pages[:room], len(pages) <= room, read))
                 room -= len(pages)
         return portions
 
-    def _wanted(self, reader: Reader, job: Job) -> tuple[MemCube | None, list[MemCube]]:
-        """What a job is about, and the pages that it asks to read."""
+    def _wanted(self, reader: Reader, job: Job, limit: int) -> tuple[MemCube | None, list[MemCube]]:
+        """What a job is about, and the pages that it asks to read: of a segment, the first ones up to the limit."""
         if job.kind is JobKind.READ_RECENT:
             is_asked = job.priority >= Urgency.ASKED
             return None, unread_recent(reader) if is_asked else due_recent(reader, self.settings, self.clock())
         cube = reader.get([job.cube_id]).get(job.cube_id)
         if cube is None or cube.kind is Kind.PAGE:
             return cube, [cube] if cube else []
-        return cube, new_pages(reader, cube)
+        return cube, new_pages(reader, cube, limit)
 
     def _promote(self, scope: Scope, portions: Sequence[Portion]) -> None:
         seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.pages])
@@ -270,12 +270,21 @@ class Promoter:
         ]
 
 
-def new_pages(reader: Reader, segment: MemCube) -> list[MemCube]:
-    """The pages that joined the segment since its last extraction: L_interaction counts them."""
+def new_pages(reader: Reader, segment: MemCube, limit: int | None = None) -> list[MemCube]:
+    """The pages that joined the segment since its last extraction, or the first ones up to the limit."""
+    fresh, pages = _new_ids(reader, segment), list[MemCube]()
+    for some in some_at_a_time(fresh, limit or len(fresh) or 1):
+        stored = reader.get(some)
+        pages += [stored[page] for page in some if page in stored]  # the others are damaged
+        if limit and len(pages) >= limit:
+            break
+    return pages[:limit]
+
+
+def _new_ids(reader: Reader, segment: MemCube) -> list[str]:
+    """L_interaction counts them."""
     ids = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
-    fresh = ids[max(0, len(ids) - segment.behaviour.interactions) :]
-    pages = reader.get(fresh)
-    return [pages[page] for page in fresh if page in pages]
+    return ids[max(0, len(ids) - segment.behaviour.interactions) :]
 
 
 def was_extracted(reader: Reader, page_id: str) -> bool:
@@ -283,7 +292,7 @@ def was_extracted(reader: Reader, page_id: str) -> bool:
     if read_early(reader, [page_id]):
         return True
     homes = [link.target for link in reader.targets([page_id], LinkKind.MEMBER_OF)]
-    return any(page_id not in {page.id for page in new_pages(reader, home)} for home in reader.get(homes).values())
+    return any(page_id not in _new_ids(reader, home) for home in reader.get(homes).values())
 
 
 def count_rejected(writer: Writer, rejected: Mapping[str, int]) -> None:

@@ -131,23 +131,22 @@ def _chinese_text(quote: str, name: str, at: datetime) -> str:
 
 def _merged(findings: Iterable[Finding]) -> list[Finding]:
     """One finding per thing said; a repeat adds its page and its moment."""
-    merged: dict[tuple[object, ...], Finding] = {}
+    alike: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
-        key = (*_identity(finding.payload), finding.is_over)
-        first = merged.get(key)
-        if first is None:
-            merged[key] = finding
-        else:
-            merged[key] = _with(first, finding)
-    return list(merged.values())
+        alike.setdefault((*_identity(finding.payload), finding.is_over), []).append(finding)
+    return [_together(some) for some in alike.values()]
 
 
-def _with(first: Finding, again: Finding) -> Finding:
-    """The finding with the pages and moments at which it was said again."""
+def _together(alike: Sequence[Finding]) -> Finding:
+    """The first finding, with the pages and moments at which it was said again."""
+    first, *again = alike
+    if not again:
+        return first
     moments = dict(zip(first.pages, first.moments or (first.event_at,) * len(first.pages), strict=True))
-    for page in again.pages:
-        moments.setdefault(page, again.event_at)
-    event_at = max(first.event_at, again.event_at)
+    for finding in again:
+        for page in finding.pages:
+            moments.setdefault(page, finding.event_at)
+    event_at = max(finding.event_at for finding in alike)
     return replace(first, pages=tuple(moments), event_at=event_at, moments=tuple(moments.values()))
 
 

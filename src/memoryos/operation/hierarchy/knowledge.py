@@ -224,7 +224,8 @@ class Knowledge:
 
     def _support(self, known: MemCube, lesson: Lesson) -> None:
         """Add the lesson's pages to what supports a fact that excludes no other."""
-        fresh = [page for page in lesson.pages if page not in known.descriptive.provenance]
+        heard = set(known.descriptive.provenance)
+        fresh = [page for page in lesson.pages if page not in heard]
         # What is stated outright stays when the pages go that say it too.
         origin = known.descriptive.origin if lesson.pages else lesson.origin
         if not fresh and origin is known.descriptive.origin:
@@ -272,10 +273,16 @@ class Knowledge:
         if not fresh:
             return
         candidate = replace(candidate, descriptive=replace(candidate.descriptive, mentions=fresh))
-        if is_later := chain.is_before(candidate, slot):
-            after = succession([*chain.last, candidate], slot, self._now, former=chain.last[0].version.supersedes)
-        else:
-            after = succession([*_in_order(chain.cubes), candidate], slot, self._now)
+        is_free = not any(_is_guarded(cube, lesson) for cube in (candidate, *chain.last))
+        _, *later = parts = chain.parts(candidate, slot) if is_free else [fresh]
+        ids = [candidate.id, *(str(uuid7()) for _ in later)]
+        for cube_id, mentions in zip(ids, parts, strict=True):
+            descriptive = replace(candidate.descriptive, mentions=mentions)
+            chain = self._put(lesson, replace(candidate, id=cube_id, descriptive=descriptive), chain, slot)
+
+    def _put(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> Chain:
+        """Put a fact among those that it excludes, or propose it; returns all of them."""
+        after, place = self._ordered(chain, candidate, slot)
         victims = [
             chain.cubes[cube.id]
             for cube in after.cubes
@@ -284,8 +291,17 @@ class Knowledge:
         guarded = [cube for cube in victims if _is_guarded(cube, lesson)]
         if guarded:
             self._propose(lesson, candidate, guarded)
-        else:
-            self._apply(chain, after, candidate, lesson.vector, is_all=not is_later)
+            return chain
+        return self._apply(chain, after, candidate, lesson.vector, place)
+
+    def _ordered(self, chain: Chain, candidate: MemCube, slot: Slot | None) -> tuple[Succession, slice | None]:
+        """The facts in order with one more: those around it, with their place among all, or all of them."""
+        if around := chain.around(candidate, slot):
+            some = [*around.cubes, candidate]
+            after = succession(some, slot, self._now, former=around.former, heir=around.heir)
+            if not after.copied and not any(cube_id in chain for cube_id in after.gone):
+                return after, around.place
+        return succession([*_in_order(chain.cubes), candidate], slot, self._now), None
 
     def _apply(
         self,
@@ -293,10 +309,9 @@ class Knowledge:
         after: Succession,
         candidate: MemCube | None,
         vector: Vector | None,
-        *,
-        is_all: bool = True,
-    ) -> None:
-        """Make the facts what they are afterwards; `is_all` of the chain, or its end."""
+        place: slice | None = None,
+    ) -> Chain:
+        """Make the facts what they are afterwards: all of the chain, or those in one place; returns the chain then."""
         models = dict(after.copied)
         for cube in after.cubes:
             before = chain.cubes.get(cube.id)
@@ -314,11 +329,12 @@ class Knowledge:
             if cube_id in chain:
                 self._release(chain.cubes[cube_id])
                 self._changes.remove(cube_id)
-        if is_all:
+        if place is None:
             self._chains = [known for known in self._chains if known.cubes.keys().isdisjoint(chain.cubes)]
             chain = Chain()
             self._chains.append(chain)
-        chain.end_with(after)
+        chain.put_in_order(after, place or slice(None))
+        return chain
 
     def _vector(self, cube_id: str) -> Vector | None:
         return self._changes.vectors([cube_id]).get(cube_id)

@@ -130,7 +130,8 @@ class LongTerm:
         """Add the lesson's pages to what supports a known memory; a later, different value revises it."""
         if lesson.pages and self._heard.get(known.id, frozenset()).issuperset(lesson.pages):
             return  # these pages were read before: the job runs again after a crash
-        fresh = [page for page in lesson.pages if page not in known.descriptive.provenance]
+        heard = set(known.descriptive.provenance)
+        fresh = [page for page in lesson.pages if page not in heard]
         provenance = (*known.descriptive.provenance, *fresh)
         later = _later(known, lesson, provenance)
         if lesson.is_over and later is known:

@@ -6,7 +6,7 @@ A segment that loses its last page goes; one that pages go back to after it went
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -31,6 +31,8 @@ from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed
 from memoryos.operation.hierarchy.redescribe import in_order
 from memoryos.operation.passages import page_vectors
+
+LAST_PAGES = 64  # that tell of a segment while its pages go or come in several steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,15 @@ def rehoming_of(event: Event) -> Rehoming:
 class Rehomer:
     """Some moves: planned with a reader, and written in one transaction."""
 
-    def __init__(self, reader: Reader, moves: Sequence[Rehoming], now: datetime) -> None:
-        """Open segments, describe what changes, and let go of what is empty."""
+    def __init__(
+        self, reader: Reader, moves: Sequence[Rehoming], now: datetime, later: Collection[str] = frozenset()
+    ) -> None:
+        """Open segments, describe what changes, and let go of what is empty.
+
+        Segments that change `later` again are told by their last pages until then.
+        """
         self._reader = reader
+        self._later = later
         self._moves = moves
         self._now = now
         self._changes = Changes(reader)
@@ -125,9 +133,11 @@ class Rehomer:
         return len(self._changes.gone)
 
     @property
-    def keeps_order(self) -> bool:
-        """Whether the pages not read yet come last in every segment."""
-        return keeps_order(self._reader, self._before, self._homes)
+    def described(self) -> dict[str, bool]:
+        """The segments that are there then, and whether all their pages tell of them."""
+        stay = {members.cube.id: len(members.pages) for members in self._after if members.pages}
+        opened = dict.fromkeys(self._opened, 0)
+        return {name: name not in self._later or pages <= LAST_PAGES for name, pages in (stay | opened).items()}
 
     def flush(self, writer: Writer) -> None:
         """Write it."""
@@ -175,7 +185,9 @@ class Rehomer:
 
     def _described(self, members: Members, arriving: Sequence[MemCube]) -> Entry:
         """The segment as its pages are now; what came in brings the use of it along."""
-        payload = formed(in_order(self._reader.get(members.pages)))
+        pages = members.pages[-LAST_PAGES:] if members.cube.id in self._later else members.pages
+        payload = formed(in_order(self._reader.get(pages)))
+        payload = replace(payload, pages=payload.pages + len(members.pages) - len(pages))
         behaviour = members.cube.behaviour
         behaviour = replace(
             behaviour,
@@ -185,7 +197,7 @@ class Rehomer:
         )
         descriptive = replace(members.cube.descriptive, updated_at=self._now, event_at=payload.first_at)
         cube = replace(members.cube, payload=payload, behaviour=behaviour, descriptive=descriptive)
-        return Entry(cube, self._centroid(members.pages))
+        return Entry(cube, self._centroid(pages))
 
     def _centroid(self, pages: Sequence[str]) -> Vector:
         vectors = list(page_vectors(self._reader, pages).values())

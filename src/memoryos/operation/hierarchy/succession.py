@@ -39,6 +39,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class Spell:
+    """Facts of one value, said one after the other with nothing else between."""
+
+    since: tuple[datetime, str]  #: the moment and the source of the first mention
+    cubes: tuple[str, ...]  #: ids
+
+
+@dataclass(frozen=True, slots=True)
 class Succession:
     """How the facts of a slot follow each other."""
 
@@ -46,7 +54,7 @@ class Succession:
     copied: tuple[tuple[str, str], ...]  #: ids of new cubes, and of those whose words they have
     gone: tuple[str, ...]  #: ids of cubes that became one with another
     links: tuple[Link, ...]  #: which supersedes which
-    last: tuple[str, ...]  #: ids of the cubes of the last spell
+    spells: tuple[Spell, ...]  #: in their order; without those that deny what was not so anyhow
 
 
 @dataclass
@@ -86,10 +94,18 @@ def value_in(slot: Slot | None, text: str) -> Value:
     return text.casefold(), False
 
 
-def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime, *, former: str | None = None) -> Succession:
+def succession(
+    cubes: Sequence[MemCube],
+    slot: Slot | None,
+    now: datetime,
+    *,
+    former: str | None = None,
+    heir: MemCube | None = None,
+) -> Succession:
     """Put facts that exclude each other into their order.
 
-    Of a long succession to which something later comes, the last spell is enough; `former` is what that one superseded.
+    Of a long succession, the spells around what comes to it are enough: `former` is what the first of these superseded,
+    and `heir` what supersedes the last of them.
     """
     told = [
         Told(mention, identity(cube.payload), value_in(slot, cube.text), index)
@@ -102,11 +118,16 @@ def succession(cubes: Sequence[MemCube], slot: Slot | None, now: datetime, *, fo
     known = _Known(cubes, now)
     held = [[known.held(key, place) for key, place in found.items()] for found in places]
     aside = [_open(one, one.cube.version.supersedes) for one in map(known.held, asides, asides.values())]
-    linked, links = _linked(held, now, former)
+    linked, links = _linked(held, now, former, heir)
     kept = {cube.id for cube in (*linked, *aside)}
     gone = tuple(cube.id for cube in cubes if cube.id not in kept)
-    last = tuple(one.cube.id for one in held[-1]) if held else ()
-    return Succession((*linked, *aside), tuple(known.copied), gone, tuple(links), last)
+    order = tuple(_spell(said, found) for said, found in zip(spells, held, strict=True))
+    return Succession((*linked, *aside), tuple(known.copied), gone, tuple(links), order)
+
+
+def _spell(told: Sequence[Told], held: Sequence[_Held]) -> Spell:
+    first = told[0].mention
+    return Spell((first.at, first.source), tuple(one.cube.id for one in held))
 
 
 def _spells(told: Iterable[Told]) -> tuple[list[list[Told]], dict[Identity, _Place]]:
@@ -181,17 +202,24 @@ def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> _Held:
     return _Held(cube, tuple(mentions), tuple(rests_on), max(mention.said for mention in mentions), min(starts), end)
 
 
-def _linked(held: Sequence[Sequence[_Held]], now: datetime, first: str | None) -> tuple[list[MemCube], list[Link]]:
-    """Each spell closed by the one after it; the last is open."""
+def _linked(
+    held: Sequence[Sequence[_Held]], now: datetime, first: str | None, last: MemCube | None
+) -> tuple[list[MemCube], list[Link]]:
+    """Each spell closed by the one after it; the last is open, unless one more follows."""
     done: list[MemCube] = []
     links: list[Link] = []
-    for index, spell in enumerate(held):
-        heir = held[index + 1][0] if index + 1 < len(held) else None
+    following = [*(spell[0] for spell in held[1:]), _as_it_is(last) if last else None]
+    for index, (spell, heir) in enumerate(zip(held, following, strict=False)):
         former = held[index - 1][0].cube.id if index else first
         done += [_closed(one, former, heir, now) if heir else _open(one, former) for one in spell]
         if heir:
             links += [Link(heir.cube.id, LinkKind.SUPERSEDES, one.cube.id) for one in spell]
     return done, links
+
+
+def _as_it_is(cube: MemCube) -> _Held:
+    known = cube.descriptive
+    return _Held(cube, known.mentions, known.provenance, known.event_at, known.valid_from, known.valid_to)
 
 
 def _open(held: _Held, former: str | None) -> MemCube:
