@@ -236,9 +236,9 @@ def test_a_segment_is_told_by_all_its_pages_also_when_not_all_moves_could_be_mad
     memory = world.open(short_term_capacity=1, self_repair=False)
     pages = []
     for number in range(LAST_PAGES + 2 * MOVED_AT_ONCE):
-        pages.append(MemoryOS.add(memory, f"🍵 tea {number}"))
+        pages.append(Memory.add(memory, f"🍵 tea {number}"))
         world.clock.advance(minutes=1)
-    other = MemoryOS.add(memory, "🚲 bikes")
+    other = Memory.add(memory, "🚲 bikes")
     memory.add("📐 end")
     tea, bikes = (world.links(LinkKind.MEMBER_OF, page)[0].target for page in (pages[0], other))
     moves = [Rehoming(page, tea, bikes, Reason.MOVE) for page in pages[1 : 1 + MOVED_AT_ONCE]]
