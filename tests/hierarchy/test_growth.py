@@ -110,6 +110,18 @@ def rebuilt(world: World, count: int) -> list[int]:
     return taken
 
 
+def unlearned(world: World, count: int) -> list[int]:
+    """A rebuild of one page, from which so many facts were learned."""
+    memory, _ = taught(
+        world, "\n".join(f"fact: Tom likes dish {number}." for number in range(count)), f"forget-{count}.db"
+    )
+    world.extract()
+    assert len(memory.profile().user.facts) == min(count, world.settings.knowledge_capacity)
+    with locks_of(world.vault) as taken:
+        memory.rebuild()
+    return taken
+
+
 def mixed(world: World, count: int) -> MemoryOS:
     """Two topics in one segment, which are to be told apart."""
     memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
@@ -130,7 +142,7 @@ def repaired(world: World, count: int) -> list[int]:
     return taken
 
 
-@pytest.mark.parametrize("work", [learned, deleted, deleted_of_segment, deleted_segment, updated, repaired])
+@pytest.mark.parametrize("work", [learned, deleted, deleted_of_segment, deleted_segment, updated, repaired, unlearned])
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)  # what is compiled and cached once
     few, many = work(world, 80), work(world, 160)
