@@ -11,11 +11,12 @@ import pytest
 from memoryos import Memory, Subject
 from memoryos.cube import Fact, Origin, SemanticType
 from memoryos.infrastructure.vault.contract import LinkKind
-from memoryos.operation.correct import Corrector
+from memoryos.operation.correct import PAGES_AT_ONCE, Corrector
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import REVISIONS
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
+from memoryos.operation.rederive import Again
 from memoryos.operation.step import CUBES_AT_ONCE
 
 from .work import calls_in, locks_of
@@ -110,6 +111,18 @@ def rebuilt(world: World, count: int) -> list[int]:
     return taken
 
 
+def unlearned(world: World, count: int) -> list[int]:
+    """A rebuild of one page, from which so many facts were learned."""
+    memory, _ = taught(
+        world, "\n".join(f"fact: Tom likes dish {number}." for number in range(count)), f"forget-{count}.db"
+    )
+    world.extract()
+    assert len(memory.profile.get().user.facts) == min(count, world.settings.knowledge_capacity)
+    with locks_of(world.vault) as taken:
+        memory.upkeep.rebuild()
+    return taken
+
+
 def mixed(world: World, count: int) -> Memory:
     """Two topics in one segment, which are to be told apart."""
     memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
@@ -130,7 +143,7 @@ def repaired(world: World, count: int) -> list[int]:
     return taken
 
 
-@pytest.mark.parametrize("work", [learned, deleted, deleted_of_segment, deleted_segment, updated, repaired])
+@pytest.mark.parametrize("work", [learned, deleted, deleted_of_segment, deleted_segment, updated, repaired, unlearned])
 def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 6)  # what is compiled and cached once
     few, many = work(world, 80), work(world, 160)
@@ -165,7 +178,7 @@ def test_what_is_planned_beside_others_grows_no_faster_either(world: World):
 def test_a_repair_in_many_steps_describes_a_segment_as_a_whole_once(world: World):
     def repair(count: int) -> int:
         mixed(world, count)
-        return calls_in(lambda: world.repairer().upkeep.repair(ANN))
+        return calls_in(lambda: world.repairer().repair(ANN))
 
     repair(4)
     few, many = repair(4 * LAST_PAGES), repair(8 * LAST_PAGES)
@@ -227,6 +240,25 @@ def test_chains_forget_a_page_to_their_ends(world: World):
     assert "kettle" in memory.get(pages[-1]).payload.chain_summary
     memory.delete(first)
     assert not any("kettle" in memory.get(page).payload.chain_summary for page in pages)
+
+
+@pytest.mark.parametrize("line", ["fact: Tom likes tea.", "fact: Tom likes dish {}."])
+def test_deleting_a_segment_reads_no_page_again_for_each_few_that_go(world: World, monkeypatch, line: str):
+    """What all its pages say was derived again from those that were left, for every 16 that went."""
+    read: list[int] = []
+    lessons = Again.lessons
+    monkeypatch.setattr(Again, "lessons", lambda again, pages: read.append(len(pages)) or lessons(again, pages))
+    memory = world.open(short_term_capacity=1, heat_threshold=1000)
+    for number in range(8 * PAGES_AT_ONCE):
+        Memory.add(memory, f"🍵 tea {number}\n" + line.format(number))
+    memory.add("🚲 bye")
+    world.extract()
+    (segment,) = [view for view in memory.segments.list() if len(view.page_ids) > PAGES_AT_ONCE]
+    read.clear()
+    memory.delete(segment.cube.id)
+    assert sum(read) <= 2 * PAGES_AT_ONCE
+    assert memory.profile.get().user.facts == ()
+    assert len(memory.pages.list()) == 1
 
 
 def test_a_large_segment_goes_with_its_pages(world: World):

@@ -242,7 +242,7 @@ def test_a_segment_is_told_by_all_its_pages_also_when_not_all_moves_could_be_mad
     memory.add("📐 end")
     tea, bikes = (world.links(LinkKind.MEMBER_OF, page)[0].target for page in (pages[0], other))
     moves = [Rehoming(page, tea, bikes, Reason.MOVE) for page in pages[1 : 1 + MOVED_AT_ONCE]]
-    moves += [Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[-4:]]  # they are not there
+    moves.append(Rehoming(other, tea, bikes, Reason.MOVE))  # it is not there
     with world.vault.read(ANN) as reader:
         found = Found(Plan(tuple(moves)), reader.sequence())
     world.repairer().carry_out(ANN, found)

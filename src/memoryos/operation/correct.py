@@ -49,6 +49,8 @@ class Corrector:
         self._load_rules()
         if self._persona != self._owner and kind in (Kind.PAGE, Kind.SEGMENT):
             self._forget(cube_id, kind)
+        if kind is Kind.SEGMENT:
+            self._unlearn(home, cube_id)
         is_last = False
         while not is_last:
             self._shorten_chains(home, lambda reader: _unchained(Changes(reader), _going(reader, cube_id, kind)))
@@ -155,6 +157,19 @@ class Corrector:
         planned = self.again(self._persona).planned(changes, some, pages, read=evidence)
         is_last = len(derived) <= CUBES_AT_ONCE
         return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was)
+
+    def _unlearn(self, home: Scope, segment: str) -> None:
+        """Derive again what rests on a large segment once, and not for each few of its pages that go."""
+        with self._vault.read(home) as reader:
+            pages = _pages_of(reader, segment, Kind.SEGMENT)
+            derived = derived_from(reader, pages) if len(pages) > PAGES_AT_ONCE else []
+        for some in some_at_a_time(derived):
+            take(self._vault, home, lambda reader, some=some: self._unlearning(reader, home, some, pages))  # type: ignore[misc]
+
+    def _unlearning(self, reader: Reader, home: Scope, some: Sequence[str], pages: Sequence[str]) -> Step:
+        changes, evidence = Changes(reader), _Evidence(reader.get, frozenset(pages))
+        planned = self.again(home).planned(changes, _readable(changes, some), pages, read=evidence)
+        return Step(planned.flush, {*evidence.ids, *changes.touched})
 
     def _deletion(self, reader: Reader, home: Scope, cube_id: str, kind: Kind) -> Step:
         """Take out what is derived, and then the pages; of a large segment, some of them."""

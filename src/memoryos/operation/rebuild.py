@@ -12,7 +12,7 @@ with the next write or the next rebuild. Raw pages are found at any moment; what
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -26,10 +26,11 @@ from memoryos.operation.hierarchy.recent import ask_for_all_recent, forget_early
 from memoryos.operation.hierarchy.trait import graded
 from memoryos.operation.passages import page_entries
 from memoryos.operation.stated import restated
-from memoryos.operation.step import Step, take
+from memoryos.operation.step import CUBES_AT_ONCE, Step, take
 from memoryos.scope import Scope
 
-AT_A_TIME = 64  # pages, or memories of LPM, in one transaction
+AT_A_TIME = 64  # pages in one transaction
+SUPPORT_AT_ONCE = 2_000  # pages that the memories rest on which are unlearned in one transaction
 
 _NOTE = "rebuild"
 
@@ -131,8 +132,7 @@ class Rebuilder:
         for home in dict.fromkeys((owner, persona_scope(owner, self.promoter.settings))):
             with self.promoter.vault.read(home) as reader:
                 cubes = [cube for kind in _LEARNED for cube in reader.cubes(kind) if _is_inferred(cube)]
-            for start in range(0, len(cubes), AT_A_TIME):
-                chunk = cubes[start : start + AT_A_TIME]
+            for chunk in _together(cubes):
                 gone, ids = self._own_pages(owner, home, chunk), [cube.id for cube in chunk]
                 take(self.promoter.vault, home, partial(self._unlearn, home=home, ids=ids, gone=gone))
         with self.promoter.vault.write(owner) as writer:
@@ -246,6 +246,20 @@ def _smaller(segment: MemCube, leaving: Sequence[str]) -> MemCube:
     pages = max(1, payload.pages - len(leaving))
     behaviour = replace(segment.behaviour, interactions=min(segment.behaviour.interactions, pages))
     return replace(segment, payload=replace(payload, pages=pages), behaviour=behaviour)
+
+
+def _together(cubes: Iterable[MemCube]) -> Iterator[list[MemCube]]:
+    """The memories that are unlearned in one transaction; one that rests on very many pages alone."""
+    some, support = list[MemCube](), 0
+    for cube in cubes:
+        pages = len(cube.descriptive.provenance)
+        if some and (len(some) == CUBES_AT_ONCE or support + pages > SUPPORT_AT_ONCE):
+            yield some
+            some, support = [], 0
+        some.append(cube)
+        support += pages
+    if some:
+        yield some
 
 
 def _is_inferred(cube: MemCube) -> bool:
