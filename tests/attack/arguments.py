@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
-from memoryos import Attachment, Mount, Role, Scope, Settings, Turn
+from memoryos import Attachment, Caller, Mount, Role, Scope, Settings, Turn
 from memoryos.config import load_settings
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
@@ -180,6 +180,7 @@ _OWN: dict[Any, st.SearchStrategy[Any]] = {
     datetime: moments,
     Event: st.builds(_stopped),
     Scope: _scopes,
+    Caller: st.builds(Caller, st.just("dr-lee"), purpose=st.none() | st.just("care")),
     Attachment: _attachments,
     Turn: st.builds(
         Turn,

@@ -210,8 +210,8 @@ def test_an_exported_line_with_an_answer_is_scored(answers, tmp_path):
         assert system["4"]["f1"] == pytest.approx(2 / 3, abs=1e-4)
         assert system["5"]["f1"] == 1
         assert system["cost"]["answer_ms"] == {}
-    assert found["systems"]["bm25"]["cost"]["context_tokens"] > 0
-    assert found["systems"]["-stm"]["cost"]["context_tokens"] == 0  # all of the short talk is still in STM
+    told = {name: system["cost"]["context_tokens"] for name, system in found["systems"].items()}
+    assert 0 < told["-stm"] < told["bm25"]  # the short talk is still in STM: without it, its facts are told alone
 
 
 def test_answers_alone_are_scored_and_judged(answers, model, tmp_path):

@@ -8,10 +8,23 @@ Ends with an error when one page is missing or cannot be read; tells in how many
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
 from crash.stores import OWNER, cold_settings, open_store, unique_word
+from memoryos import Memory
+from memoryos.caller import SYSTEM, acting
+
+
+def look(memory: Memory, pages: int) -> bool:
+    """Read every page; whether one was cold."""
+    with memory._engine.vault.read(OWNER) as reader:
+        ids = [passage.page for passage in reader.passages()]
+        is_cold = bool(reader.cold(ids))
+        memory._engine.vault.packs._held.clear()
+        assert len(reader.get(ids)) == pages
+    return is_cold
 
 
 def main(path: Path, pages: int) -> None:
@@ -21,11 +34,7 @@ def main(path: Path, pages: int) -> None:
     with open_store(path, settings=cold_settings(path)) as memory:
         print("reading", flush=True)  # noqa: T201 - to the test
         while told.is_alive():
-            with memory._engine.vault.read(OWNER) as reader:
-                ids = [passage.page for passage in reader.passages()]
-                seen_cold += bool(reader.cold(ids))
-                memory._engine.vault.packs._held.clear()
-                assert len(reader.get(ids)) == pages
+            seen_cold += acting(SYSTEM, partial(look, memory, pages))
             found = memory.search(unique_word(0), strategy="bm25", cold=True).hits
             assert len(found) == 1
             looks += 1

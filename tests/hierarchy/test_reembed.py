@@ -41,7 +41,8 @@ class Turned:
 
 
 @pytest.fixture
-def path(tmp_path) -> Path:
+def path(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(stores, "open_vault", memoryos.opening.open_vault)  # that of the back end
     return tmp_path / "memory.db"
 
 
