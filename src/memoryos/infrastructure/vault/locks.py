@@ -39,7 +39,8 @@ def _timed(lock: AbstractContextManager[T], on_lock: OnLock) -> Iterator[T]:
             yield connection
     finally:
         if since:
-            on_lock(Hold(time.perf_counter() - since[0], time.thread_time() - since[1]))
+            cpu = time.thread_time() - since[1]  # within the wall time: it begins later and ends earlier
+            on_lock(Hold(time.perf_counter() - since[0], cpu))
 
 
 @contextmanager
