@@ -146,6 +146,7 @@ _PARTS = {
     "embedder": ("name", "dim", "embed"),
     "chat": ("answer",),
     "reranker": ("scores",),
+    "gate": ("admit",),
     "settings": ("model_copy", "model_fields_set", "embedder"),
 }
 

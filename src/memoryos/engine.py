@@ -67,10 +67,10 @@ class Engine:
         gate: Gate | None = None,
     ) -> None:
         """Put the parts together; the `gate` admits everybody when left out. Raises InvalidInput for a wrong part."""
-        vault.gate = self._gate = gate or OpenGate()
         self.clock = checked_clock(clock)
         arguments.part("embedder", embedder)
-        arguments.parts(settings=settings, chat=chat, reranker=reranker)
+        arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
+        vault.gate = self._gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
         self.hand = Hand("calls")
         self.settings = settings or load_settings()
         self.vault, self.embedder, self.chat = vault, embedder, chat

@@ -32,7 +32,7 @@ def engine_at(
 ) -> Engine:
     """The engine of the store at `path`, which is created when it does not exist. Raises like `MemoryOS.open`."""
     clock = checked_clock(clock)
-    arguments.parts(settings=settings, embedder=embedder, chat=chat, reranker=reranker)
+    arguments.parts(settings=settings, embedder=embedder, chat=chat, reranker=reranker, gate=gate)
     settings = settings or load_settings()
     if read_only:  # nothing is extracted, and no index beside the store is fed
         settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})

@@ -184,7 +184,7 @@ def test_the_constructor_checks_its_parts(memory, long):
     @calls(long)
     @given(
         st.fixed_dictionaries(
-            {}, optional=dict.fromkeys(["settings", "chat", "reranker", "clock", "embedder"], hostile)
+            {}, optional=dict.fromkeys(["settings", "chat", "reranker", "clock", "embedder", "gate"], hostile)
         )
     )
     def attack(named):

@@ -166,6 +166,27 @@ def test_awaited_calls_have_callers(store, gate):
     assert DOCTOR in {caller for caller, _, _ in gate.seen}
 
 
+class EmptyRules(dict):
+    """A gate that is false, for it holds no rule: nobody is admitted."""
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        raise PermissionDenied("no rule admits this")
+
+
+def test_a_gate_that_is_empty_is_asked(vault, clock):
+    with MemoryOS(Engine(vault, Hashing(), clock=clock, gate=EmptyRules())) as store, pytest.raises(PermissionDenied):
+        store.of(ANN).add("I keep bees.")
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("gate", [5, False, "admit", lambda caller, action, scope: None])
+def test_a_gate_that_is_none_is_refused_before_a_store_is_made(tmp_path, gate):
+    with pytest.raises(InvalidInput) as caught:
+        MemoryOS.open(tmp_path / "a.db", gate=gate)
+    assert caught.value.field == "gate"
+    assert not (tmp_path / "a.db").exists()
+
+
 @pytest.mark.parametrize(
     ("field", "values"),
     [

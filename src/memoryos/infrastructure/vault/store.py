@@ -83,7 +83,7 @@ class SqlVault(ABC):
             self.empty_log()
 
     def _admit(self, action: Action, scope: Scope) -> None:
-        if self.gate:
+        if self.gate is not None:
             self.gate.admit(current(), action, scope)
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
