@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from enum import StrEnum
+from io import TextIOBase
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
@@ -14,6 +15,7 @@ from memoryos.clock import parse_time
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
 from memoryos.kinds import Kind, Tier
+from memoryos.operation.portability.export_file import Target
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.scope import ID_LIMIT, Scope
@@ -256,3 +258,17 @@ def period(since: datetime | str | None, until: datetime | str | None) -> tuple[
 def moment(field: str, value: datetime | str | None) -> datetime | None:
     """A moment in UTC, if one is named."""
     return None if value is None else parse_time(field, value)
+
+
+def file_name(field: str, value: str | Path) -> Path:
+    """Check the name of a file."""
+    if not isinstance(value, str | Path) or not str(value).strip() or "\x00" in str(value):
+        raise InvalidInput(field, "is not a file name", "Pass e.g. 'alice.jsonl'")
+    return Path(checked_text(field, str(value), limit=PATH_CHARS))
+
+
+def target(value: Target) -> Target:
+    """Check where an export is written: a file, or a stream of text."""
+    if isinstance(value, TextIOBase) or callable(getattr(value, "writelines", None)):
+        return value
+    return file_name("target", value)  # type: ignore[arg-type]

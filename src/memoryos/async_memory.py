@@ -142,6 +142,9 @@ class AsyncAdmin(Awaited[Admin]):
     scopes = _awaited(Admin.scopes)
     work = _awaited(Admin.work)
     cool = _awaited(Admin.cool)
+    export = _awaited(Admin.export)
+    load = _awaited(Admin.load)
+    forget = _awaited(Admin.forget)
 
 
 class AsyncMemory(Awaited[Memory]):
@@ -153,6 +156,8 @@ class AsyncMemory(Awaited[Memory]):
     add_many = _awaited(Memory.add_many)
     update = _awaited(Memory.update)
     delete = _awaited(Memory.delete)
+    forget = _awaited(Memory.forget)
+    export = _awaited(Memory.export)
     consolidate = _awaited(Memory.consolidate)
     search = _awaited(Memory.search)
     tagged = _awaited(Memory.tagged)

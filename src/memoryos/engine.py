@@ -29,6 +29,7 @@ from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.erase import Eraser
+from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -156,6 +157,15 @@ class Engine:
     def home(self, owner: Scope, subject: Subject = Subject.USER) -> Scope:
         """Where the persona of that subject lives."""
         return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
+
+    def forget(self, scope: Scope) -> Forgotten:
+        """Remove everything of an owner, or of the session that the scope names."""
+        corrector = self.corrector(scope)
+        forgetter = Forgetter(self.vault, self.sources, self.cooler)
+        if scope.session is not None:
+            return forgetter.session(scope, corrector)
+        self.housekeeping.unvisited(scope.owner)
+        return forgetter.owner(scope.owner, corrector)
 
     def learn(self, owner: Scope, lesson: Lesson) -> None:
         """Put what was stated into LPM."""

@@ -34,10 +34,13 @@ from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
+from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.messages import Messages, is_messages, turns_of_messages
 from memoryos.operation.intake.page_writer import Arriving
 from memoryos.operation.knowledge.tally import Tally, tally_of
+from memoryos.operation.portability.export import Exported, Exporter
+from memoryos.operation.portability.export_file import Target, write_lines
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
@@ -235,6 +238,23 @@ class Memory:
         finally:
             self._engine.housekeeping.queued(self._scope)
         self._engine.sources.follow_erasure(self._scope.owner)
+
+    def forget(self) -> Forgotten:
+        """Remove everything of this owner: memories with all their versions, jobs, counts; or of this session.
+
+        Returns what went, and in `left` what was found afterwards: nothing. What other agents of the user know, too,
+        stays; `MemoryOS.admin.forget` removes a user of all agents.
+        """
+        return self._engine.forget(self._scope)
+
+    def export(self, target: Target) -> Exported:
+        """Write everything of this owner as JSON Lines, to a new file or to a stream; `MemoryOS.admin.load` reads it.
+
+        Raises InvalidInput when the file is there already.
+        """
+        exporter = Exporter(self._engine.vault, [self._scope.owner], self._engine.clock())
+        write_lines(arguments.target(target), exporter.lines())
+        return exporter.exported
 
     def consolidate(self) -> None:
         """Extract every unread page into LPM now, those of STM and of cold segments too, and wait for it."""

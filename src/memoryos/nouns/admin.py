@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 from memoryos import arguments
 from memoryos.caller import Action, Caller
@@ -11,10 +12,14 @@ from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
+from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.maintenance.cooler import Cooled
 from memoryos.operation.maintenance.worker import Worker
+from memoryos.operation.portability.export import Exported, Exporter
+from memoryos.operation.portability.export_file import Target, read_lines, write_lines
+from memoryos.operation.portability.load_export import LoadedExport, Loader
 from memoryos.progress import Progress
-from memoryos.scope import Scope
+from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
 MOST_THREADS = 256  # of one worker
@@ -32,6 +37,47 @@ class Admin:
         """Every scope of a tenant that holds a memory."""
         self._engine.admit(Action.ADMINISTER)
         return self._engine.vault.owners(checked_text("tenant", tenant, limit=256))
+
+    def export(self, target: Target, *, user: str, tenant: str = "default") -> Exported:
+        """Write everything about a user as JSON Lines, of all agents and namespaces: to a new file, or to a stream.
+
+        Vectors, jobs and counters are left out: `load` makes them again. Raises InvalidInput, also for a user of whom
+        nothing is known.
+        """
+        owners = self._known(user, tenant)
+        exporter = Exporter(self._engine.vault, owners, self._engine.clock())
+        write_lines(arguments.target(target), exporter.lines())
+        return exporter.exported
+
+    def load(self, path: str | Path) -> LoadedExport:
+        """Store what `export` wrote, under the same ids; what is there already stays as it is.
+
+        The whole file is checked first. Raises InvalidInput naming the line.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        checked = arguments.file_name("path", path)
+        loaded = Loader(self._engine.vault, self._engine.embedder).load(lambda: read_lines(checked))
+        for owner in loaded.owners:
+            self._engine.housekeeping.written(owner)
+        return loaded
+
+    def forget(self, user: str, *, tenant: str = "default") -> Forgotten:
+        """Remove everything about a user: memories of all agents and namespaces with all their versions, jobs, counts.
+
+        Returns what went, and what was found afterwards: `left` is empty. Only a list of the ids that are gone stays,
+        which other processes follow. Raises InvalidInput for a user of whom nothing is known, and ObjectsUnreachable
+        when packs cannot be removed yet: then call again.
+        """
+        owners = self._known(user, tenant)
+        return sum((self._engine.forget(owner) for owner in owners), Forgotten())
+
+    def _known(self, user: str, tenant: str) -> list[Scope]:
+        self._engine.admit(Action.ADMINISTER)
+        checked = checked_text("user", user, limit=ID_LIMIT)
+        owners = self._engine.vault.owners_of(checked_text("tenant", tenant, limit=ID_LIMIT), checked)
+        if not owners:
+            raise InvalidInput("user", f"nothing is known of {checked!r}", "See `admin.scopes()` for those who are")
+        return owners
 
     def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:
         """Do the jobs of every scope of the store until `stop` is set, then finish those that run; returns how many.

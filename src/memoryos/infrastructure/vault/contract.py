@@ -32,6 +32,7 @@ from memoryos.infrastructure.vault.records import (
     LinkKind,
     NewVectors,
     Operation,
+    Placed,
     Spending,
     StoredPassage,
     Unembedded,
@@ -144,6 +145,18 @@ class Reader(Protocol):
         """Counts by kind and tier."""
         ...
 
+    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[Placed]:
+        """Cubes of every kind, tier and state, also damaged ones, in the order of insertion; of a session, if named."""
+        ...
+
+    def links_of(self, ids: Iterable[str]) -> list[Link]:
+        """The links of every kind that begin at these cubes."""
+        ...
+
+    def remains(self) -> dict[str, int]:
+        """How many rows each table has of the owner; of events, those that tell more than that a cube is gone."""
+        ...
+
     def note(self, key: str) -> str | None:
         """What was noted under that key."""
         ...
@@ -239,6 +252,25 @@ class Writer(Reader, Protocol):
 
     def forget_packs(self, names: Iterable[str]) -> None:
         """Strike out packs that were removed."""
+        ...
+
+    def discard(self, ids: Sequence[str]) -> None:
+        """Delete cubes without bringing those back that lie in packs; unknown ids are passed over.
+
+        Only for an owner all of whose memories go: the packs are still in use, and `purge` gives them up.
+        """
+        ...
+
+    def purge(self, limit: int) -> int:
+        """Remove up to so many rows of what was written about the owner beside cubes; returns how many, 0 at the end.
+
+        That is jobs, notes, what models took, and every event but those that say that a cube is gone, which other
+        processes follow. Packs are given up, for `claim_packs`.
+        """
+        ...
+
+    def keep_versions(self, earlier: Sequence[MemCube]) -> None:
+        """Store what cubes were before; they are there in a later version."""
         ...
 
     def write_note(self, key: str, value: str | None) -> None:
@@ -343,6 +375,10 @@ class Vault(Reembeddable, Protocol):
 
     def owners(self, tenant: str) -> list[Scope]:
         """Every scope of the tenant that holds a cube."""
+        ...
+
+    def owners_of(self, tenant: str, user: str) -> list[Scope]:
+        """Every scope of a user that the store knows more of than that its memories are gone."""
         ...
 
     def copy_id(self) -> str | None:

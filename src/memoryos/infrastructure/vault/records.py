@@ -192,6 +192,14 @@ class Entry:
         return self.vector
 
 
+class Placed(NamedTuple):
+    """Where a cube lies among those of its owner."""
+
+    position: int
+    id: str
+    kind: Kind
+
+
 class Archived(NamedTuple):
     """A page of the archive, as stored."""
 

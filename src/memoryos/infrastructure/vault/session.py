@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, select, tuple_
 
 from memoryos.clock import Clock, from_micros, micros
-from memoryos.cube import MemCube, to_json
+from memoryos.cube import MemCube
 from memoryos.errors import CubeDamaged, StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
@@ -28,8 +28,10 @@ from memoryos.infrastructure.vault.documents import (
     read_cube,
     read_passages,
     vector_row,
+    version_row,
 )
 from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.owner_part import OwnerPart
 from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.records import (
     Archived,
@@ -43,6 +45,7 @@ from memoryos.infrastructure.vault.records import (
     Link,
     LinkKind,
     Operation,
+    Placed,
     Spending,
     StoredPassage,
     Vector,
@@ -76,6 +79,7 @@ class SqlReader:
         self._owner = owner_row(scope)
         self._ledger = Ledger(connection, self._owner)
         self._queue = Queue(connection, self._owner, clock)
+        self._everything = OwnerPart(connection, self._owner)
         self._packs = packs
         self._cold = ColdPart(connection, self._owner, packs)
 
@@ -209,6 +213,17 @@ class SqlReader:
         with _legible("cubes"):
             return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
 
+    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[Placed]:
+        with _legible("cubes"):
+            return self._everything.placed(after, limit, session)
+
+    def links_of(self, ids: Iterable[str]) -> list[Link]:
+        with _legible("links"):
+            return self._everything.links_of(ids)
+
+    def remains(self) -> dict[str, int]:
+        return self._everything.remains()
+
     def note(self, key: str) -> str | None:
         return self._ledger.note(key)
 
@@ -264,6 +279,9 @@ class SqlWriter(SqlReader):
 
     def delete(self, ids: Sequence[str]) -> None:
         self._bring_back(ids)
+        self.discard(ids)
+
+    def discard(self, ids: Sequence[str]) -> None:
         doomed = list(self._asked(queries.HEADS, ids))  # without the documents, which may be damaged
         self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in doomed)
         self.has_erased |= bool(doomed)
@@ -346,6 +364,15 @@ class SqlWriter(SqlReader):
         for name in sorted(set(self.cold(ids).values())):
             self.warm(name)
 
+    def purge(self, limit: int) -> int:
+        self._everything.give_up(self._cold, self._clock())
+        self.has_erased = True
+        return self._everything.purge(limit)
+
+    def keep_versions(self, earlier: Sequence[MemCube]) -> None:
+        self._check_owned(cube.id for cube in earlier)
+        insert_rows(self._connection, tables.versions, [version_row(cube) for cube in earlier])
+
     def write_note(self, key: str, value: str | None) -> None:
         self._ledger.write_note(key, value)
 
@@ -373,17 +400,7 @@ class SqlWriter(SqlReader):
             )
 
     def _keep_versions(self, ids: Sequence[str]) -> None:
-        rows = [
-            {
-                "tenant": cube.scope.tenant,
-                "cube_id": cube.id,
-                "version": cube.version.number,
-                "document": (document := to_json(cube)),
-                "checksum": checksum.of_text(document),
-            }
-            for cube in self.get(ids).values()
-        ]
-        insert_rows(self._connection, tables.versions, rows)
+        insert_rows(self._connection, tables.versions, [version_row(cube) for cube in self.get(ids).values()])
 
     def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
         self._log_rows(((cube.id, cube.kind.value, cube.version.number) for cube in changed), operation, detail)

@@ -19,6 +19,7 @@ from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import Bell, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.locks import OnLock, timed, uncollected
+from memoryos.infrastructure.vault.owner_part import traces
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.records import Job, JobKind
@@ -135,6 +136,11 @@ class SqlVault(ABC):
         )
         with self._reading(tenant) as connection:
             return [tables.scope_of(*row) for row in connection.execute(query)]
+
+    def owners_of(self, tenant: str, user: str) -> list[Scope]:
+        """Every scope of a user that the store knows more of than that its memories are gone."""
+        with self._reading(tenant) as connection:
+            return sorted((tables.scope_of(*row) for row in connection.execute(traces(tenant, user))), key=repr)
 
     def copy_id(self) -> str | None:
         """Which copy of another store this is; None for one that is none."""

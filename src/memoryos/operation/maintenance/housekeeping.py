@@ -85,6 +85,10 @@ class Housekeeping:
         if self._visits.record(scope, ids, at) or self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
 
+    def unvisited(self, scope: Scope) -> None:
+        """Forget the visits of an owner that are not written yet."""
+        self._visits.take(scope.owner)
+
     def catch_up(self, scope: Scope) -> None:
         """Move the pages that wait, now and here, so that the caller finds each where it belongs.
 
