@@ -172,6 +172,12 @@ def callback(field: str, value: object) -> None:
         raise InvalidInput(field, f"expected a function, got {type(value).__name__}", "Pass one, or leave it out")
 
 
+def function(field: str, value: object) -> None:
+    """Check a function that is needed."""
+    if not callable(value):
+        raise InvalidInput(field, f"expected a function, got {type(value).__name__}", "Pass one")
+
+
 def weights(value: Weights | None) -> Weights:
     """Check what each part of a score counts; None is the default."""
     return DEFAULT_WEIGHTS if value is None else instance("weights", value, Weights, "Pass Weights(...)")

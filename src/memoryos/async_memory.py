@@ -87,6 +87,8 @@ class AsyncPages(Awaited[Pages]):
     """The dialogue pages of one owner."""
 
     list = _awaited(Pages.list)
+    attachments = _awaited(Pages.attachments)
+    attachment = _awaited(Pages.attachment)
 
 
 class AsyncSegments(Awaited[Segments]):
@@ -108,6 +110,7 @@ class AsyncJobs(Awaited[Jobs]):
     """The jobs of one owner."""
 
     list = _awaited(Jobs.list)
+    add = _awaited(Jobs.add)
     retry = _awaited(Jobs.retry)
     run = _awaited(Jobs.run)
 
@@ -141,6 +144,7 @@ class AsyncAdmin(Awaited[Admin]):
 
     scopes = _awaited(Admin.scopes)
     work = _awaited(Admin.work)
+    register_job = _awaited(Admin.register_job)
     cool = _awaited(Admin.cool)
 
 

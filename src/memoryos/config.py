@@ -176,6 +176,7 @@ class Settings(BaseSettings):
 
     # Limits.
     max_text_chars: int = Field(4_000_000, ge=1, description="characters in one turn")
+    max_attachment_bytes: int = Field(20_000_000, ge=1, description="bytes in one attachment")
     busy_timeout_seconds: float = Field(
         30.0,
         ge=0,

@@ -71,7 +71,7 @@ class Attachment(Plain):
     """Something sent along with a turn; the caption is what can be remembered of it."""
 
     caption: str
-    uri: str | None = None
+    uri: str | None = None  #: a URL; or blob:SHA256/SIZE of bytes that the store keeps, see `pages.attachment`
     media_type: str | None = None
 
 

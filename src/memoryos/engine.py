@@ -22,6 +22,7 @@ from memoryos.models.reranker import Reranker
 from memoryos.operation.answer.respond import Bounds
 from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
+from memoryos.operation.attachments.parcels import Sweeper
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
@@ -45,7 +46,8 @@ from memoryos.operation.mounts.recaller import Recaller
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.sources import Sources
-from memoryos.operation.scheduler.job_runner import Handler, JobRunner
+from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
+from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import Purse
 from memoryos.scope import Scope
 
@@ -90,7 +92,7 @@ class Engine:
             self.clock,
             reranker,
         )
-        self.intake = Intake(vault, embedder, self.housekeeping, self.clock)
+        self.intake = Intake(vault, embedder, self.housekeeping, self.clock, self.settings.max_attachment_bytes)
         self.responder = self._made_responder()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:
@@ -114,13 +116,17 @@ class Engine:
         reader, rules = self._model_reader(schema), RuleExtractor(schema)
         self.promoter = Promoter(self.vault, self.embedder, rules, self.settings, self.clock, reader)
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
-        handlers: dict[JobKind, Handler] = {
-            JobKind.EXTRACT: self.promoter,
-            JobKind.READ_RECENT: self.promoter,
-            JobKind.REPAIR: self.repairer,
-            JobKind.ERASE: Eraser(self.promoter, self.sources),
-        }
-        runner = JobRunner(self.vault, handlers, self.clock)
+        asks = reader is not None
+        self.job_types = JobTypes()
+        self.job_types.register(
+            internal(JobKind.EXTRACT, self.promoter, needs_model=asks),
+            internal(JobKind.READ_RECENT, self.promoter, needs_model=asks),
+            internal(JobKind.REPAIR, self.repairer),
+            internal(JobKind.SWEEP, Sweeper(self.vault)),
+            internal(JobKind.ERASE, Eraser(self.promoter, self.sources)),
+        )
+        self.vault.known_jobs = self.job_types.handlers.keys()
+        runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
         rebuilder = Rebuilder(self.promoter)
         self.housekeeping = Housekeeping(runner, rebuilder, self.residency, self.cooler, self.settings)
@@ -162,6 +168,13 @@ class Engine:
         home = self.home(owner, lesson.payload.subject)
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
+
+    def register_job(self, kind: JobType) -> None:
+        """Do jobs of that kind from now on. Raises InvalidInput for a name that is taken."""
+        self.check_open()
+        self.job_types.register(kind)
+        if kind.needs_model:
+            self.housekeeping.work_apart()
 
     def wait(self) -> None:
         """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""

@@ -427,7 +427,8 @@ class Memory:
         with self._engine.settled(self._scope) as reader, self._engine.vault.read(home) as persona:
             readers = [reader] if home == self._scope.owner else [reader, persona]
             facts = sum(map(tally_of, readers), Tally())
-            return overview.stats(reader, persona, self._engine.embedder.name, facts, self.settings)
+            known, embedder = self._engine.job_types.handlers, self._engine.embedder.name
+            return overview.stats(reader, persona, embedder, facts, self.settings, known)
 
     # Life
 

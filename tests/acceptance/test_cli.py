@@ -367,6 +367,7 @@ def dead_job(run, tmp_path) -> str:
             "no",
             0,
             None,
+            None,
         )
         connection.execute(f"INSERT INTO jobs VALUES ({', '.join('?' * len(values))})", values)
         connection.commit()
@@ -384,7 +385,7 @@ def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_
     assert "jobs list --state dead" in failed.stdout
     assert run("jobs", "retry", "other").returncode == 3
     assert document(run("jobs", "retry", dead_job, "--json")) == {"tried": 1, "dead": 0}
-    assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0}
+    assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0, "unknown": 0}
     assert document(run("jobs", "list", "--state", "dead", "--json")) == {"jobs": []}
     assert "no such jobs" in run("jobs", "list", "--state", "dead").stdout
 

@@ -19,7 +19,7 @@ from memoryos import Memory, Role, Scope, Strategy, Tier, load_settings, stores
 from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Segment, Turn, to_json
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import migrations
-from memoryos.infrastructure.vault.records import Operation
+from memoryos.infrastructure.vault.records import JobKind, JobState, Operation
 from memoryos.kinds import Origin, SemanticType
 from memoryos.models.hashing import Hashing
 from migration.before_checksums import BACK_TO_0007
@@ -318,3 +318,31 @@ def test_a_migration_that_fails_leaves_the_old_store_as_it_was(path):
         connection.commit()
     with opened(path) as memory:
         assert memory.search("lavender").hits[0].id == "page-3"
+
+
+@pytest.mark.parametrize("schema", ["0001", "0004", "0008"])
+def test_jobs_that_wait_in_an_older_schema_wait_on_and_go_with_their_cube(path, schema):
+    migrate(path, schema)
+    with closing(sqlite3.connect(path)) as connection:
+        for scope, state in ((ANN, "queued"), (BOB, "dead")):
+            owner = (scope.tenant, scope.user, scope.agent, "private")
+            row = (*owner, f"job-{scope.user}", "extract", "segment", state, 2, 1, "no answer")
+            columns = "tenant, user_id, agent_id, namespace, id, kind, cube_id, state, attempts, created_at, error"
+            connection.execute(f"INSERT INTO jobs ({columns}) VALUES ({', '.join('?' * len(row))})", row)
+        connection.commit()
+    with opened(path) as memory:
+        with memory._engine.vault.read(BOB) as reader:
+            (dead,) = reader.jobs()
+        with memory._engine.vault.read(ANN) as reader:
+            (job,) = reader.jobs()
+        assert (job.id, job.kind, job.cube_id, job.attempts, job.error) == (
+            "job-ann",
+            JobKind.EXTRACT,
+            "segment",
+            2,
+            "no answer",
+        )
+        assert (job.payload, job.priority, dead.state) == (None, 0, JobState.DEAD)
+        with memory._engine.vault.write(ANN) as writer:
+            writer.delete(["segment"])
+            assert writer.jobs() == []

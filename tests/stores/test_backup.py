@@ -265,20 +265,23 @@ def summed(file: Path, name: str) -> rows.Sum:
 
 
 def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(backup, tmp_path, store):
-    """What schemas 0006 to 0008 added is taken away, as if an older program had made the backup."""
+    """What schemas 0006 to 0011 added is taken away, as if an older program had made the backup."""
     change_by_hand(
         str(backup),
         "DROP TABLE next_vectors",
+        "DROP TABLE attached",
+        "DROP TABLE blobs",
+        "ALTER TABLE jobs DROP COLUMN payload",
         *(f'ALTER TABLE passages DROP COLUMN "{name}"' for name in ADDED_BY_0007),
         *(f"DROP TRIGGER {name}_checksum" for name in CHECKED if name != "versions"),
         *(f"ALTER TABLE {name} DROP COLUMN checksum" for name in CHECKED),
         "UPDATE alembic_version SET version_num = '0005'",
     )
-    sums = ", ".join(f"'$.tables.{name}.sha256', '{summed(backup, name).sha256}'" for name in CHECKED)
+    sums = ", ".join(f"'$.tables.{name}.sha256', '{summed(backup, name).sha256}'" for name in (*CHECKED, "jobs"))
     change_by_hand(
         str(backup),
-        "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors'), '$.schema', '0005', "
-        f"{sums}) WHERE key = 'backup'",
+        "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors', '$.tables.attached'), "
+        f"'$.schema', '0005', {sums}) WHERE key = 'backup'",
     )
     before = backup.read_bytes()
     stores.restore(backup, tmp_path / "restored.db")

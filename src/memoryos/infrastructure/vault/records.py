@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import IntFlag, StrEnum
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +50,12 @@ class Operation(StrEnum):
 
 
 class JobKind(StrEnum):
-    """Work that follows a write."""
+    """Work that follows a write. Others may register more kinds (`operation/job_kinds`)."""
 
     EXTRACT = "extract"  # facts, traits and profile from a segment's new pages
     READ_RECENT = "read_recent"  # the same from the pages of STM, where the talk has ended
     REPAIR = "repair"  # pages of a segment that belong elsewhere
+    SWEEP = "sweep"  # bytes of attachments that nothing refers to any more
     ERASE = "erase"  # a memory whose deletion has to wait for the object store
 
 
@@ -241,17 +242,25 @@ class Event(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Job(Plain):
-    """A unit of background work on one cube."""
+    """A unit of background work of one scope, on one of its cubes or on the scope as a whole."""
 
     id: str
-    kind: JobKind
-    cube_id: str
+    kind: str  #: a JobKind, or a kind that others registered
+    cube_id: str | None  #: None: it is about the scope
     state: JobState
     attempts: int
     created_at: datetime
     error: str | None = None
     priority: int = 0
     not_before: datetime | None = None  #: it waits until then; of a leased one: it was taken early
+    payload: Mapping[str, Any] | None = None  #: what its kind needs to know, as JSON has it
+
+    @property
+    def known_cube_id(self) -> str:
+        """The cube of a job that must be about one."""
+        if self.cube_id is None:
+            raise StoreCorrupt(f"job {self.id} ({self.kind}) is about no memory: `memoryos verify` names it")
+        return self.cube_id
 
     @property
     def is_planned(self) -> bool:

@@ -189,7 +189,7 @@ jobs = Table(
     *_owner(),
     Column("id", _Text, nullable=False),
     Column("kind", _Text, nullable=False),
-    Column("cube_id", _Text, nullable=False),
+    Column("cube_id", _Text),  # NULL: it is about the scope
     Column("state", _Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -197,6 +197,7 @@ jobs = Table(
     Column("error", _Text),
     Column("priority", Integer, nullable=False, server_default="0"),  # the highest goes first
     Column("not_before", BigInteger),
+    Column("payload", _Text),  # a JSON object; NULL when the kind needs none
     PrimaryKeyConstraint("tenant", "id"),
     *_to_cube("cube_id"),
     Index("jobs_by_owner", *OWNER, "state", "created_at"),
@@ -224,6 +225,31 @@ usage = Table(  # what model calls took, by day and purpose
     Column("completion_tokens", BigInteger, nullable=False),
     Column("cost", BigInteger, nullable=False),  # millionths of the currency that prices are in
     PrimaryKeyConstraint(*OWNER, "day", "purpose", "model"),
+)
+
+
+blobs = Table(  # bytes in the object store, one row per object; of a copy, the same bytes have other objects
+    "blobs",
+    metadata,
+    *_owner(),
+    Column("name", _Text, nullable=False),  # of the object
+    Column("sha256", _Text, nullable=False),
+    Column("size", BigInteger, nullable=False),  # bytes
+    Column("media_type", _Text),
+    Column("remove_at", BigInteger),  # NULL: a cube refers to it; 0: it is being removed
+    PrimaryKeyConstraint("tenant", "name"),
+    Index("blobs_by_owner", *OWNER, "sha256"),
+)
+
+attached = Table(  # which cubes refer to which bytes, in any of their versions
+    "attached",
+    metadata,
+    Column("tenant", _Text, nullable=False),
+    Column("cube_id", _Text, nullable=False),
+    Column("sha256", _Text, nullable=False),
+    PrimaryKeyConstraint("tenant", "cube_id", "sha256"),
+    *_to_cube("cube_id"),
+    Index("attached_by_blob", "tenant", "sha256"),
 )
 
 

@@ -65,7 +65,7 @@ class Portion:
     @property
     def is_of_stm(self) -> bool:
         """Whether the pages have not joined a segment."""
-        return self.job.kind is JobKind.READ_RECENT
+        return self.job.kind == JobKind.READ_RECENT
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,10 @@ class Promoter:
 
     def _wanted(self, reader: Reader, job: Job, limit: int) -> tuple[MemCube | None, list[MemCube]]:
         """What a job is about, and the pages that it asks to read: of a segment, the first ones up to the limit."""
-        if job.kind is JobKind.READ_RECENT:
+        if job.kind == JobKind.READ_RECENT:
             is_asked = job.priority >= Urgency.ASKED
             return None, unread_recent(reader) if is_asked else due_recent(reader, self.settings, self.clock())
-        cube = reader.get([job.cube_id]).get(job.cube_id)
+        cube = reader.get([job.known_cube_id]).get(job.known_cube_id)
         if cube is None or cube.kind is Kind.PAGE:
             return cube, [cube] if cube else []
         return cube, new_pages(reader, cube, limit)
@@ -200,7 +200,7 @@ class Promoter:
         count(writer, Tally(rejected=sum(reading.rejected.values())))
         _note_read(writer, portions)
         for portion in portions:
-            left = _mark_extracted(writer, portion, reading.summaries.get(portion.job.cube_id))
+            left = _mark_extracted(writer, portion, reading.summaries.get(portion.job.known_cube_id))
             if portion.ends_job:
                 writer.finish(portion.job)
                 if portion.is_of_stm:
@@ -369,7 +369,8 @@ def _lost_words(segment: MemCube, now: MemCube) -> bool:
 
 def _mark_extracted(writer: Writer, portion: Portion, summary: str | None) -> MemCube | None:
     """Lower L_interaction by what was read, and nothing else but the summary; returns the segment, if it is there."""
-    segment = writer.get([portion.job.cube_id]).get(portion.job.cube_id)
+    name = portion.job.known_cube_id
+    segment = writer.get([name]).get(name)
     if segment is None or not isinstance(segment.payload, Segment):
         return None
     left = max(0, segment.behaviour.interactions - len(portion.pages))

@@ -65,13 +65,13 @@ def ask_for_recent(writer: Writer, settings: Settings) -> bool:
 def ask_for_all_recent(writer: Writer) -> None:
     """Have the unread pages of STM read now: hasten the job that waits for them, or add one."""
     if pages := unread_recent(writer):
-        waiting = [job.cube_id for job in writer.jobs(JobState.QUEUED) if job.kind is JobKind.READ_RECENT]
+        waiting = [job.cube_id for job in writer.jobs(JobState.QUEUED) if job.kind == JobKind.READ_RECENT]
         writer.enqueue(JobKind.READ_RECENT, waiting[:1] or [pages[-1].id], priority=Urgency.ASKED)
 
 
 def is_asked_for(reader: Reader) -> bool:
     """Whether a job waits for the pages of STM."""
-    return any(job.kind is JobKind.READ_RECENT for job in reader.jobs(JobState.QUEUED, JobState.LEASED))
+    return any(job.kind == JobKind.READ_RECENT for job in reader.jobs(JobState.QUEUED, JobState.LEASED))
 
 
 def _marks(pages: Iterable[str]) -> Sequence[Link]:

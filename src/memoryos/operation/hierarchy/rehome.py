@@ -200,7 +200,7 @@ class Rehomer:
     def _asked_for(self, writer: Writer) -> list[str]:
         """The segments to be extracted: where the pages go whose extraction was asked for."""
         waiting = writer.jobs(JobState.QUEUED, JobState.LEASED)
-        asked = {job.cube_id for job in waiting if job.kind is JobKind.EXTRACT}
+        asked = {job.known_cube_id for job in waiting if job.kind == JobKind.EXTRACT}
         for_pages = [page for name in asked & self._before.keys() for page in self._before[name].unread]
         targets = {self._homes[page] for page in for_pages if page in self._homes}
         present = [*self._opened, *(members.cube.id for members in self._after if members.pages)]

@@ -14,6 +14,7 @@ from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.models.embedder import Embedder
+from memoryos.operation.attachments.data_url import is_data_url
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.progress import Progress
 from memoryos.scope import Scope
@@ -68,9 +69,11 @@ def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") 
 
 def _check_attachment(attachment: Attachment, limit: int, field: str) -> None:
     checked_text(f"{field}.caption", attachment.caption, limit=limit)
-    for name in ("uri", "media_type"):
-        if getattr(attachment, name) is not None:
-            checked_text(f"{field}.{name}", getattr(attachment, name), limit=limit)
+    if attachment.uri is not None:  # bytes are counted when they are taken out
+        most = len(attachment.uri) if is_data_url(attachment.uri) else limit
+        checked_text(f"{field}.uri", attachment.uri, limit=most)
+    if attachment.media_type is not None:
+        checked_text(f"{field}.media_type", attachment.media_type, limit=limit)
 
 
 def paginate(turns: Iterable[Turn]) -> list[Page]:

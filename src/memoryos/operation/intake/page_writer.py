@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos.clock import Clock
@@ -11,6 +11,7 @@ from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
+from memoryos.operation.attachments.parcels import taken_out, with_parcels
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.arrival import Arrival
 from memoryos.operation.maintenance.housekeeping import Housekeeping
@@ -37,14 +38,17 @@ class Intake:
     embedder: Embedder
     housekeeping: Housekeeping
     clock: Clock
+    max_attachment_bytes: int
 
     def store(self, owner: Scope, arriving: Arriving, progress: Progress | None = None) -> list[str]:
         """Store the turns; returns the ids of their pages."""
-        arrival = Arrival(self.vault, owner, self._pages(owner, arriving), arriving.key)
+        turns, parcels = taken_out(arriving.turns, self.max_attachment_bytes)
+        arrival = Arrival(self.vault, owner, self._pages(owner, replace(arriving, turns=turns)), arriving.key)
         with self.housekeeping.call():
             if (known := arrival.known()) is not None:
                 return known
-            ids = arrival.store(ingest.embedded(arrival.pages, self.embedder, progress))
+            entries = ingest.embedded(arrival.pages, self.embedder, progress)
+            ids = with_parcels(self.vault, owner, parcels, self.clock, lambda: arrival.store(entries))
         self.housekeeping.written(owner)
         return ids
 

@@ -70,6 +70,11 @@ class Housekeeping:
         """A call is in flight: housekeeping lets it pass."""
         return self._background.call()
 
+    def work_apart(self) -> None:
+        """Do jobs beside the moving of pages from now on: some may wait for a model."""
+        if self._worker is self._background:
+            self._worker = Background("jobs")
+
     def written(self, scope: Scope) -> None:
         """Pages came in."""
         with self._lock:

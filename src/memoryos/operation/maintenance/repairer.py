@@ -83,7 +83,7 @@ class Repairer:
 
     def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn) -> Sequence[Job]:
         """Look at the jobs' segments and at those that pages of theirs seem to belong to; finish the jobs."""
-        names = [job.cube_id for job in jobs]
+        names = [job.known_cube_id for job in jobs]
         with self.vault.read(scope) as reader:
             found = self._found(reader, scope, self._suspects(reader, scope, names))
         with self.vault.write(scope) as writer:
@@ -195,7 +195,7 @@ def _free(reader: Reader, members: Mapping[str, Members]) -> dict[str, Members]:
 
 
 def _being_extracted(reader: Reader) -> set[str]:
-    return {job.cube_id for job in reader.jobs(JobState.LEASED) if job.kind is JobKind.EXTRACT}
+    return {job.known_cube_id for job in reader.jobs(JobState.LEASED) if job.kind == JobKind.EXTRACT}
 
 
 def _placed(reader: Reader, members: Mapping[str, Members]) -> list[Placed]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -103,6 +103,7 @@ class Stats(Plain):
     jobs_waiting: int
     jobs_planned: int  #: for some day: segments that were not hot so far
     jobs_dead: int
+    jobs_unknown: int  #: of kinds that are not registered here: they wait for a program that knows them
     rejected: Mapping[str, int]  #: statements of models that were not believed, by what was wrong with them
     embedder: str
     facts: Tally  #: what became of the facts that were found, since the beginning
@@ -145,13 +146,17 @@ def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool
     return sorted(views, key=lambda view: -view.heat)
 
 
-def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally, settings: Settings) -> Stats:
+def stats(
+    owner: Reader, persona: Reader, embedder: str, facts: Tally, settings: Settings, known_jobs: Collection[str]
+) -> Stats:
     """Counts by tier, and the values that the scope is run by."""
     census = owner.census()
     people = profile(owner, persona)
     jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
     dead = sum(job.state is JobState.DEAD for job in jobs)
-    planned = sum(job.is_planned for job in jobs)
+    known = [job for job in jobs if job.kind in known_jobs]
+    planned = sum(job.is_planned for job in known)
+    dead_known = sum(job.state is JobState.DEAD for job in known)
     return Stats(
         stm_pages=census.of(Kind.PAGE, Tier.STM),
         mtm_segments=census.of(Kind.SEGMENT, Tier.MTM),
@@ -162,9 +167,10 @@ def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally, settings:
         agent_facts=len(people.agent.facts),
         traits=len(people.user.traits) + len(people.agent.traits),
         profile_fields=len(people.user.profile) + len(people.agent.profile),
-        jobs_waiting=len(jobs) - dead - planned,
+        jobs_waiting=len(known) - dead_known - planned,
         jobs_planned=planned,
         jobs_dead=dead,
+        jobs_unknown=len(jobs) - len(known) - (dead - dead_known),
         rejected=rejections(owner),
         embedder=embedder,
         facts=facts,
