@@ -72,8 +72,9 @@ class Engine:
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
         vault.gate = self._gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
-        self.hand = Hand("calls")
         self.settings = settings or load_settings()
+        self.hand = Hand("calls", self.settings.zone)
+        self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._is_closed = False
@@ -174,6 +175,7 @@ class Engine:
         """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
         self._is_closed = True
         with ExitStack() as steps:  # each step runs, whatever became of those before it
+            steps.callback(self.after_close.close)
             steps.callback(self.hand.stop)
             steps.callback(self.vault.close)
             steps.callback(self.housekeeping.close)

@@ -29,8 +29,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0009"
-down_revision = "0008"
+revision = "0010"
+down_revision = "0009"
 
 
 def upgrade() -> None:
@@ -70,10 +70,10 @@ def next_version(tmp_path: Path) -> Iterator[None]:
     """Within the block this process is of the next version."""
     folder = tmp_path / "migrations"
     shutil.copytree(Path(migrations.__file__).parent, folder)
-    (folder / "versions" / "0009_moods.py").write_text(NEXT)
+    (folder / "versions" / "0010_moods.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "_FOLDER", folder)
-        patch.setattr(migrations, "HEAD", "0009")
+        patch.setattr(migrations, "HEAD", "0010")
         yield
 
 
@@ -116,7 +116,7 @@ def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tm
                 event.sequence for event in new.log.events()
             )
     with server.administrator(make_url(url).database) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0009",)]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0010",)]
         assert connection.execute("SELECT count(*) FROM cubes WHERE mood IS NULL").fetchone()[0] > 0
 
 

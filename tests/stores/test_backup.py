@@ -17,6 +17,7 @@ from memoryos import stores
 from memoryos.errors import InvalidInput, MemoryOSError, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault import migrations, rows
 from memoryos.infrastructure.vault.damage import Fault
+from migration.before_checksums import OLD_STATES
 from stores.conftest import BOB, change_by_hand, content, opened
 
 BACK_ENDS = ("sqlite", "postgres")
@@ -265,10 +266,12 @@ def summed(file: Path, name: str) -> rows.Sum:
 
 
 def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(backup, tmp_path, store):
-    """What schemas 0006 to 0008 added is taken away, as if an older program had made the backup."""
+    """What schemas 0006 to 0009 added is taken away, as if an older program had made the backup."""
     change_by_hand(
         str(backup),
         "DROP TABLE next_vectors",
+        OLD_STATES,
+        "ALTER TABLE cubes DROP COLUMN mark",
         *(f'ALTER TABLE passages DROP COLUMN "{name}"' for name in ADDED_BY_0007),
         *(f"DROP TRIGGER {name}_checksum" for name in CHECKED if name != "versions"),
         *(f"ALTER TABLE {name} DROP COLUMN checksum" for name in CHECKED),

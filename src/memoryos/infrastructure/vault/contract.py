@@ -38,6 +38,7 @@ from memoryos.infrastructure.vault.records import (
     Vector,
 )
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
 
@@ -58,6 +59,7 @@ class Reader(Protocol):
         *,
         tiers: Sequence[Tier] = (),
         states: Sequence[State] = (),
+        marks: Sequence[CubeMark | None] = (),
         subject: Subject | None = None,
         first: int | None = None,
         last: int | None = None,

@@ -58,6 +58,7 @@ from memoryos.infrastructure.vault.statements import (
 )
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
@@ -92,6 +93,7 @@ class SqlReader:
         *,
         tiers: Sequence[Tier] = (),
         states: Sequence[State] = (),
+        marks: Sequence[CubeMark | None] = (),
         subject: Subject | None = None,
         first: int | None = None,
         last: int | None = None,
@@ -100,12 +102,14 @@ class SqlReader:
         query = queries.cubes(
             len(tiers),
             len(states),
+            len(marks),
             has_subject=subject is not None,
             is_newest_first=last is not None,
             is_limited=limit is not None,
         )
         named = {f"tier_{index}": tier.value for index, tier in enumerate(tiers)}
         named |= {f"state_{index}": state.value for index, state in enumerate(states)}
+        named |= {f"mark_{index}": mark.value if mark else queries.UNMARKED for index, mark in enumerate(marks)}
         wanted = {"kind": kind.value, "subject": subject and subject.value}
         found = self._first_readable(query, {**self._owner, **named, **wanted}, limit)
         return found if last is None else found[::-1]

@@ -26,7 +26,7 @@ from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
-from memoryos.kinds import Kind, State, Tier
+from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
 from memoryos.scope import Scope
 
@@ -168,10 +168,10 @@ class SqlVault(ABC):
     def unsettled(self) -> list[Scope]:
         """The owners, of every tenant, with pages that a process left in STM before it found their place."""
         cubes = tables.cubes
-        fresh = {cubes.c.kind: Kind.PAGE, cubes.c.tier: Tier.STM, cubes.c.state: State.GENERATED}
+        fresh = (cubes.c.kind == Kind.PAGE.value, cubes.c.tier == Tier.STM.value, cubes.c.mark.is_(None))
         query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
         with self._reading(EVERY_TENANT) as connection:
-            rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
+            rows = connection.execute(query.where(*fresh))
             return [tables.scope_of(*row) for row in rows]
 
     def archiving(self) -> list[Scope]:

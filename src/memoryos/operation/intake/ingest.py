@@ -8,6 +8,7 @@ from datetime import datetime
 
 from uuid_utils.compat import uuid7
 
+from memoryos.about import NOTHING, About
 from memoryos.clock import parse_moment
 from memoryos.cube import Attachment, Behaviour, Descriptive, MemCube, Page, Turn
 from memoryos.errors import InvalidInput
@@ -96,11 +97,11 @@ def _closes(page: Sequence[Turn], turn: Turn) -> bool:
     return len(page) >= TURNS_PER_PAGE
 
 
-def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, tags: tuple[str, ...] = ()) -> MemCube:
+def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, about: About = NOTHING) -> MemCube:
     """A new cube in STM for a page whose turns have been checked."""
     moments = [turn.at for turn in page.turns if turn.at]
     said_at = min(moments)
-    return MemCube(
+    cube = MemCube(
         id=str(uuid7()),
         scope=scope,
         tier=Tier.STM,
@@ -111,11 +112,11 @@ def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, tags: 
             updated_at=now,
             origin=origin,
             semantic_type=SemanticType.DIALOGUE,
-            tags=tags,
             source_ids=tuple(turn.source_id for turn in page.turns if turn.source_id),
         ),
         behaviour=Behaviour(last_access=said_at),
     )
+    return about.describe(cube) if about != NOTHING else cube
 
 
 def embedded(cubes: Sequence[MemCube], embedder: Embedder, progress: Progress | None = None) -> list[Entry]:
