@@ -97,7 +97,7 @@ class Memoryos:
         idempotency_key: str | None = None,
     ) -> None:
         """Remember an exchange; a timestamp without a zone is local time. `meta_data` becomes tags."""
-        tags = [f"{key}={value}" for key, value in (meta_data or {}).items()]
+        tags = [f"{key}={value}" for key, value in _about("meta_data", meta_data).items()]
         at = _moment(timestamp)
         self.memory.add(user_input or None, agent_response or None, at=at, tags=tags, idempotency_key=idempotency_key)
 
@@ -112,8 +112,8 @@ class Memoryos:
         role = f"an assistant who is the user's {relationship_with_user}"
         if style_hint:
             role += f", speaking in this style: {style_hint}"
-        if user_conversation_meta_data:
-            about = ", ".join(f"{key}: {value}" for key, value in user_conversation_meta_data.items())
+        if known := _about("user_conversation_meta_data", user_conversation_meta_data):
+            about = ", ".join(f"{key}: {value}" for key, value in known.items())
             role += f" (about this conversation: {about})"
         return self.memory.respond(query, role=role).text
 
@@ -220,6 +220,13 @@ def _embedder(name: str) -> str:
     except MissingExtra:
         raise MissingExtra(f"The embedder {name}", "minilm", without="embedding_model_name='static'") from None
     return _EMBEDDERS[name]
+
+
+def _about(field: str, value: dict[str, Any] | None) -> dict[str, Any]:
+    """What else is known of an exchange."""
+    if not isinstance(value, dict | None):
+        raise InvalidInput(field, f"expected a dict, got {type(value).__name__}", "Pass e.g. {'place': 'Rome'}")
+    return value or {}
 
 
 def _moment(timestamp: str | None) -> datetime | None:

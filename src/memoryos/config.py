@@ -7,7 +7,8 @@ MemoryOS paper's (section 4.1) where it gives one.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -20,6 +21,8 @@ from pydantic_settings import (
 
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
+
+_Made = TypeVar("_Made")
 
 LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
 
@@ -55,6 +58,26 @@ class _Environment(EnvSettingsSource):
         return super().__call__() if is_set else {}
 
 
+def _explained(kind: type[_Made]) -> type[_Made]:
+    """Let the settings raise InvalidInput for a wrong field."""
+    make = kind.__init__
+
+    @wraps(make)
+    def checked(self: _Made, **values: Any) -> None:
+        try:
+            make(self, **values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(str(part) for part in first["loc"]) or "settings"
+            raise InvalidInput(field, first["msg"], "See memoryos.Settings for the fields and their ranges") from None
+        except SettingsError as error:  # it quotes no value
+            raise InvalidInput("settings", str(error), "Write lists in the environment as JSON") from None
+
+    kind.__init__ = checked  # type: ignore[assignment,method-assign]
+    return kind
+
+
+@_explained
 class Settings(BaseSettings):
     """How one MemoryOS behaves."""
 
@@ -205,11 +228,4 @@ class Settings(BaseSettings):
 
 def load_settings(**values: Any) -> Settings:
     """Settings from `values`, then the environment, then the defaults. Raises InvalidInput naming the field."""
-    try:
-        return Settings(**values)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "settings"
-        raise InvalidInput(field, first["msg"], "See memoryos.Settings for the fields and their ranges") from None
-    except SettingsError as error:  # it quotes no value
-        raise InvalidInput("settings", str(error), "Write lists in the environment as JSON") from None
+    return Settings(**values)

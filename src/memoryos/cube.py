@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
 from functools import wraps
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AwareDatetime, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
 from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
@@ -29,7 +29,7 @@ _Made = TypeVar("_Made")
 _VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-class MemoryType(StrEnum):
+class MemoryType(Choice):
     """The three kinds of memory a model can use (MemOS paper, section 4.1)."""
 
     PLAINTEXT = "plaintext"
@@ -37,7 +37,7 @@ class MemoryType(StrEnum):
     PARAMETER = "parameter"
 
 
-class Kind(StrEnum):
+class Kind(Choice):
     """What a cube is; equal to the `type` of its payload."""
 
     PAGE = "page"  # one exchange of a dialogue
@@ -49,7 +49,7 @@ class Kind(StrEnum):
     PARAMETER = "parameter"  # an adapter such as LoRA
 
 
-class Tier(StrEnum):
+class Tier(Choice):
     """Where in the hierarchy a cube lives."""
 
     STM = "stm"  # short-term: the latest pages
@@ -58,7 +58,7 @@ class Tier(StrEnum):
     ARCHIVE = "archive"  # evicted; kept, searchable on request
 
 
-class State(StrEnum):
+class State(Choice):
     """Lifecycle state (MemOS paper, section 5.4.3)."""
 
     GENERATED = "generated"
@@ -69,7 +69,7 @@ class State(StrEnum):
     FROZEN = "frozen"  # a proposal that waits for an answer
 
 
-class Origin(StrEnum):
+class Origin(Choice):
     """Where a cube's content came from (origin signature)."""
 
     USER_INPUT = "user_input"
@@ -79,7 +79,7 @@ class Origin(StrEnum):
     IMPORT = "import"
 
 
-class SemanticType(StrEnum):
+class SemanticType(Choice):
     """What a cube means to the reader."""
 
     DIALOGUE = "dialogue"
@@ -92,7 +92,7 @@ class SemanticType(StrEnum):
     CAPABILITY = "capability"
 
 
-class Role(StrEnum):
+class Role(Choice):
     """Who speaks in a turn."""
 
     USER = "user"
@@ -101,14 +101,14 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-class Subject(StrEnum):
+class Subject(Choice):
     """Whose persona a statement describes."""
 
     USER = "user"
     AGENT = "agent"
 
 
-class Level(StrEnum):
+class Level(Choice):
     """How strongly a trait shows."""
 
     LOW = "low"
@@ -116,7 +116,7 @@ class Level(StrEnum):
     HIGH = "high"
 
 
-class AccessMode(StrEnum):
+class AccessMode(Choice):
     """Who besides the owner may use a cube."""
 
     PRIVATE = "private"
@@ -124,7 +124,7 @@ class AccessMode(StrEnum):
     READ_ONLY = "read_only"
 
 
-class Priority(StrEnum):
+class Priority(Choice):
     """How much the scheduler should favour a cube."""
 
     LOW = "low"
@@ -133,7 +133,7 @@ class Priority(StrEnum):
     PINNED = "pinned"
 
 
-class Decay(StrEnum):
+class Decay(Choice):
     """How a cube ages when no expiry is set."""
 
     NONE = "none"
@@ -151,7 +151,7 @@ def _explained(kind: type[_Made]) -> type[_Made]:
         except ValidationError as error:
             place, problem = _first_fault(error)
             name = f"{kind.__name__.lower()}.{place}"
-            raise InvalidInput(name, problem, f"See memoryos.{kind.__name__} for its fields") from None
+            raise InvalidInput(name, problem, f"See {kind.__module__}.{kind.__name__} for its fields") from None
 
     kind.__init__ = checked  # type: ignore[assignment,method-assign]
     return kind
@@ -193,6 +193,7 @@ class Turn(Plain):
         return " ".join(part for part in (self.text, *(f"[{item.caption}]" for item in self.attachments)) if part)
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Page:
     """A dialogue page `{Q, R, T}` with its chain summary (MemoryOS paper, section 3.1).
@@ -221,6 +222,7 @@ class Page:
         return next((turn for turn in self.turns if turn.role is role), None)
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Segment:
     """A topic: what its pages have in common (MemoryOS paper, equation 2)."""
@@ -239,6 +241,7 @@ class Segment:
         return self.summary
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Fact:
     """A statement about the user or the agent, with the words that support it."""
@@ -251,6 +254,7 @@ class Fact:
     wordings: tuple[str, ...] = ()  #: other words in which the same was said
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Trait:
     """A level on one dimension of the persona schema, and the reason for it."""
@@ -270,6 +274,7 @@ class Trait:
         return f"{self.dimension} ({self.level.value}): {self.reason}"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class ProfileField:
     """A static field of a persona, such as name, gender or birth year."""
@@ -286,6 +291,7 @@ class ProfileField:
         return f"{self.field}: {self.value}"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Blob:
     """Binary content kept outside the cube's JSON."""
@@ -295,6 +301,7 @@ class Blob:
     format: str  #: e.g. "safetensors"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Activation:
     """A KV cache for `model`, valid for exactly the text it was computed from."""
@@ -306,6 +313,7 @@ class Activation:
     blob: Blob
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Parameter:
     """A parameter patch for `model`, such as a LoRA adapter."""
@@ -325,6 +333,7 @@ Payload = Annotated[
 ]
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Mention:
     """One time that a fact was said."""
@@ -334,6 +343,7 @@ class Mention:
     at: AwareDatetime  #: the moment that it speaks of: 2019 in "I moved here in 2019"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Descriptive:
     """What it is, when it happened and where it came from."""
@@ -352,6 +362,7 @@ class Descriptive:
     mentions: tuple[Mention, ...] = ()  #: of a fact that excludes others, in order: what tells which of them holds
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Access:
     """Who may read, write and share; names are principals such as "agent:coder"."""
@@ -362,6 +373,7 @@ class Access:
     sharers: tuple[str, ...] = ()
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Lifespan:
     """When it ends: a fixed moment, or by decay."""
@@ -370,6 +382,7 @@ class Lifespan:
     decay: Decay = Decay.NONE
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Governance:
     """What may be done with it."""
@@ -381,6 +394,7 @@ class Governance:
     watermark: str | None = None
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Behaviour:
     """How it is used: the inputs of heat, and the contextual fingerprint."""
@@ -391,6 +405,7 @@ class Behaviour:
     fingerprint: tuple[str, ...] = ()  #: keywords of the content, K in F_score
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Version:
     """The head of a version chain; older versions are in the vault's history."""
@@ -401,6 +416,7 @@ class Version:
     superseded_at: AwareDatetime | None = None  #: when this store learned that
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class MemCube(Plain):
     """One memory: payload, scope, place in the hierarchy and metadata."""

@@ -55,9 +55,9 @@ class Memory:
 
     def __init__(self, engine: Engine, scope: Scope, caller: Caller, release: Callable[[], None] | None = None) -> None:
         """Get one from `MemoryOS.memory` or `memoryos.open`; `release` is what closing it does."""
-        self._engine = engine
-        self._scope = scope
-        self._caller = caller
+        self._engine = arguments.instance("engine", engine, Engine, "Call memoryos.open(...)")
+        self._scope = arguments.scope(scope)
+        self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
         self._release = release
 
     @property

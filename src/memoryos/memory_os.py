@@ -30,8 +30,8 @@ class MemoryOS:
 
     def __init__(self, engine: Engine, caller: Caller = OPERATOR) -> None:
         """Get one from `MemoryOS.open`; `caller` is who uses it as a whole."""
-        self._engine = engine
-        self._caller = caller
+        self._engine = arguments.instance("engine", engine, Engine, "Call MemoryOS.open(...)")
+        self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
 
     @classmethod
     def open(

@@ -281,12 +281,18 @@ def _create_private(path: Path) -> None:
     """
     if path.is_dir():
         raise InvalidInput("path", f"{path} is a folder", "Name a file in it, e.g. memory.db")
+    if path.exists() and not path.is_file():
+        raise InvalidInput("path", f"{path} is a device, a socket or the like", "Name a file, e.g. memory.db")
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         return
     except FileNotFoundError:
+        if path.parent.is_dir():
+            raise InvalidInput("path", f"no file can be created in {path.parent}", "Choose another folder") from None
         raise InvalidInput("path", f"the folder {path.parent} does not exist", "Create it first") from None
+    except NotADirectoryError:
+        raise InvalidInput("path", f"{path.parent} is not a folder", "Name a file in a folder") from None
     except OSError as error:
         raise _from_os(path, error) from error
 
