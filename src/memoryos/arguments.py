@@ -11,6 +11,7 @@ from typing import TypedDict, TypeVar
 
 from memoryos.caller import Caller
 from memoryos.clock import parse_time
+from memoryos.config import LONGEST_WAIT
 from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
@@ -133,6 +134,11 @@ def duration(field: str, value: float, *, most: float) -> float:
     if not is_number or not math.isfinite(value) or not 0 <= value <= most:
         raise InvalidInput(field, f"{shown(value)} is no number in range", f"Pass 0 to {most:,.0f}")
     return float(value)
+
+
+def timeout(value: float | None) -> float:
+    """Check how long somebody waits, seconds; None is for ever."""
+    return math.inf if value is None else duration("timeout", value, most=LONGEST_WAIT)
 
 
 def instance(field: str, value: object, kind: type[_Item], fix: str) -> _Item:

@@ -25,6 +25,7 @@ from memoryos.operation.overview import Persona
 from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import Scope
+from memoryos.text import shown
 
 DATABASE = "memoryos.db"  # in the data folder
 
@@ -213,8 +214,10 @@ def _folder(path: str) -> Path:
 
 
 def _embedder(name: str) -> str:
-    if name not in _EMBEDDERS:
-        raise InvalidInput("embedding_model_name", f"{name!r} is not bundled", f"Use one of: {', '.join(_EMBEDDERS)}")
+    if not isinstance(name, str) or name not in _EMBEDDERS:
+        raise InvalidInput(
+            "embedding_model_name", f"{shown(name)} is not bundled", f"Use one of: {', '.join(_EMBEDDERS)}"
+        )
     try:
         load_embedder(_EMBEDDERS[name])
     except MissingExtra:

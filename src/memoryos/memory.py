@@ -53,7 +53,9 @@ from memoryos.text import checked_text
 class Memory:
     """What one owner's agent remembers: layered, durable, searchable, with or without a chat model."""
 
-    def __init__(self, engine: Engine, scope: Scope, caller: Caller, release: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, engine: Engine, scope: Scope, caller: Caller, release: Callable[[float | None], None] | None = None
+    ) -> None:
         """Get one from `MemoryOS.memory` or `memoryos.open`; `release` is what closing it does."""
         self._engine = arguments.instance("engine", engine, Engine, "Call memoryos.open(...)")
         self._scope = arguments.scope(scope)
@@ -428,14 +430,20 @@ class Memory:
 
     # Life
 
-    def wait(self) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
-        self._engine.wait()
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the work behind earlier calls is done: answers stored, hot segments extracted.
 
-    def close(self) -> None:
-        """Finish the work behind earlier calls and release the store, if `memoryos.open` opened it for this memory."""
+        After `timeout` seconds it raises StillRunning, which says how much is left; that goes on.
+        """
+        self._engine.wait(timeout)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Finish the work behind earlier calls and release the store, if `memoryos.open` opened it for this memory.
+
+        With a `timeout` as `MemoryOS.close`.
+        """
         if self._release:
-            self._release()
+            self._release(timeout)
 
     def __enter__(self) -> Self:
         return self

@@ -107,13 +107,20 @@ class MemoryOS:
         """What concerns everybody."""
         return Admin(self._engine, self._caller)
 
-    def wait(self) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
-        self._engine.wait()
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the work behind earlier calls is done: answers stored, hot segments extracted.
 
-    def close(self) -> None:
-        """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
-        self._engine.close()
+        After `timeout` seconds it raises StillRunning, which says how much is left; that goes on.
+        """
+        self._engine.wait(timeout)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Finish the work behind earlier calls and release the store. Calling it twice is harmless.
+
+        After `timeout` seconds it raises StillRunning; then only what is under way is finished before the store is
+        released, and the rest is left to the next process. Nothing that was stored is lost.
+        """
+        self._engine.close(timeout)
 
     def __enter__(self) -> Self:
         return self
