@@ -14,7 +14,7 @@ import pytest
 
 from contract import server
 from contract.back_ends import BACK_ENDS
-from memoryos import AsyncMemory, Memory, MemoryOS, Role, Scope, Tier, Turn, load_settings
+from memoryos import AsyncMemory, Memory, MemoryOS, Role, Scope, Turn, load_settings
 from memoryos.engine import Engine
 from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.contract import Vault
@@ -185,17 +185,6 @@ def test_a_store_that_is_locked_again_and_again_is_busy(in_steps: Memory, open_v
     assert len(told) < 6
     in_steps.upkeep.rebuild()  # goes on
     assert len(in_steps.pages.list()) == 8
-
-
-def test_who_waits_for_work_that_finds_the_store_locked_is_told_so_in_time(memory: Memory, open_vault: OpenVault):
-    """The work waits once while somebody waits for it; alone it would wait ten times."""
-    with store_of(memory)._engine.housekeeping.call():  # it lets calls pass
-        pages = [memory.add(f"I live in Town{number}.") for number in range(5)]
-        with held(open_vault(SOON)):
-            assert waited(memory.wait) < 2.5 * MOST
-    memory.wait()  # it was taken up again
-    assert {page.tier for page in memory.pages.list()} == {Tier.STM, Tier.MTM}
-    assert len(memory.pages.list()) == len(pages)
 
 
 def test_work_does_not_count(in_steps: Memory):

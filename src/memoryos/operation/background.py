@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from threading import Event, Lock
 
 from memoryos.caller import SYSTEM, acting
-from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.patience import apart
 
 QUIET_SECONDS = 0.02  # without a call, and the callers are taken to be busy with something else
@@ -83,12 +82,12 @@ class Background:
     def wait(self, until: float = math.inf) -> bool:
         """Whether all tasks are done, also those that tasks gave, until that moment of time.monotonic().
 
-        Raises the first error of one, once; that the store is busy at once, for the next task would find it so, too.
+        Raises the first error of one, once.
         """
         errors: list[BaseException] = []
         with self._hurried():
-            while not any(map(_is_busy, errors)) and (pending := self._snapshot()):
-                done, _ = futures.wait(pending, _left(until), futures.FIRST_EXCEPTION)
+            while pending := self._snapshot():
+                done, _ = futures.wait(pending, _left(until))
                 errors += self._take_errors(done)
                 if time.monotonic() >= until:
                     break
@@ -138,10 +137,6 @@ class Background:
 
 def _left(until: float) -> float | None:
     return None if until == math.inf else max(0.0, until - time.monotonic())
-
-
-def _is_busy(error: BaseException) -> bool:
-    return isinstance(error, StoreBusy)
 
 
 def _succeeded(future: Future[None]) -> bool:

@@ -235,23 +235,18 @@ class Housekeeping:
             _log_delay(error)
 
     def _patiently(self, work: Callable[[Scope], None], owner: Scope) -> None:
-        """Begin again when others keep the store busy, while no caller waits for us: what waits is in the store."""
+        """Begin again when others keep the store busy: no caller waits for us, and what waits is in the store."""
         for tries_left in reversed(range(TRIES)):
             try:
                 work(owner)
             except StoreBusy as error:
                 if self._is_closed:  # who closes does not wait so long for each owner
                     self.abandon()
-                if not tries_left or self._is_waited_for or self._is_abandoned:
-                    self._alarm.set(owner, RETRY_SECONDS)
+                if not tries_left or self._is_abandoned:
                     raise
                 _log_delay(error)
             else:
                 return
-
-    @property
-    def _is_waited_for(self) -> bool:
-        return self._background.is_waited_for or self._worker.is_waited_for
 
     def _keep(self, owner: Scope) -> None:
         """All that waits for one owner, in steps between which callers go first."""
