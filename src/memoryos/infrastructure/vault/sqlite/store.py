@@ -212,6 +212,7 @@ class SqliteVault(SqlVault):
     def _kept_writer(self) -> Connection:
         if self._writer is None:
             self._writer = self._engine.connect().execution_options(**{_WRITES: True})
+            self._writer.detach()  # from the pool, which would wait to have it back when the vault is forgotten
             self._writer.connection.cursor().execute("PRAGMA busy_timeout = 0")  # the waiting is ours
         return self._writer
 
