@@ -12,6 +12,7 @@ import errno
 import logging
 import os
 import random
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -57,7 +58,11 @@ _ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the 
 
 _TEXT = partial(str, encoding="utf-8", errors=ESCAPED)  # the driver's own decoding quotes what it cannot decode
 
-_OF_THE_SCHEMA = ("no such ", "malformed ", "unsupported file format", "error in ")
+# What SQLite says where its schema is not the one that our statements are for.
+_OF_THE_SCHEMA = re.compile(
+    r"no such |malformed |unsupported file format|error in |foreign key mismatch|table \S+ has |ambiguous column name"
+    r"|ON CONFLICT clause does not match|.*cannot modify |unrecognized token|near "
+)
 
 _PRIMARY = 0xFF  # the bits of an error's code that name its kind
 
@@ -221,7 +226,7 @@ class SqliteVault(SqlVault):
         log = log_of(self.path)
         if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and log.exists():
             return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
-        if code == sqlite3.SQLITE_ERROR and str(driver).startswith(_OF_THE_SCHEMA):  # our statements fit our schema
+        if code == sqlite3.SQLITE_ERROR and _OF_THE_SCHEMA.match(str(driver)):  # our statements fit our schema
             return StoreCorrupt, shown(driver)
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 
