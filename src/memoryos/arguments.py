@@ -131,7 +131,7 @@ def natural(field: str, value: int, *, least: int = 0, most: int = HIGHEST) -> i
 def duration(field: str, value: float, *, most: float) -> float:
     """Check a time; its unit is the caller's."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not 0 <= value <= most:
+    if not is_number or not 0 <= value <= most:  # which no NaN is
         raise InvalidInput(field, f"{shown(value)} is no number in range", f"Pass 0 to {most:,.0f}")
     return float(value)
 
