@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memoryos.arguments import PATH_CHARS
 from memoryos.config import load_settings
 from memoryos.cube import Kind, MemCube, Role
 from memoryos.errors import InvalidInput, MissingExtra
@@ -25,7 +26,7 @@ from memoryos.operation.overview import Persona
 from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import Scope
-from memoryos.text import shown
+from memoryos.text import checked_text, shown
 
 DATABASE = "memoryos.db"  # in the data folder
 
@@ -205,7 +206,11 @@ class Retriever:
 def _folder(path: str) -> Path:
     if not isinstance(path, str | Path) or not str(path).strip() or "\x00" in str(path):
         raise InvalidInput("data_storage_path", "is not a folder name", "Pass e.g. './memory'")
-    folder = Path(path).expanduser()
+    checked_text("data_storage_path", str(path), limit=PATH_CHARS)
+    try:
+        folder = Path(path).expanduser()
+    except RuntimeError:
+        raise InvalidInput("data_storage_path", "the home folder is unknown", "Write it out") from None
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -229,7 +234,12 @@ def _about(field: str, value: dict[str, Any] | None) -> dict[str, Any]:
     """What else is known of an exchange."""
     if not isinstance(value, dict | None):
         raise InvalidInput(field, f"expected a dict, got {type(value).__name__}", "Pass e.g. {'place': 'Rome'}")
-    return value or {}
+    return {shown(key) if isinstance(key, int) else key: _told(one) for key, one in (value or {}).items()}
+
+
+def _told(value: object) -> object:
+    """A value as text may hold it: Python does not write out a number of thousands of digits."""
+    return shown(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _moment(timestamp: str | None) -> datetime | None:
