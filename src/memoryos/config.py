@@ -22,6 +22,8 @@ from pydantic_settings import (
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
 
+SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
+
 _Made = TypeVar("_Made")
 
 LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
