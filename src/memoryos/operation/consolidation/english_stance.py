@@ -9,7 +9,7 @@ from itertools import pairwise
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
-from memoryos.operation.consolidation.own_words import Piece
+from memoryos.operation.consolidation.own_words import QuotedPiece
 
 
 def _any_of(*parts: str) -> re.Pattern[str]:
@@ -211,7 +211,7 @@ def read(one: Assertion) -> Stance:
     return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
 
 
-def is_of_source(one: Assertion, piece: Piece) -> bool:
+def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
     """Whether the claim says of quoted words whose they are; or they are the speaker's own, or no statement."""
     lead = piece.before
     is_handed_on = _HANDED_ON.search(lead) or _TOLD_BEHIND.match(piece.behind)

@@ -125,7 +125,7 @@ _BREAK = re.compile(r"[.!?,;\n。！？，；]")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class QuotedPiece:
     """What a text quotes or brings along: where it begins and ends."""
 
     text: str  #: all of it
@@ -183,8 +183,8 @@ def _pieces(text: str, plain: str) -> list[str]:
     return [*pieces, text[start:]]
 
 
-def pieces_of_others(plain: str) -> Iterator[Piece]:
+def pieces_of_others(plain: str) -> Iterator[QuotedPiece]:
     """What a text, with straight apostrophes, quotes or brings along, in order."""
     for match in _OTHERS.finditer(plain):
         quoted = match["quoted"]
-        yield Piece(plain, *match.span(), bool(quoted and _SAYS_I.search(quoted)), quoted is not None)
+        yield QuotedPiece(plain, *match.span(), bool(quoted and _SAYS_I.search(quoted)), quoted is not None)

@@ -21,7 +21,7 @@ from memoryos.language.quotation import visible
 from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Span, Stance
-from memoryos.operation.consolidation.own_words import Piece, end_of_own, pieces_of_others
+from memoryos.operation.consolidation.own_words import QuotedPiece, end_of_own, pieces_of_others
 from memoryos.operation.consolidation.wording import WORD, wording
 
 _PLACES = 8  # of words that are said again and again, so many are looked at
@@ -111,7 +111,7 @@ class Said:
         return f" {' '.join(word.group().casefold() for word in WORD.finditer(self.text))} "
 
     @cached_property
-    def _others(self) -> list[Piece]:
+    def _others(self) -> list[QuotedPiece]:
         return list(pieces_of_others(self.text))
 
     @cached_property

@@ -43,7 +43,7 @@ _REST_OF_LOCK_TIMEOUT = (  # what all locks of the statement have left of so man
 )
 
 
-class Gate:
+class ThreadLimit:
     """Lets so many threads use the database at once.
 
     Who is in may open a second session without asking again: it would wait for others, while they wait for a lock
