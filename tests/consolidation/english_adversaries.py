@@ -125,7 +125,6 @@ NOT_BELIEVED = (
     ("The woman next door breeds poodles.", "breeds poodles", "The user breeds poodles."),
     ("My best friend's husband drives a truck.", "drives a truck", "The user drives a truck."),
     ("Our neighbours keep bees.", "keep bees", "The user keeps bees."),
-    ("You live in Berlin.", "live in Berlin", "The user lives in Berlin."),
     # rhetorical questions
     ("Since when do I like jazz?", "I like jazz", "The user likes jazz."),
     ("Why would I want a dog?", "want a dog", "The user wants a dog."),
@@ -147,4 +146,48 @@ NOT_BELIEVED = (
     ("I aspire to be a judge.", "be a judge", "The user is a judge."),
     ("I'd give anything to have a garden.", "have a garden", "The user has a garden."),
     ("I yearn for a garden.", "a garden", "The user has a garden."),
+)
+
+# written when the rules were done
+LATER_BELIEVED = (
+    ("I don't need a car, I have a bike.", "I have a bike", "The user has a bike."),
+    (
+        "I have played drums for years, no kidding.",
+        "I have played drums for years",
+        "The user has played drums for years.",
+    ),
+    ("The guy upstairs plays drums, so I sleep badly.", "I sleep badly", "The user sleeps badly."),
+    ("I joined a book club and in the club I met Ana.", "I met Ana", "The user met Ana."),
+    ("In the book I read last week, Paris burns.", "I read last week", "The user read a book last week."),
+    ("Who would have thought: I am a dad now.", "I am a dad now", "The user is a dad now."),
+    ("Why do I have asthma? Both my parents smoked.", "I have asthma", "The user has asthma."),
+    ("To: Ben\nI moved to Graz last week.", "I moved to Graz", "The user moved to Graz last week."),
+    ("Diet: I eat no gluten\nSleep: I sleep six hours", "I sleep six hours", "The user sleeps six hours."),
+    ("I got the flat I was looking for.", "I got the flat", "The user got a flat."),
+    ("My doctor reports that I have anaemia.", "I have anaemia", "The user has anaemia."),
+    ("Every Sunday I bake bread with my dad.", "I bake bread", "The user bakes bread with their dad."),
+)
+
+# written when the rules were done
+LATER_NOT_BELIEVED = (
+    ("I adore spinach. Said no child ever, nope.", "I adore spinach", "The user adores spinach."),
+    ("I passed my driving test... psych!", "I passed my driving test", "The user passed their driving test."),
+    ("I have my doubts that I won the prize.", "I won the prize", "The user won the prize."),
+    ("Nobody can prove that I stole the bike.", "I stole the bike", "The user stole the bike."),
+    ("My kitchen lacks a dishwasher.", "a dishwasher", "The user has a dishwasher."),
+    ("I am searching for a flat in Bonn.", "a flat in Bonn", "The user has a flat in Bonn."),
+    ("Our postman swears I own a wolf.", "I own a wolf", "The user owns a wolf."),
+    ("Mum: I turned sixty\nMe: congrats", "I turned sixty", "The user turned sixty."),
+    ("Ravi, 09:12\nI quit smoking\nMe, 09:13\nbravo", "I quit smoking", "The user quit smoking."),
+    ("In this series the villain says I poisoned the king.", "I poisoned the king", "The user poisoned the king."),
+    ("In my favourite novel I am a detective.", "I am a detective", "The user is a detective."),
+    ("Sofia paints portraits.", "paints portraits", "The user paints portraits."),
+    ("The guy upstairs plays drums.", "plays drums", "The user plays drums."),
+    ("Two of my cousins run a bakery.", "run a bakery", "The user runs a bakery."),
+    ("When have I ever eaten snails?", "eaten snails", "The user has eaten snails."),
+    ("Who on earth told you I sing?", "I sing", "The user sings."),
+    ("Had I won the lottery, I would tell you.", "I won the lottery", "The user won the lottery."),
+    ("Assuming I get the visa, I will fly in May.", "I get the visa", "The user got the visa."),
+    ("I crave a holiday in Crete.", "a holiday in Crete", "The user has a holiday in Crete."),
+    ("I'd kill for a balcony.", "a balcony", "The user has a balcony."),
 )

@@ -45,7 +45,7 @@ _PLANS = re.compile(r"打算|计划|准备|将要|即将")
 _SUPPOSES = re.compile(
     r"如果|要是|假如|假设|倘若|若是|万一|除非|也许|可能|或许|大概|说不定|(?<![理思感梦幻联回猜])想(?![到起必法念过])|梦想|希望|但愿|盼"
     r"|梦[见到]|考虑|想象|比如说|比方说|仿佛|好像|似乎|装作|假装|不确定|不知道|恨不得|宁愿|是否|怀疑|应该|就好了"
-    r"|难说|说不准|恐怕|八成|多半|估计|没准|据传|传言|谣传|传闻|号称|若(?=[我你他她能有])|倘使|即使|即便|哪怕|就算|纵然|只要"
+    r"|难说|说不准|恐怕|八成|多半|估计|没准|据传|传言|谣[传言]|流言|传闻|号称|若(?=[我你他她能有])|倘使|即使|即便|哪怕|就算|纵然|只要"
     r"|渴望|巴不得|憧憬|向往|期待|期盼|恨不能|要能"
 )
 _HEDGED = re.compile(
@@ -79,6 +79,8 @@ _TOLD_BEHIND = re.compile(rf"^[，,\s]*(?!我(?!的?{KIN}))[^，,。]{{1,10}}?{_
 _SAID_MYSELF = re.compile(
     rf"(?:^|[，,。；;\n])\s*我(?!的?{KIN})(?:[跟对和向给]\w{{1,6}}?)?(?:就|也|才|曾|常)?{_TELLS}(?:过|道)?\w{{0,2}}[：:，,]?\s*$"
 )
+
+_OPENING = re.compile(r"([^：:\n]{0,8}[：:]?).*", re.DOTALL)  # of words that nothing marks: what leads to them
 
 _LEAD = r"^\W*(?:(?:但是?|可是|不过|而且|所以|因为|然后|现在|最近|昨天|今天|去年|今年|上个?月|上周|其实|听说)[，,]?)*"
 _SOMEBODY = re.compile(rf"{_LEAD}(?P<who>(?:我们?的?)?{KIN}(?![和跟]我)|[他她]们?|老师|医生|同学|大家|人们|别人|有人)")
@@ -137,7 +139,8 @@ def read(one: Assertion) -> Stance:
 
 def is_denial(part: str) -> bool:
     """Whether a part of a claim denies something."""
-    return any(signs.search(part) for signs in (_NOT, _LESS, _DISLIKES))
+    plain = _without(_IDIOMS, part)
+    return any(signs.search(plain) for signs in (_NOT, _LESS, _DISLIKES))
 
 
 def is_of_source(one: Assertion, piece: Piece) -> bool:
@@ -145,7 +148,8 @@ def is_of_source(one: Assertion, piece: Piece) -> bool:
     is_handed_on = _HANDED_ON.search(piece.before) or _TOLD_BEHIND.match(piece.behind)
     if piece.is_marked and not piece.says_i and not is_handed_on:
         return True
-    return not one.is_own or (piece.is_marked and _SAID_MYSELF.search(piece.before) is not None)
+    lead = piece.before if piece.is_marked else piece.before + _OPENING.sub(r"\1", piece.text[piece.start : piece.end])
+    return not one.is_own or _SAID_MYSELF.search(lead) is not None
 
 
 def _is_denied(one: Assertion) -> bool:

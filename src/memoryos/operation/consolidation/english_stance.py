@@ -21,6 +21,7 @@ _CUT = re.compile(
     rf"""[;:—–…]+\s* | \s--?\s | [()]
     | ,?\s+(?:but|although|though|because|whereas|however|yet|except)\b\s*
     | (?:,\s*|\s+)so\s+(?={_SUBJECT}|where|what|how|which|who|when|can|could|should)
+    | ,\s+(?=(?:what|where|how|why|can|could|should|do|does|is|are|any)\s[^.!?\n]{{0,200}}\?)
     | ,\s*(?:(?:and|or|while|since|when)\s+)?(?={_SUBJECT}|I'|(?:only|just|rather|instead|now|then|not|which)\b)
     | \s+(?:and|or|while|since|when)\s+(?=(?:I|we|my|he|she|they|it|there)\b)
     | \s+and\s+(?=(?:do|does|did|don't|doesn't|didn't|never|can't|will|won't|am|have|prefer|love|like|hate|might)\b)""",
@@ -99,14 +100,18 @@ _SUPPOSES = _any_of(
     r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|pretend\w*|hypothetically|dream(?:s|ed|t|ing)?|if|unless|whether)\b",
     r"\bas though\b|\blet's say\b|\bin case\b|\b(?:lest|hop(?:e|es|ing)|not sure|unsure|wondering|wonder|tempted)\b",
     r"\bconsider(?:s|ed|ing)?\b|\b(?:think|thinking|thought) (?:about|of)\b|\bwant(?:s|ed)? to\b|\bwanna\b",
-    r"(?<!no )(?<!not )(?<!n't )(?<!never )(?<!without )\bdoubt(?:s|ed|ing|ful)?\b|\b(?:unlikely|question whether|sceptical|skeptical)\b",
+    r"(?<!no )(?<!not )(?<!n't )(?<!never )(?<!without )\bdoubt(?:s|ed|ing|ful)?\b",
+    r"\b(?:unlikely|question whether|sceptical|skeptical)\b",
     r"\b(?:rumou?r|word|legend|gossip) (?:has it|is|goes|says)\b|\b(?:rumou?red|alleged) (?:to|that)\b",
     r"\b(?:provided|providing|on condition|as long as|so long as)(?: that)? (?=(?:I|we|you|he|she|they|it|my)\b)",
     r"(?:^|[.,;!?]\s*)(?:were|had|should) (?:I|we)\b|\bsay I (?:were|was|am|had|have)\b|\bfor the sake of argument\b",
-    r"(?<!too )(?<!so )(?<!how )(?<!very )\blong(?:s|ed|ing)? (?:to|for)\b|\b(?:yearn|crav|aspir)\w*|\b(?:dying|eager|keen) (?:to|for)\b",
-    r"\bgive (?:anything|everything|my \w+ \w+)\b|\baim(?:s|ed|ing)? to\b|\b(?:goal|ambition|aim) is\b|\bfanc(?:y|ies) \w+ing\b",
+    r"(?<!too )(?<!so )(?<!how )(?<!very )\blong(?:s|ed|ing)? (?:to|for)\b",
+    r"\b(?:yearn|crav|aspir)\w*|\b(?:dying|eager|keen) (?:to|for)\b",
+    r"\bgive (?:anything|everything|my \w+ \w+)\b|\baim(?:s|ed|ing)? to\b",
+    r"\b(?:goal|ambition|aim) is\b|\bfanc(?:y|ies) \w+ing\b",
     r"\b(?:should|ought|supposed to)\b|\b(?-i:may) (?=[a-z])",
-    r"'d (?=(?:like|love|rather|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say)\b)",
+    r"'d (?=(?:like|love|rather|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say|kill)\b)",
+    r"'d (?=(?:die|give|pay)\b)",
 )
 _HEDGED = _any_of(
     r"\b(?:would|could|can|cannot|can't|might|may|maybe|perhaps|possib\w+|probab\w+|wish\w*|imagin\w+|suppos\w+|assum\w+)\b",
@@ -169,13 +174,15 @@ _INVENTED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _OWN_PART = _any_of(  # what somebody does who reads, sees or makes it
-    r";|\bbut\b|\bI(?:'m|'ve| am| have| was)? (?:\w+ed|read(?:ing)?|s[ae]w|seen|found|learn\w*|watch\w*|like|love|hate|wrote"
+    r";|\bbut\b|^\W*(?:(?:that|which)\s)?I(?:'m|'ve| am| have| was)? "
+    r"(?:\w+ed|read(?:ing)?|s[ae]w|seen|found|learn\w*|watch\w*|like|love|hate|wrote"
     r"|writ\w+|cr[iy]\w+|play\w*|met|got|went|remember|think|recommend)\b",
 )
 _RHETORICAL = _any_of(
     r"\bsince when\b|\bwhy (?:on earth |the hell |in the world )?would I\b|\b(?:do|did) I (?:really )?look like\b",
     r"\bhow (?:could|can|would) I (?:ever|possibly|even)\b|\b(?:when|where) (?:did|have|do|would|could) I ever\b",
-    r"\bwho(?: on earth)? (?:says?|said|told you|claims?)\b|\bwhat makes (?:you|anyone|them|people) (?:think|believe)\b",
+    r"(?:^|[.,;!?]\s*|\b(?:and|but|so|yet) )who(?: on earth)? (?:says?|said|told you|claims?)\b",
+    r"\bwhat makes (?:you|anyone|them|people) (?:think|believe)\b",
 )
 _HANDED_ON = re.compile(rf"\b(?:{_TELLS}|{_HOLDS}|like[sd]? to say|called?|calls)(?:\s+\w+)?[\s,:]*$", re.IGNORECASE)
 _TOLD_BEHIND = re.compile(
@@ -206,8 +213,9 @@ _SOMEBODY = re.compile(
 # Whoever does what a verb behind it says.
 _SUBJECT_OF = re.compile(
     r"""^\W*(?:(?:and|but|so|because|that|well|yes|also|then|now)\W+)*
-    (?P<who>(?:my|our|his|her|their|your|the|a|an|this|that|some)\s+(?P<noun>[^,;:]{1,60}?)
-      | (?!(?:Been|This|That|There|It|What|Who|Which|One|Everything|Nothing|All|Life|You|I|We)\b)
+    (?P<who>(?:\w+\s+of\s+)?(?:my|our|his|her|their|your|the|a|an|this|that|some)\s+[^,;:]{1,60}?
+      | (?!(?:Been|This|That|There|It|What|Who|Which|One|Everything|Nothing|All|Life|You|I|We|The|An?|My|Our|His|Her
+        |Their|Some)\b)
         (?P<name>(?-i:[A-Z])\w+(?<!ly)(?:\s(?-i:[A-Z])\w+)?))
     \s+(?:(?:\w+ly|also|always|often|still|just|never)\s+)*$""",
     re.VERBOSE | re.IGNORECASE,
@@ -273,7 +281,8 @@ def read(one: Assertion) -> Stance:
 
 def is_denial(part: str) -> bool:
     """Whether a part of a claim denies something."""
-    return any(signs.search(part) for signs in (_NOT, _LESS, _DISLIKES))
+    plain = _without(_IDIOMS, part)
+    return any(signs.search(plain) for signs in (_NOT, _LESS, _DISLIKES))
 
 
 def is_of_source(one: Assertion, piece: Piece) -> bool:

@@ -32,7 +32,7 @@ _OTHERS = re.compile(
     | \b(?:song|lyrics?|chorus|slogan|meme|proverb|saying)\ (?:goes|says|reads|is\ like)\b[^\n]*
     | \b(?:per|according\ to)\ [^:\n]{2,30}:[^\n]*
     | (?<!我)(?:说|写|问道|回答|喊|唱)(?:道|过|着)?[：:][^\n]* | (?<!我的)(?:原话|的话)(?:是|讲)?[：:][^\n]*
-    | \bquot(?:e|ing|ed)\ (?:from|of|by)\ [^:\n]{2,30}:[^\n]*""",
+    | \b[Qq]uot(?:e|ing|ed)\ (?:from|of|by)\ [^:\n]{2,30}:[^\n]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _NEAR = 80  # characters around a piece that say whose words it is
@@ -109,7 +109,7 @@ _IRONY = Marked(
         r"\b(?:obviously|clearly),? (?:because )?I(?:'m| am|m| have| own| live| love| adore)\b",
         r"\bmade of money\b|\b(?:best|greatest) (?:day|part|time) of my (?:whole )?life\b|\bliving the dream\b",
         r"\b(?:queen|king) of (?:england|the (?:world|universe))\b|\bwho (?:would(?:n't|nt)|does(?:n't|nt))\W*$",
-        r"\bI just (?:LOVE|ADORE)\b|\bsure,? I\b[^.!?\n]*\b(?:lol|lmao|haha)\b",
+        r"\b(?-i:I just (?:LOVE|ADORE))\b|\bsure,? I\b[^.!?\n]*\b(?:lol|lmao|haha)\b",
         r"\bat this point,? (?:I )?(?:might|may) as well",
         r"\b(?:basically|practically|literally) (?:live|living) (?:at|in) (?:the|my)\b",
         r"\bprofessional (?:procrastinator|overthinker|worrier|napper|couch potato)\b",

@@ -17,8 +17,8 @@ _LABEL = re.compile(
 _OWN = frozenset(("me", "i", "myself", "user", "human", "我", "本人", "自己", "用户"))
 _ROLES = frozenset(
     """interviewer interviewee candidate doctor patient nurse teacher student customer agent host guest reporter witness
-    judge lawyer clerk client mom mum mother dad father sister brother grandma grandpa 甲 乙 丙 记者 市民 主持人 嘉宾 医生
-    患者 病人 老师 学生 客服 顾客 妈妈 爸爸 妈 爸 奶奶 爷爷 哥哥 姐姐 弟弟 妹妹 老板 同事""".split()
+    judge lawyer clerk client mom mum mother dad father sister brother grandma grandpa 甲 乙 丙 记者 市民 主持人 嘉宾
+    医生 患者 病人 老师 学生 客服 顾客 妈妈 爸爸 妈 爸 奶奶 爷爷 哥哥 姐姐 弟弟 妹妹 老板 同事""".split()
 )
 _FORM = frozenset(("q", "a", "question", "answer", "问", "答", "ps", "note", "update", "edit", "补充", "更新", "备注"))
 
