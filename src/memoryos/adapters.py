@@ -12,7 +12,8 @@ from memoryos.cube import MemCube, Origin, Turn
 from memoryos.infrastructure.vault.contract import Entry
 from memoryos.models.embedder import Embedder
 from memoryos.operation.ingest import embedded, page_cube, paginate
-from memoryos.operation.mounts.adapter import Found, MemoryAdapter, OpenAdapter, Totals, Wanted
+from memoryos.operation.mounts.adapter import MemoryAdapter, OpenAdapter
+from memoryos.operation.recall.offer import Found, Totals, Wanted
 from memoryos.scope import Scope
 
 __all__ = ["Embedder", "Entry", "Found", "MemoryAdapter", "OpenAdapter", "Origin", "Totals", "Wanted", "entries_of"]

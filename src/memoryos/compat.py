@@ -6,6 +6,7 @@ folder which that code wrote is imported whole the first time it is opened.
 
 from __future__ import annotations
 
+import warnings
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,12 +29,15 @@ from memoryos.scope import Scope
 
 DATABASE = "memoryos.db"  # in the data folder
 
+MULTILINGUAL = ("BAAI/bge-m3", "Qwen/Qwen3-Embedding-0.6B")  # named by the README of that code; not bundled here
+
 _EMBEDDERS = {
     "all-MiniLM-L6-v2": "minilm",
     "sentence-transformers/all-MiniLM-L6-v2": "minilm",
     "minilm": "minilm",
     "static": "static",
     "hashing": "hashing",
+    **dict.fromkeys(MULTILINGUAL, "static"),  # the bundled one that knows as many languages
 }
 
 
@@ -60,9 +64,12 @@ class Memoryos:
         """Open the memory in `data_storage_path`, creating the folder when it does not exist.
 
         The default embedder needs the extra `minilm`, and raises MissingExtra without it; `static` needs none. A
-        folder keeps the one that it was made with.
+        folder keeps the one that it was made with. In place of the models that the README of that code names
+        (BAAI/bge-m3, Qwen/Qwen3-Embedding-0.6B) `static` is used, with a UserWarning.
+
+        All thresholds are those that are passed: nothing tunes itself.
         """
-        if embedding_model_kwargs:
+        if embedding_model_kwargs and embedding_model_name not in MULTILINGUAL:
             raise InvalidInput("embedding_model_kwargs", "the bundled embedders take none", "Leave it out")
         folder = _folder(data_storage_path)
         settings = load_settings(
@@ -76,6 +83,7 @@ class Memoryos:
             llm_api_key=openai_api_key or None,
             llm_base_url=openai_base_url or None,
             embedder=_embedder(embedding_model_name),
+            self_tuning=False,
         )
         self.user_id = user_id
         self.assistant_id = assistant_id
@@ -215,6 +223,8 @@ def _folder(path: str) -> Path:
 def _embedder(name: str) -> str:
     if name not in _EMBEDDERS:
         raise InvalidInput("embedding_model_name", f"{name!r} is not bundled", f"Use one of: {', '.join(_EMBEDDERS)}")
+    if name in MULTILINGUAL:
+        warnings.warn(f"{name} is not bundled: the multilingual embedder 'static' is used instead", stacklevel=3)
     try:
         load_embedder(_EMBEDDERS[name])
     except MissingExtra:

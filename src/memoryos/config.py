@@ -21,6 +21,8 @@ from pydantic_settings import (
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
 
+SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
+
 LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
 
 CONNECTIONS = 5  # to a PostgreSQL server; by default it has 100, for all processes

@@ -89,7 +89,7 @@ class Engine:
             self.clock,
             reranker,
         )
-        self.intake = Intake(vault, embedder, self.mounted, self.housekeeping, self.clock)
+        self.intake = Intake(vault, embedder, self.housekeeping, self.clock)
         self.responder = self._made_responder()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:

@@ -45,6 +45,7 @@ from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.search import Search
 from memoryos.operation.respond import DEFAULT_ROLE
+from memoryos.progress import Progress
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
@@ -186,7 +187,7 @@ class Memory:
         *,
         tags: Sequence[str] = (),
         origin: Origin = Origin.USER_INPUT,
-        progress: ingest.Progress | None = None,
+        progress: Progress | None = None,
         idempotency_key: str | None = None,
         mount: str | None = None,
     ) -> list[str]:
@@ -483,7 +484,8 @@ class Memory:
         ]
         return self._take_in(self._arriving(turns, now, tags, key), mount)
 
-    def _take_in(self, arriving: Arriving, mount: str | None, progress: ingest.Progress | None = None) -> list[str]:
+    def _take_in(self, arriving: Arriving, mount: str | None, progress: Progress | None = None) -> list[str]:
         if mount is not None:
-            return self._engine.intake.store_in(checked_text("mount", mount, limit=ID_LIMIT), self._scope, arriving)
+            name = checked_text("mount", mount, limit=ID_LIMIT)
+            return self._engine.mounted.store(self._scope, name, arriving)
         return self._engine.intake.store(self._scope, arriving, progress)

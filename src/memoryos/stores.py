@@ -17,7 +17,7 @@ from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import backup as backups
 from memoryos.infrastructure.vault import copying, soundness
 from memoryos.infrastructure.vault.backup import Manifest
-from memoryos.infrastructure.vault.copying import Copied, Progress
+from memoryos.infrastructure.vault.copying import Copied
 from memoryos.infrastructure.vault.damage import Report
 from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import Place, open_vault, shown
@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
 from memoryos.operation import reembed as reembedding
 from memoryos.operation.mend import mend
+from memoryos.progress import Progress
 
 
 @one_call

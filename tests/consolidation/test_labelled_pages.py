@@ -9,7 +9,8 @@ import pytest
 from memoryos.bench.extraction import Count, Measured, judge, measure
 from memoryos.bench.labels import Collection, FactLabel, LabelledPage, Language, ProfileLabel, Split, load
 from memoryos.cube import Fact, MemCube, Role, SemanticType, Subject, Turn
-from memoryos.operation.consolidation.extractor import Finding, RuleExtractor
+from memoryos.operation.consolidation.extractor import RuleExtractor
+from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.persona import PersonaSchema
 
 FLOOR = 0.9  # of what is told back to the user as known, nine in ten must be right

@@ -195,6 +195,22 @@ def test_what_cannot_be_honoured_is_refused(open_memory, arguments, field):
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("name", ["BAAI/bge-m3", "Qwen/Qwen3-Embedding-0.6B"])
+def test_the_script_of_the_public_readme_runs_on_the_bundled_embedder(open_memory, name):
+    with pytest.warns(UserWarning, match=f"{name} is not bundled: the multilingual embedder 'static' is used"):
+        memory = open_memory(embedding_model_name=name, embedding_model_kwargs={"use_fp16": True})
+    for number in range(8):  # one more than STM holds
+        memory.add_memory("My parrot is called Kiwi.", f"Hello Kiwi, for the {number}th time!")
+    assert len(memory.retriever.retrieve_context("parrot")["retrieved_pages"]) == 1
+
+
+@pytest.mark.once
+def test_no_threshold_tunes_itself(open_memory):
+    memory = open_memory()
+    assert memory.memory.settings.self_tuning is False
+
+
+@pytest.mark.once
 def test_an_unknown_argument_is_refused(open_memory):
     with pytest.raises(TypeError):
         open_memory(short_term_capasity=3)

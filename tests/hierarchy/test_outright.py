@@ -11,7 +11,8 @@ from memoryos import Memory, load_settings
 from memoryos.cube import Kind, MemCube
 from memoryos.infrastructure.vault import soundness
 from memoryos.infrastructure.vault.contract import LinkKind
-from memoryos.operation.consolidation.extractor import Finding, RuleExtractor
+from memoryos.operation.consolidation.extractor import RuleExtractor
+from memoryos.operation.consolidation.finding import Finding
 
 from .world import ANN, World
 

@@ -32,6 +32,15 @@ def test_a_segment_gets_one_visit_for_a_search_however_many_pages(world: World):
     assert sorted(visits(again).values()) == [0, 1]
 
 
+def test_two_stage_visits_each_segment_that_it_retrieves(world: World):
+    memory = filled(world)
+    found = memory.search("🍵🍵🍵🚲", pages=1, strategy="two_stage")
+    assert len({hit.segment for hit in found.hits if hit.segment}) == 1
+    memory.consolidate()
+    assert sorted(visits(memory).values()) == [1, 1]
+    assert set(found.chosen) == set(visits(memory))
+
+
 def test_a_segment_whose_pages_were_not_returned_gets_none(world: World):
     memory = filled(world)
     hit = next(hit for hit in memory.search("🍵🍵🍵🚲", pages=1).hits if hit.segment)

@@ -19,7 +19,8 @@ from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, Semanti
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.store import SqlVault
-from memoryos.operation.consolidation.extractor import Extractor, Finding
+from memoryos.operation.consolidation.extractor import Extractor
+from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.likeness import Judge
 from memoryos.operation.hierarchy.paging import Pager

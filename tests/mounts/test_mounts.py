@@ -53,6 +53,7 @@ def test_knowledge_is_told_once_and_not_as_what_the_user_is(own, expert_base, op
     own.mounts.add(Mount("again", expert_base.place, CLINIC))
     own.facts.add("Ann has asthma.")
     own.mounts.add(Mount("self", scope=ANN))
+    own.wait()
     assert [hit.text for hit in own.search(QUESTION).knowledge] == ["Propranolol is dangerous with asthma."]
     assert own.search(QUESTION, explain=True).knowledge[0].parts.keys() == {"cosine"}
 

@@ -18,7 +18,8 @@ from memoryos.cube import (
     Trait,
     Turn,
 )
-from memoryos.operation.consolidation.extractor import Finding, RuleExtractor
+from memoryos.operation.consolidation.extractor import RuleExtractor
+from memoryos.operation.consolidation.finding import Finding
 from memoryos.scope import Scope
 
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

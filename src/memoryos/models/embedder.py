@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.config import Settings, load_settings
+from memoryos.config import SERVED, Settings, load_settings
 from memoryos.errors import EmbedderMismatch, InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from memoryos.models.static import Static
 
 Opened = TypeVar("Opened")
-
-SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
 
 
 class Embedder(Protocol):

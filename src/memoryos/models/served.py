@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, StrictInt, ValidationError
 
-from memoryos.config import Settings
+from memoryos.config import SERVED, Settings
 from memoryos.errors import ModelError, ModelNotConfigured
-from memoryos.models.embedder import SERVED
 from memoryos.models.endpoint import OPENAI_URL, Endpoint, checked_key
 from memoryos.models.shapes import described
 

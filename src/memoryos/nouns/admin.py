@@ -12,8 +12,8 @@ from memoryos.errors import InvalidInput
 from memoryos.operation.cold import Cooled
 from memoryos.operation.door import door
 from memoryos.operation.hand import Hand
-from memoryos.operation.ingest import Progress
 from memoryos.operation.worker import Worker
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 from memoryos.text import checked_text
 

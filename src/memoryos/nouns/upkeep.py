@@ -6,8 +6,8 @@ from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.nouns.noun import Noun
 from memoryos.operation.door import door
-from memoryos.operation.ingest import Progress
 from memoryos.operation.repairer import RepairReport
+from memoryos.progress import Progress
 
 
 @door

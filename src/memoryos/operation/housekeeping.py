@@ -22,13 +22,13 @@ from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
 from memoryos.operation.cold import Cooler
 from memoryos.operation.index.residency import Residency
-from memoryos.operation.ingest import Progress
 from memoryos.operation.job_runner import GoesOn, JobRunner
 from memoryos.operation.moves import Left, Mover
 from memoryos.operation.rebuild import Phase, Rebuilder, stage_of
 from memoryos.operation.recall.visits import Counts, VisitLog
 from memoryos.operation.rota import Rota
 from memoryos.operation.turn import Turn
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 
 PATIENCE_SECONDS = 60.0  # what waits longer no longer waits for the callers to be quiet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -25,13 +25,12 @@ from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.contract import Entry
 from memoryos.models.embedder import Embedder
 from memoryos.operation.passages import page_entries
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 from memoryos.text import checked_text
 
 TURNS_PER_PAGE = 16  # a page of tool messages without a dialogue turn must end somewhere
 EMBED_BATCH = 256  # pages embedded between two progress reports
-
-Progress = Callable[[int, int], None]  # called with (done, total)
 
 
 def turns_of(

@@ -1,4 +1,4 @@
-"""Intake: turns that were checked become pages of a store, or of a mounted memory; all of them or none."""
+"""Intake: turns that were checked become pages of a store, all of them or none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoryos.models.embedder import Embedder
 from memoryos.operation import ingest
 from memoryos.operation.arrival import Arrival
 from memoryos.operation.housekeeping import Housekeeping
-from memoryos.operation.mounts.mounted import Mounted
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 
 
@@ -34,11 +34,10 @@ class Intake:
 
     vault: Vault
     embedder: Embedder
-    mounted: Mounted
     housekeeping: Housekeeping
     clock: Clock
 
-    def store(self, owner: Scope, arriving: Arriving, progress: ingest.Progress | None = None) -> list[str]:
+    def store(self, owner: Scope, arriving: Arriving, progress: Progress | None = None) -> list[str]:
         """Store the turns; returns the ids of their pages."""
         arrival = Arrival(self.vault, owner, self._pages(owner, arriving), arriving.key)
         with self.housekeeping.call():
@@ -47,11 +46,6 @@ class Intake:
             ids = arrival.store(ingest.embedded(arrival.pages, self.embedder, progress))
         self.housekeeping.written(owner)
         return ids
-
-    def store_in(self, mount: str, owner: Scope, arriving: Arriving) -> list[str]:
-        """Store the turns in a mounted memory. Raises StoreReadOnly when it is mounted to be read."""
-        there = self.mounted.for_writing(owner, mount)
-        return there.write(arriving.turns, tags=arriving.tags, origin=arriving.origin, idempotency_key=arriving.key)
 
     def _pages(self, owner: Scope, arriving: Arriving) -> list[MemCube]:
         return [

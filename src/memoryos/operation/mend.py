@@ -10,7 +10,6 @@ import numpy as np
 
 from memoryos.cube import Kind, MemCube
 from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Vault, Writer
-from memoryos.infrastructure.vault.copying import Progress
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.rows import batches
 from memoryos.infrastructure.vault.soundness import verify
@@ -18,6 +17,7 @@ from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.infrastructure.vault.strays import drop_strays
 from memoryos.models.embedder import Embedder
 from memoryos.operation.passages import page_entries, page_vectors
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 
 AT_A_TIME = 256  # cubes mended in one transaction

@@ -171,7 +171,11 @@ def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally, settings:
 
 
 def visited(recalled: Recall) -> list[str]:
-    """The own cubes a search returned: its pages, the segments they are in, and those that it was asked for."""
+    """The own cubes a search retrieved: pages, the segments they are in, and those it chose or was asked for.
+
+    N_visit of the MemoryOS paper (equation 4) counts how often a segment is retrieved, whether or not one of its pages
+    is then among the best.
+    """
     own = [hit for hit in (*recalled.hits, *recalled.segments) if hit.mount is None]
     homes = (hit.segment for hit in own if hit.segment)
-    return list(dict.fromkeys([*(hit.id for hit in own), *homes]))
+    return list(dict.fromkeys([*(hit.id for hit in own), *homes, *recalled.chosen]))

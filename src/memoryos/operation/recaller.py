@@ -13,12 +13,12 @@ from memoryos.models.remembered import Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.operation import overview
 from memoryos.operation.housekeeping import Housekeeping
-from memoryos.operation.mounts.adapter import Wanted
 from memoryos.operation.mounts.beside import Beside
 from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked, analysed
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
+from memoryos.operation.recall.offer import Wanted
 from memoryos.operation.recall.search import Search
 from memoryos.operation.searcher import Searcher
 from memoryos.scope import Scope

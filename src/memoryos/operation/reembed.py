@@ -14,8 +14,8 @@ import numpy as np
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import NewVectors, Reembeddable, StoredPassage, Unembedded, Vector
 from memoryos.models.embedder import Embedder
-from memoryos.operation.ingest import Progress
 from memoryos.operation.passages import page_direction, said_in
+from memoryos.progress import Progress
 
 AT_A_TIME = 256  # cubes embedded between two transactions
 FEW = 64  # cubes that the last transaction may embed, while other writers wait

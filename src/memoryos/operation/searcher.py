@@ -14,10 +14,10 @@ from memoryos.infrastructure.vault.contract import Reader, StoredPassage
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.mounts.adapter import Found, Totals, Wanted
 from memoryos.operation.recall.filters import SEARCHABLE, Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Recall
+from memoryos.operation.recall.offer import Found, Totals, Wanted
 from memoryos.operation.recall.search import Search, Source, recall
 from memoryos.operation.sources import Sources
 from memoryos.scope import Scope

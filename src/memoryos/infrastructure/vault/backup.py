@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.sqlite import put_in_one_file, read_only_engine
 from memoryos.infrastructure.vault.store import SqlVault, noted
 from memoryos.plain import Plain
+from memoryos.progress import Progress
 
 _OWN = ("cubes", "notes")  # the tables in which a backup of a store with packs, which it holds itself, differs
 
@@ -49,7 +50,7 @@ class Manifest(Plain):
         return sum(table.rows for table in self.tables.values())
 
 
-def backup(vault: SqlVault, file: Path, *, clock: Clock, progress: copying.Progress | None = None) -> Manifest:
+def backup(vault: SqlVault, file: Path, *, clock: Clock, progress: Progress | None = None) -> Manifest:
     """Write the store, as it is at this moment, into a new file that only its owner may read; writers go on.
 
     Raises InvalidInput when the file is there already.
@@ -121,7 +122,7 @@ def opened(file: Path, manifest: Manifest, *, clock: Clock) -> Iterator[SqlVault
             yield vault
 
 
-def _written(vault: SqlVault, draft: Path, clock: Clock, progress: copying.Progress | None) -> Manifest:
+def _written(vault: SqlVault, draft: Path, clock: Clock, progress: Progress | None) -> Manifest:
     target = copying.begin(draft, "memoryos backup", clock=clock, busy_timeout_seconds=_PATIENCE)
     with closing(target), vault.snapshot() as ours:
         made_at = clock().isoformat()

@@ -7,7 +7,7 @@ overlooked. Until the end the target has no embedder's name: every other session
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
@@ -24,6 +24,7 @@ from memoryos.infrastructure.vault.queries import is_cold
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.store import COPY, UNFINISHED, SqlVault, noted
 from memoryos.plain import Plain
+from memoryos.progress import Progress
 
 MANIFEST = "backup"  # in `meta`: what a backup says of itself, and of no copy of it
 RUN = "unfinished_run"  # in `meta`: which process copies; one that was taken for dead must not write any more
@@ -31,8 +32,6 @@ RUN = "unfinished_run"  # in `meta`: which process copies; one that was taken fo
 COLD_AT_A_TIME = 256  # documents brought back in one transaction
 
 ROUNDS = 5  # a source that is written all the time is copied as it was at the begin of the last one
-
-Progress = Callable[[int, int], None]  # called with (rows done, rows in all)
 
 
 @dataclass(frozen=True, slots=True)

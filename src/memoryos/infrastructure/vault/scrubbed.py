@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from memoryos.plain import Plain
-
-Progress = Callable[[int, int], None]  # called with (steps done, steps in all)
 
 
 @dataclass(frozen=True, slots=True)

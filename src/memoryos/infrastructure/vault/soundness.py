@@ -20,10 +20,10 @@ from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup, checksum, rows, tables
 from memoryos.infrastructure.vault.contract import Extent, LinkKind
-from memoryos.infrastructure.vault.copying import Progress
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.infrastructure.vault.strays import strays
+from memoryos.progress import Progress
 
 AT_A_TIME = 500  # cubes held at once, with what belongs to them
 

@@ -23,9 +23,10 @@ from memoryos.infrastructure.vault.locks import OnLock, timed, uncollected
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
-from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
+from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 
 EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store

@@ -13,7 +13,7 @@ from memoryos.infrastructure.vault.place import shown
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, existing_place, open_store
 from memoryos.models.embedder import load_embedder
-from memoryos.operation.ingest import Progress
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 
 

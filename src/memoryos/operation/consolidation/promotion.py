@@ -15,7 +15,8 @@ from memoryos.errors import StorageError, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Entry, Job, JobKind, LinkKind, Operation, Reader, Vault, Writer
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
-from memoryos.operation.consolidation.extractor import Extractor, Finding
+from memoryos.operation.consolidation.extractor import Extractor
+from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.reader import ModelReader, Reading, Topic
 from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches, write_metas
 from memoryos.operation.consolidation.utterance import utterances

@@ -16,7 +16,7 @@ from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.structured import ask
 from memoryos.operation.consolidation import prompts
 from memoryos.operation.consolidation.dates import labelled_day
-from memoryos.operation.consolidation.extractor import Finding
+from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.grounding import Evidence, Flaw, flaw_of_stance, flaw_of_value
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.sheet import Sheet, sheets, topic_sheet

@@ -10,7 +10,7 @@ from datetime import datetime
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait
 from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile, english_rewrite
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
-from memoryos.operation.consolidation.extractor import Finding
+from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.moved import came_about
 from memoryos.operation.consolidation.own_words import is_played
 from memoryos.operation.consolidation.statement import Claim, Statement

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from memoryos.cube import Kind
 from memoryos.errors import StorageError
 from memoryos.models.embedder import Embedder
-from memoryos.operation.mounts.adapter import Found, MemoryAdapter, Wanted
+from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.operation.mounts.fused import Offers, fused
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
+from memoryos.operation.recall.offer import Found, Wanted
 from memoryos.operation.recall.search import Search
 from memoryos.operation.searcher import Searcher
 from memoryos.scope import Scope

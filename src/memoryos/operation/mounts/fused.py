@@ -15,10 +15,10 @@ from memoryos.infrastructure.vault.contract import StoredPassage
 from memoryos.models.embedder import Embedder
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Corpus, TurnIndex
-from memoryos.operation.mounts.adapter import Found, Totals, Wanted
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
+from memoryos.operation.recall.offer import Found, Totals, Wanted
 from memoryos.operation.recall.ranking import best_turns
 from memoryos.operation.recall.search import judged, pages_of, ranking, reranked
 from memoryos.operation.recall.topics import Home

@@ -9,6 +9,7 @@ from threading import Lock
 
 from memoryos.errors import InvalidInput, StorageError, StoreReadOnly
 from memoryos.mount import Mount
+from memoryos.operation.intake import Arriving
 from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.scope import Scope
 
@@ -60,12 +61,17 @@ class Mounted:
             return {one.mount.name: one.adapter for one in entries if one.mount.serves(caller)}
         return {name: self._serving(caller, name).adapter for name in names}
 
-    def for_writing(self, caller: Scope, name: str) -> MemoryAdapter:
-        """Where the caller writes. Raises StoreReadOnly when it is mounted to be read, InvalidInput like a search."""
+    def store(self, caller: Scope, name: str, arriving: Arriving) -> list[str]:
+        """Store turns in a mounted memory; returns the ids of their pages.
+
+        Raises StoreReadOnly when it is mounted to be read, InvalidInput like a search.
+        """
         entry = self._serving(caller, name)
         if not entry.mount.writable:
             raise StoreReadOnly(f"{name!r} is mounted to be read: mount it with writable=True to write there")
-        return entry.adapter
+        return entry.adapter.write(
+            arriving.turns, tags=arriving.tags, origin=arriving.origin, idempotency_key=arriving.key
+        )
 
     def sync(self) -> None:
         """Let every back end do what waits."""

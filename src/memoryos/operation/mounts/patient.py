@@ -15,7 +15,8 @@ from typing import TypeVar
 
 from memoryos.cube import Origin, Turn
 from memoryos.errors import InvalidInput, StorageError
-from memoryos.operation.mounts.adapter import Found, MemoryAdapter, Wanted
+from memoryos.operation.mounts.adapter import MemoryAdapter
+from memoryos.operation.recall.offer import Found, Wanted
 
 AWAY_SECONDS = 30.0  # to find out again that a server is away may take seconds, of each search
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from memoryos.cube import Origin, Turn
 from memoryos.operation.intake import Arriving, Intake
-from memoryos.operation.mounts.adapter import Found, Wanted
+from memoryos.operation.recall.offer import Found, Wanted
 from memoryos.operation.searcher import Searcher
 from memoryos.scope import Scope
 

@@ -136,6 +136,7 @@ class Recall(Plain):
     profile: tuple[MemCube, ...]  #: the static fields of both personas
     traits: tuple[MemCube, ...]
     segments: tuple[Hit, ...] = ()  #: the topics that fit best; only when `kinds` asks for them
+    chosen: tuple[str, ...] = ()  #: ids of the segments that `two_stage` retrieved, and took pages from
     knowledge: tuple[Hit, ...] = ()  #: facts from mounted memories
     missing: tuple[str, ...] = ()  #: the mounted memories that could not be searched
     confidence: float = 1.0  #: the probability that what was found bears on the question; 0 when there is nothing

@@ -53,7 +53,7 @@ class Source:
 
 def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:
     """Everything the three tiers hold for the question; `persona` is where the user's persona lives."""
-    turns, found = _turns(owner, asked, search, settings)
+    turns, found, chosen = _turns(owner, asked, search, settings)
     turns = reranked(turns, asked, search)
 
     def held(source: Source, entries: Sequence[Entry]) -> list[Entry]:
@@ -80,6 +80,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         profile=both(Kind.PROFILE),
         traits=both(Kind.TRAIT),
         segments=tuple(_segments(owner, asked, search, settings)),
+        chosen=chosen,
     )
     return judged(recalled, owner.resident, asked)
 
@@ -91,10 +92,12 @@ def judged(recalled: Recall, resident: Resident, asked: Asked) -> Recall:
     return replace(recalled, confidence=confidence(resident, asked, recalled.turns, [*facts, *persona]))
 
 
-def _turns(owner: Source, asked: Asked, search: Search, settings: Settings) -> tuple[list[TurnHit], Mapping[str, Home]]:
-    """The turns that were found, and where their pages lie."""
+def _turns(
+    owner: Source, asked: Asked, search: Search, settings: Settings
+) -> tuple[list[TurnHit], Mapping[str, Home], tuple[str, ...]]:
+    """The turns that were found, where their pages lie, and the segments that were chosen to be looked into."""
     if Kind.PAGE not in search.filters.kinds:
-        return [], {}
+        return [], {}, ()
     if search.strategy is Strategy.TWO_STAGE:
         knobs = tuned_for(owner.reader, settings)
         pages = search.pages or knobs.recall_pages
@@ -102,7 +105,7 @@ def _turns(owner: Source, asked: Asked, search: Search, settings: Settings) -> t
     read = partial(cubes_at, owner.reader, moment=search.filters.as_of)
     pages = search.pages or settings.recall_pages
     turns = best_turns(ranking(owner.resident, asked, search), read, pages, explain=search.explain)
-    return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns])
+    return turns, homes(owner.reader, owner.resident, [turn.cube.id for turn in turns]), ()
 
 
 def ranking(resident: Resident, asked: Asked, search: Search) -> Ranking:

@@ -66,8 +66,8 @@ def two_stage(
     settings: Settings,
     *,
     explain: bool,
-) -> tuple[list[TurnHit], dict[str, Home]]:
-    """The turns of the pages found, best page first, and where these pages lie."""
+) -> tuple[list[TurnHit], dict[str, Home], tuple[str, ...]]:
+    """The turns of the pages found, best page first; where these pages lie; and the ids of the segments chosen."""
     with resident.lock:
         admitted = filters.admitted(resident.turns)
         told = fits(reader, resident, asked, filters, admitted, settings)
@@ -76,7 +76,7 @@ def two_stage(
         found = [*_short_term(resident, judge, admitted), *_mid_term(reader, chosen, judge, pages)]
         found.sort(key=lambda one: -one.score)
         turns = [one.turn(index, explain=explain) for one in found for index in admitted.turns(one.page.id)]
-    return turns, {one.page.id: one.home for one in found}
+    return turns, {one.page.id: one.home for one in found}, tuple(fit.topic.cube.id for fit in chosen)
 
 
 def _short_term(resident: Resident, judge: _Judge, admitted: Admitted) -> Iterator[_Found]:

@@ -14,7 +14,7 @@ from psycopg import errors
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from memoryos.infrastructure.vault.scrubbed import Progress
+from memoryos.progress import Progress
 
 CANDIDATES = "memoryos_candidates"  # the schema of the candidate index
 

@@ -45,9 +45,10 @@ from memoryos.infrastructure.vault.postgres.connections import (
     open_engine,
 )
 from memoryos.infrastructure.vault.postgres.home import search_path
-from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
+from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.tables import owner_row
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 
 _ERRORS: dict[str, type[StorageError]] = {  # by SQLSTATE or its class

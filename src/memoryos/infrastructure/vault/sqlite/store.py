@@ -29,11 +29,12 @@ from memoryos.infrastructure.vault import compiled
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.patience import Patience, patience
-from memoryos.infrastructure.vault.scrubbed import Progress, Scrubbed
+from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sqlite.bell import SqliteBell
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.infrastructure.vault.store import EVERY_TENANT, SqlVault
+from memoryos.progress import Progress
 from memoryos.scope import Scope
 
 logger = logging.getLogger(__name__)

@@ -1,0 +1,126 @@
+"""Offers: what one memory is asked by another, and what it tells so that both can be ranked together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memoryos.clock import micros
+from memoryos.cube import Kind, MemCube
+from memoryos.infrastructure.vault.contract import Entry, StoredPassage, Vector, tags_text
+from memoryos.language.words import stem
+from memoryos.operation.passages import vector_of
+from memoryos.operation.recall.filters import Filters
+from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.hit import Hit, Strategy
+from memoryos.operation.recall.search import Search
+from memoryos.operation.recall.two_stage import cosine
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a mounted memory."""
+
+    asked: Asked | None  #: the question; None is all that the filters admit, the latest first
+    search: Search
+    pages: int  #: at most so many
+    facts: int  #: at most so many
+
+    @property
+    def text(self) -> str:
+        """The question in words; empty when there is none."""
+        return self.asked.text if self.asked else ""
+
+    @property
+    def vector(self) -> Vector | None:
+        """The question as the embedder of the asking memory sees it."""
+        return self.asked.vector if self.asked else None
+
+    @property
+    def of_each(self) -> Search:
+        """How each memory searches for it: what is ranked again needs no reranker, and one page more to end before."""
+        pages = self.search.pages if self.strategy is Strategy.TWO_STAGE else self.pages + 1
+        return replace(self.search, pages=pages, reranker=None)
+
+    @property
+    def filters(self) -> Filters:
+        """Which memories may be found."""
+        return self.search.filters
+
+    @property
+    def strategy(self) -> Strategy:
+        """By words, by meaning or by both."""
+        return self.search.strategy
+
+    @property
+    def now(self) -> datetime:
+        """What has expired by then is gone."""
+        return self.filters.now
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What is known of all turns of a memory, of which only some are told: it makes their words rare or common."""
+
+    turns: int
+    words: int
+    lowest: float  #: the cosine of the farthest turn with the question
+    frequencies: Callable[[Collection[str]], Mapping[str, int]]  #: in how many turns stems occur
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a mounted memory has for a question."""
+
+    pages: Mapping[str, MemCube]  #: by id
+    passages: Sequence[StoredPassage]  #: the turns of these pages and, if known, of those around them
+    facts: Sequence[Hit] = ()  #: scored by the cosine with the question
+    totals: Totals | None = None  #: None: the passages are all there is
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry], wanted: Wanted) -> Found:
+        """Pages with their passages, in the order in which they came in, and facts with their vectors."""
+        pages = {entry.cube.id: entry.cube for entry in entries if entry.cube.kind is Kind.PAGE}
+        facts = [entry for entry in entries if entry.cube.kind is Kind.FACT]
+        passages = [passage for place, entry in enumerate(entries, 1) for passage in _stored(entry, place)]
+        return cls(pages, passages, [Hit(fact.cube, _closeness(fact, wanted)) for fact in facts])
+
+    def known(self, question: Vector) -> Totals:
+        """What is known of all turns."""
+        return self.totals or _counted(self.passages, question)
+
+
+def _stored(entry: Entry, position: int) -> Iterator[StoredPassage]:
+    cube = entry.cube
+    expires_at = cube.governance.lifespan.expires_at
+    for part, passage in enumerate(entry.passages or (), 1):
+        yield StoredPassage(
+            page=cube.id,
+            position=position,
+            part=part,
+            tier=cube.tier.value,
+            session=cube.scope.session,
+            tags=tags_text(cube.descriptive.tags),
+            expires_at=micros(expires_at) if expires_at else None,
+            **passage.columns,
+        )
+
+
+def _closeness(fact: Entry, wanted: Wanted) -> float:
+    return 0.0 if wanted.vector is None else cosine(fact.known_vector, wanted.vector)
+
+
+def _counted(passages: Sequence[StoredPassage], question: Vector) -> Totals:
+    """What can be counted in the turns that were told."""
+    found: Counter[str] = Counter()
+    for passage in passages:
+        found.update({stem(word) for word in passage.words.split()})
+    cosines = (cosine(vector_of(passage), question) for passage in passages)
+    return Totals(
+        turns=len(passages),
+        words=sum(len(passage.words.split()) for passage in passages),
+        lowest=min(cosines, default=0.0),
+        frequencies=lambda stems: {form: found[form] for form in stems},
+    )
