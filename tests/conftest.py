@@ -13,8 +13,9 @@ import pytest
 from contract import server
 from contract.back_ends import BACK_ENDS
 from memoryos import caller
-from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Payload, Role, SemanticType, Tier, Turn
-from memoryos.infrastructure.vault.contract import Entry
+from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Payload, Turn
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.models.hashing import Hashing
 from memoryos.operation.passages import page_entries
 from memoryos.scope import Scope

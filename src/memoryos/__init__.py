@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from memoryos.caller import Action, Caller, Gate
     from memoryos.compat import Memoryos
     from memoryos.config import Settings, load_settings
-    from memoryos.cube import Attachment, Kind, MemCube, Role, Subject, Tier, Turn
+    from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
+    from memoryos.kinds import Kind, Role, Subject, Tier
     from memoryos.memory import Memory
     from memoryos.memory_os import (
         MemoryOS,
@@ -65,7 +66,7 @@ _MODULES = {
     "Caller": "caller",
     "Gate": "caller",
     "Hit": "operation.recall.hit",
-    "Kind": "cube",
+    "Kind": "kinds",
     "MemCube": "cube",
     "Memory": "memory",
     "MemoryOS": "memory_os",
@@ -74,12 +75,12 @@ _MODULES = {
     "Mount": "mount",
     "Namespace": "scope",
     "Recall": "operation.recall.hit",
-    "Role": "cube",
+    "Role": "kinds",
     "Scope": "scope",
     "Settings": "config",
     "Strategy": "operation.recall.hit",
-    "Subject": "cube",
-    "Tier": "cube",
+    "Subject": "kinds",
+    "Tier": "kinds",
     "Turn": "cube",
     "TurnHit": "operation.recall.hit",
     "load_settings": "config",

@@ -8,8 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import NAMESPACE_URL, uuid5
 
-from memoryos.cube import MemCube, Origin, Turn
-from memoryos.infrastructure.vault.contract import Entry
+from memoryos.cube import MemCube, Turn
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
 from memoryos.operation.ingest import embedded, page_cube, paginate
 from memoryos.operation.mounts.adapter import MemoryAdapter, OpenAdapter

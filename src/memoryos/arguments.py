@@ -11,9 +11,9 @@ from typing import TypedDict, TypeVar
 
 from memoryos.caller import Caller
 from memoryos.clock import parse_time
-from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.scope import ID_LIMIT, Scope

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from memoryos.config import load_settings
-from memoryos.cube import Kind, MemCube, Role
+from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.importers.load import load_legacy
 from memoryos.importers.memoryos_folder import list_users, read_folder
+from memoryos.kinds import Kind, Role
 from memoryos.language.quotation import item
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS

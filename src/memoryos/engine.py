@@ -9,10 +9,11 @@ from memoryos import arguments
 from memoryos.caller import Action, Gate, OpenGate, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
-from memoryos.cube import Subject
 from memoryos.errors import StorageError
 from memoryos.infrastructure.candidates.contract import CandidateIndex
-from memoryos.infrastructure.vault.contract import JobKind, Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import JobKind
+from memoryos.kinds import Subject
 from memoryos.models.chat import ChatModel, OpenAIChat
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits

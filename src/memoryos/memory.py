@@ -14,9 +14,10 @@ from memoryos import arguments
 from memoryos.caller import Action, Caller
 from memoryos.clock import parse_moment
 from memoryos.config import Settings
-from memoryos.cube import Attachment, Kind, MemCube, Origin, Role, Tier, Turn
+from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine, left
 from memoryos.errors import InvalidInput, ObjectsUnreachable
+from memoryos.kinds import Kind, Origin, Role, Tier
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.facts import Facts

@@ -19,7 +19,7 @@ from generation.scripted_model import scripted_embedder
 from memoryos import Memory, load_settings
 from memoryos.bench.scripted_reader import reply as reading
 from memoryos.errors import BudgetSpent, ModelError, ModelUnavailable
-from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.records import JobState
 from memoryos.models.embedder import load_embedder
 
 from .misbehaving_model import (

@@ -9,8 +9,9 @@ import pytest
 
 from memoryos.bench.abstention import Roc
 from memoryos.bench.never_said import NEVER, OPEN, questions_about
-from memoryos.cube import Role, Turn
+from memoryos.cube import Turn
 from memoryos.importers.dialogue import Conversation, Session
+from memoryos.kinds import Role
 
 from .allotment import CONVERSATIONS, ask, recall_set, talk, turn
 from .talk import talk as locomo_talk

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from memoryos.bench.dialogue import NAME_SHARE, QUESTION_WORDS, TURN_WORDS, Dialogue
-from memoryos.cube import Role
+from memoryos.kinds import Role
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.ingest import paginate
 

@@ -14,7 +14,7 @@ from contract.back_ends import files_on
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import Memory, load_settings
 from memoryos.bench.scripted_reader import reply
-from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.records import JobState
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 KEY = "sk-secret-of-the-test"

@@ -14,7 +14,7 @@ from generation.scripted_model import Reply, says
 from memoryos import Memory
 from memoryos.bench.scripted_reader import reply
 from memoryos.cube import Page
-from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.records import JobState
 
 ENGLISH = (
     "My old kettle whistles in the kitchen.",

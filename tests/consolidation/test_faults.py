@@ -12,7 +12,7 @@ from consolidation.conftest import KEY, START, reads, until_done
 from generation.scripted_model import Reply, says
 from memoryos import Memory
 from memoryos.bench.scripted_reader import reply
-from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.records import JobState
 from memoryos.operation import job_runner
 from memoryos.operation.job_runner import MOST_TRIES
 

@@ -8,7 +8,8 @@ import pytest
 
 from memoryos.bench.extraction import Count, Measured, judge, measure
 from memoryos.bench.labels import Collection, FactLabel, LabelledPage, Language, ProfileLabel, Split, load
-from memoryos.cube import Fact, MemCube, Role, SemanticType, Subject, Turn
+from memoryos.cube import Fact, MemCube, Turn
+from memoryos.kinds import Role, SemanticType, Subject
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.persona import PersonaSchema

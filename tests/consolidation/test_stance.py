@@ -11,7 +11,8 @@ from consolidation import chinese_adversaries, chinese_stances, english_adversar
 from consolidation.test_faults import facts, statements
 from generation.scripted_model import says
 from memoryos import Role, Scope, Turn
-from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, SemanticType, Tier
+from memoryos.cube import Behaviour, Descriptive, MemCube, Page
+from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.operation.consolidation.grounding import Evidence, Flaw
 from memoryos.operation.consolidation.stance import Said
 

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from contract.back_ends import BACK_ENDS
 from memoryos.clock import system_clock
-from memoryos.cube import Kind, Origin, Page, Role, Turn
-from memoryos.infrastructure.vault.contract import Entry, Vault
+from memoryos.cube import Page, Turn
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Kind, Origin, Role
 from memoryos.operation.ingest import page_cube
 from memoryos.scope import Scope
 

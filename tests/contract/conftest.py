@@ -12,7 +12,8 @@ from contract.clouds import Azure, Cloud, Google
 from contract.objects import CloudBucket, LocalFolder
 from contract.s3 import S3
 from memoryos.config import load_settings
-from memoryos.infrastructure.vault.contract import Entry, Vault
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Entry
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 

@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import text
 
 from contract import milvus, server
-from memoryos.cube import Tier
 from memoryos.errors import StorageError
 from memoryos.infrastructure.candidates import milvus as milvus_candidates
 from memoryos.infrastructure.candidates import postgres
@@ -20,8 +19,9 @@ from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.postgres import PostgresCandidates
 from memoryos.infrastructure.candidates.turns_table import SCHEMA, TurnsTable
-from memoryos.infrastructure.vault.contract import StoredPassage
 from memoryos.infrastructure.vault.postgres.store import PostgresVault
+from memoryos.infrastructure.vault.records import StoredPassage
+from memoryos.kinds import Tier
 from memoryos.models.hashing import Hashing
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.recall.lexical import bm25

@@ -8,7 +8,7 @@ from threading import Barrier, Event, Timer
 
 import pytest
 
-from memoryos.infrastructure.vault.contract import JobKind, JobState
+from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.scope import Scope
 
 LEASE = timedelta(seconds=60)

@@ -10,9 +10,10 @@ import pytest
 import memoryos
 from memoryos import Memory, stores
 from memoryos.config import load_settings
-from memoryos.cube import Kind, Role, Tier, Turn, to_json
+from memoryos.cube import Turn, to_json
 from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StoreCorrupt
-from memoryos.infrastructure.vault.contract import JobKind, JobState, Operation
+from memoryos.infrastructure.vault.records import JobKind, JobState, Operation
+from memoryos.kinds import Kind, Role, Tier
 from memoryos.models.hashing import Hashing
 from memoryos.operation.job_runner import MOST_TRIES
 from memoryos.scope import Scope

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memoryos.cube import Fact, Kind, SemanticType, State, Subject, Tier
+from memoryos.cube import Fact
 from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation, Passage
+from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Passage
+from memoryos.kinds import Kind, SemanticType, State, Subject, Tier
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

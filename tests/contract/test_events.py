@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from memoryos.cube import Kind, Tier
-from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
+from memoryos.kinds import Kind, Tier
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

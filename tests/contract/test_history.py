@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.kinds import Tier
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

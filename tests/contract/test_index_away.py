@@ -13,7 +13,7 @@ from memoryos import Memory, MemoryOS, Role, Turn, load_settings
 from memoryos.engine import Engine
 from memoryos.errors import IndexFailed, StoreUnreachable
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
-from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.index import follower

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from memoryos.errors import LeaseLost
-from memoryos.infrastructure.vault.contract import JobKind, JobState
+from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from contract.back_ends import BACK_ENDS
-from memoryos.infrastructure.vault.contract import Spending
+from memoryos.infrastructure.vault.records import Spending
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

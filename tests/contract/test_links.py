@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from memoryos.cube import Fact, Kind, State, Subject, Tier
+from memoryos.cube import Fact
 from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind
+from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
+from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

@@ -10,8 +10,8 @@ import pytest
 import memoryos
 from contract import milvus, server
 from memoryos import Memory, Role, Scope, Turn, load_settings
-from memoryos.cube import Tier
 from memoryos.errors import StorageError
+from memoryos.kinds import Tier
 from memoryos.operation.recall import excerpt
 from memoryos.operation.recall.hit import Strategy
 

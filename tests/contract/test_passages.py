@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pytest
 
-from memoryos.cube import Fact, Governance, Lifespan, State, Subject, Tier
-from memoryos.infrastructure.vault.contract import UNMARKED, Entry, Extent, Facet, Mark, Operation, Passage
+from memoryos.cube import Fact, Governance, Lifespan
+from memoryos.infrastructure.vault.records import UNMARKED, Entry, Extent, Facet, Mark, Operation, Passage
+from memoryos.kinds import State, Subject, Tier
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from contract.back_ends import BACK_ENDS
-from memoryos.cube import Fact, Segment, Subject
+from memoryos.cube import Fact, Segment
 from memoryos.errors import EmbedderMismatch, StorageError
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, NewVectors, Operation
+from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, NewVectors, Operation
+from memoryos.kinds import Subject
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput, StorageError
-from memoryos.infrastructure.vault.contract import Census, Entry, JobKind, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Census, Entry, JobKind, Link, LinkKind, Operation
+from memoryos.kinds import Kind, Tier
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice", agent="coder", tenant="acme", namespace=("team", "a"))

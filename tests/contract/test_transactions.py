@@ -13,9 +13,9 @@ import pytest
 from contract.append import append
 from contract.back_ends import BACK_ENDS
 from forked import fork
-from memoryos.cube import Kind
 from memoryos.errors import StorageError, StoreBusy
-from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
+from memoryos.infrastructure.vault.records import JobKind, Link, LinkKind
+from memoryos.kinds import Kind
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

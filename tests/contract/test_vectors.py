@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memoryos.cube import Tier
 from memoryos.errors import StoreCorrupt
-from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.kinds import Tier
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

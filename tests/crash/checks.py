@@ -11,8 +11,8 @@ import numpy as np
 
 from crash.stores import number_of, unique_word
 from memoryos import Memory
-from memoryos.cube import Kind, Tier
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.passages import page_entries
 
 

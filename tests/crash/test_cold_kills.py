@@ -16,7 +16,7 @@ from crash.killed import TESTS, Victim, deaths, victims
 from crash.stores import OWNER, cold_settings, objects_of, open_store
 from memoryos import Memory, stores
 from memoryos.clock import system_clock
-from memoryos.cube import Tier
+from memoryos.kinds import Tier
 from public import store_of
 
 

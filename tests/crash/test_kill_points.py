@@ -16,7 +16,7 @@ from crash.stores import OTHER, SETTINGS, add_page, open_store
 from crash.victims import KEY, NEW
 from memoryos import Memory, stores
 from memoryos.clock import system_clock
-from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.records import JobState
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.rebuild import Phase, stage_of
 

@@ -11,7 +11,7 @@ import pytest
 from crash.checks import assert_consistent, assert_sound
 from crash.killed import copy
 from crash.stores import add_page, number_of, open_store
-from memoryos.infrastructure.vault.contract import Operation
+from memoryos.infrastructure.vault.records import Operation
 
 PAGES = 5
 HEADER, FRAME_HEADER = 32, 24  # bytes, by the file format of SQLite

@@ -17,8 +17,9 @@ from crash.workers import settings, state
 from generation.scripted_model import Reply, ScriptedModel, scripted_model
 from memoryos import Memory, MemoryOS, Scope
 from memoryos.bench import scripted_reader
-from memoryos.cube import Kind, MemCube, Role, Trait, Turn
-from memoryos.infrastructure.vault.contract import JobState, LinkKind
+from memoryos.cube import MemCube, Trait, Turn
+from memoryos.infrastructure.vault.records import JobState, LinkKind
+from memoryos.kinds import Kind, Role
 
 TESTS = Path(__file__).parents[1]
 USERS = ("ann", "ben", "cleo", "dan", "小红")

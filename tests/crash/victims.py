@@ -38,8 +38,8 @@ from forked import fork
 from memoryos import Memory, MemoryOS, stores
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
-from memoryos.cube import Tier
 from memoryos.infrastructure.vault import rows
+from memoryos.kinds import Tier
 from memoryos.models.embedder import load_embedder
 from memoryos.operation import rebuild as rebuilding
 from memoryos.operation import reembed as reembedding

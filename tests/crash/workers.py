@@ -33,7 +33,8 @@ import openai.resources.chat.completions  # noqa: F401 - as well, which the SDK 
 from forked import fork
 from memoryos.clock import system_clock
 from memoryos.config import Settings, load_settings
-from memoryos.cube import Role, Turn
+from memoryos.cube import Turn
+from memoryos.kinds import Role
 from memoryos.memory_os import MemoryOS
 from memoryos.operation import moves as moving
 from memoryos.operation.consolidation import promotion

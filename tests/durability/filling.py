@@ -7,9 +7,9 @@ from pathlib import Path
 from random import Random
 
 from memoryos import Memory
-from memoryos.cube import Kind
 from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.contract import Operation
+from memoryos.infrastructure.vault.records import Operation
+from memoryos.kinds import Kind
 
 ROUNDS = 200  # the disk is full before
 

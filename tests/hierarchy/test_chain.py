@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from memoryos import Memory, Role, Scope, Turn
-from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.operation.hierarchy.redescribe import FOLLOWERS, rewrite_chain
 
 from .world import START, World

@@ -11,9 +11,9 @@ import pytest
 
 import memoryos
 from memoryos import load_settings
-from memoryos.cube import Kind, Tier
 from memoryos.errors import LeaseLost, StorageError
-from memoryos.infrastructure.vault.contract import JobState, LinkKind
+from memoryos.infrastructure.vault.records import JobState, LinkKind
+from memoryos.kinds import Kind, Tier
 
 from .world import ANN, LineExtractor, World
 

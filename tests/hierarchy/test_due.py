@@ -12,9 +12,10 @@ import memoryos
 from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.clock import system_clock
-from memoryos.cube import Kind, Role, State, Tier, Turn
+from memoryos.cube import Turn
 from memoryos.engine import Engine
-from memoryos.infrastructure.vault.contract import JobKind, JobState
+from memoryos.infrastructure.vault.records import JobKind, JobState
+from memoryos.kinds import Kind, Role, State, Tier
 from memoryos.operation import worker
 from memoryos.operation.job_runner import LEASE
 from public import store_of

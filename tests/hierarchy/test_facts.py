@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoryos import Kind, Memory, Scope, Subject, Tier
-from memoryos.cube import Fact, MemCube, Origin, SemanticType, State
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.cube import Fact, MemCube
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Origin, SemanticType, State
 from memoryos.operation.correct import Corrector
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.likeness import Judge, Pair, Verdict, says_the_same

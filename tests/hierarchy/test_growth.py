@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from memoryos import Memory, Subject
-from memoryos.cube import Fact, Origin, SemanticType
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.cube import Fact
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Origin, SemanticType
 from memoryos.operation.correct import PAGES_AT_ONCE, Corrector
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import REVISIONS

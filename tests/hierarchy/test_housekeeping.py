@@ -13,9 +13,10 @@ from threading import Event, Timer
 import pytest
 
 from memoryos import Memory, MemoryOS, Tier
-from memoryos.cube import Kind, Role, State, Turn
+from memoryos.cube import Turn
 from memoryos.engine import Engine
-from memoryos.infrastructure.vault.contract import JobState, Operation
+from memoryos.infrastructure.vault.records import JobState, Operation
+from memoryos.kinds import Kind, Role, State
 from memoryos.operation import background, housekeeping, moves
 
 from .world import ANN, World

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from memoryos import Scope
 from memoryos.clock import system_clock
-from memoryos.cube import Role, Turn
+from memoryos.cube import Turn
 from memoryos.errors import BadAnswer, BudgetSpent, LeaseLost, ModelUnavailable
-from memoryos.infrastructure.vault.contract import Entry, Job, JobKind, JobState
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, JobState
+from memoryos.kinds import Role
 from memoryos.operation import job_runner
 from memoryos.operation.job_runner import FIRST_DELAY, LONGEST_DELAY, MOST_TRIES, MOST_TRIES_OUT, JobRunner, retry_at
 from public import store_of

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from memoryos import Kind, Memory, Scope, Subject, Tier
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.records import LinkKind
 
 from .world import ANN, START, World, texts
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from memoryos import Tier
 from memoryos.cube import Segment
-from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.operation.hierarchy.mid_term import formed
 
 from .world import START, World

@@ -8,9 +8,10 @@ from itertools import permutations
 import pytest
 
 from memoryos import Memory, load_settings
-from memoryos.cube import Kind, MemCube
+from memoryos.cube import MemCube
 from memoryos.infrastructure.vault import soundness
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Kind
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.finding import Finding
 

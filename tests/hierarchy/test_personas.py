@@ -8,8 +8,9 @@ import pytest
 
 import memoryos
 from memoryos import Memory, MemoryOS, Scope, Subject, load_settings
-from memoryos.cube import Level, MemCube, Trait
+from memoryos.cube import MemCube, Trait
 from memoryos.errors import InvalidInput
+from memoryos.kinds import Level
 from memoryos.models.chat import Answer, Usage
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.persona import BUILT_IN, PersonaSchema

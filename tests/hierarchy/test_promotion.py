@@ -9,7 +9,7 @@ import pytest
 
 from memoryos import Kind, Memory, Role, Tier, Turn
 from memoryos.errors import NotFound
-from memoryos.infrastructure.vault.contract import Entry, JobKind, JobState, Operation
+from memoryos.infrastructure.vault.records import Entry, JobKind, JobState, Operation
 from memoryos.operation.job_runner import MOST_TRIES
 
 from .world import ANN, LineExtractor, World

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from memoryos import Kind, Memory, Scope, Subject, Tier
-from memoryos.cube import AccessMode, Fact, Origin, SemanticType
+from memoryos.cube import Fact
 from memoryos.errors import NotFound
+from memoryos.kinds import AccessMode, Origin, SemanticType
 from memoryos.operation.hierarchy.lesson import Lesson
 
 from .world import ANN, START, LineExtractor, World, texts

@@ -9,8 +9,8 @@ import pytest
 
 from hierarchy.world import ANN, LineExtractor, World, texts
 from memoryos import Memory, Role, Scope, Turn
-from memoryos.cube import Kind, Origin, Tier
-from memoryos.infrastructure.vault.contract import JobState, LinkKind, Operation
+from memoryos.infrastructure.vault.records import JobState, LinkKind, Operation
+from memoryos.kinds import Kind, Origin, Tier
 from memoryos.operation.rebuild import AT_A_TIME, stage_of
 
 SMALL = {"short_term_capacity": 3, "mid_term_capacity": 4, "heat_threshold": 5.0, "segment_threshold": 1.2}

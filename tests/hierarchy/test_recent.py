@@ -11,8 +11,8 @@ import memoryos
 from memoryos import Memory
 from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.config import load_settings
-from memoryos.cube import Kind, Tier
-from memoryos.infrastructure.vault.contract import Job, JobKind, JobState
+from memoryos.infrastructure.vault.records import Job, JobKind, JobState
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.hierarchy.recent import read_early
 from public import store_of
 

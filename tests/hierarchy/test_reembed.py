@@ -11,10 +11,10 @@ import pytest
 import memoryos
 from hierarchy.world import AXES, START, Symbols
 from memoryos import Memory, Role, Scope, Turn, load_settings, stores
-from memoryos.cube import Kind
 from memoryos.errors import EmbedderMismatch, InvalidInput
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.models.hashing import Hashing
 from memoryos.operation import reembed as module

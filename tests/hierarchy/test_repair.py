@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryos import Memory, Tier
-from memoryos.cube import Kind, Page
+from memoryos.cube import Page
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import JobKind, JobState, LinkKind, Operation
+from memoryos.infrastructure.vault.records import JobKind, JobState, LinkKind, Operation
+from memoryos.kinds import Kind
 from memoryos.operation.consolidation.promotion import new_pages
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos import Role, Scope, Turn, load_settings
-from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, SemanticType, Tier
-from memoryos.infrastructure.vault.contract import Entry
+from memoryos.cube import Behaviour, Descriptive, MemCube, Page
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.mid_term import MidTerm, joined, opened
 from memoryos.operation.hierarchy.sample import PROBES, Inquiry, SampledPage, neighbours, strangers

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from memoryos import Kind, Strategy, Tier
-from memoryos.infrastructure.vault.contract import LinkKind
+from memoryos.infrastructure.vault.records import LinkKind
 
 from .world import World
 

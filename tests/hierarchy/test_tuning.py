@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.bench import chinese
-from memoryos.cube import Kind, Role, Tier, Turn
+from memoryos.cube import Turn
 from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
-from memoryos.infrastructure.vault.contract import LinkKind, Operation
+from memoryos.infrastructure.vault.records import LinkKind, Operation
+from memoryos.kinds import Kind, Role, Tier
 from memoryos.operation import moves
 from memoryos.operation.hierarchy.calibrator import NOTE
 from memoryos.operation.hierarchy.sample import spread

@@ -6,7 +6,7 @@ import pytest
 
 from memoryos import Memory, Tier
 from memoryos.errors import StorageError
-from memoryos.infrastructure.vault.contract import Operation
+from memoryos.infrastructure.vault.records import Operation
 from memoryos.operation.recall.visits import FLUSH_AT, VisitLog
 
 from .world import ANN, START, World

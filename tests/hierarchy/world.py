@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 import memoryos.opening
 from memoryos import Memory, Scope, load_settings
 from memoryos.caller import Caller
-from memoryos.cube import Fact, Kind, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait, Turn
+from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait, Turn
 from memoryos.engine import Engine
-from memoryos.infrastructure.vault.contract import JobKind, Link, LinkKind
+from memoryos.infrastructure.vault.records import JobKind, Link, LinkKind
 from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.kinds import Kind, Role, SemanticType, Subject
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.promotion import Promoter

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
-from memoryos.cube import Kind
 from memoryos.errors import StorageError, StoreFull
 from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.kinds import Kind
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")

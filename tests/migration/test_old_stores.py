@@ -16,10 +16,11 @@ from sqlalchemy import create_engine, event
 
 import memoryos
 from memoryos import Memory, Role, Scope, Strategy, Tier, load_settings, stores
-from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment, SemanticType, Turn, to_json
+from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Segment, Turn, to_json
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import migrations
-from memoryos.infrastructure.vault.contract import Operation
+from memoryos.infrastructure.vault.records import Operation
+from memoryos.kinds import Origin, SemanticType
 from memoryos.models.hashing import Hashing
 from migration.before_checksums import BACK_TO_0007
 

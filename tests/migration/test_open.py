@@ -13,9 +13,9 @@ import pytest
 
 import memoryos
 from memoryos import load_settings, stores
-from memoryos.cube import Kind
 from memoryos.errors import CubeDamaged, EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt, StoreTooNew
 from memoryos.infrastructure.vault.sqlite import SqliteVault
+from memoryos.kinds import Kind
 from memoryos.models.embedder import load_embedder
 from memoryos.scope import Scope
 

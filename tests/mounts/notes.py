@@ -8,8 +8,8 @@ from pathlib import Path
 
 from memoryos import Mount, Scope, Settings, Turn
 from memoryos.adapters import Embedder, Found, Origin, Wanted, entries_of
-from memoryos.cube import Role
 from memoryos.errors import StorageError
+from memoryos.kinds import Role
 
 
 class Notes:

@@ -9,9 +9,9 @@ import pytest
 import memoryos
 from contract import server
 from memoryos import load_settings
-from memoryos.cube import Kind
 from memoryos.errors import OutcomeUnknown, StoreBusy, StoreUnreachable
-from memoryos.infrastructure.vault.contract import Operation
+from memoryos.infrastructure.vault.records import Operation
+from memoryos.kinds import Kind
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 from postgres.proxy import Cut, Proxy

@@ -8,9 +8,9 @@ from threading import Barrier, Event, Thread
 import pytest
 
 from contract import server
-from memoryos.cube import Kind
 from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.postgres.store import PostgresVault
+from memoryos.kinds import Kind
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 

@@ -14,7 +14,6 @@ from sqlalchemy import text
 import forked
 import memoryos
 from contract import server
-from memoryos.cube import Kind
 from memoryos.errors import (
     InvalidInput,
     StorageError,
@@ -23,9 +22,10 @@ from memoryos.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from memoryos.infrastructure.vault.contract import Link, LinkKind
 from memoryos.infrastructure.vault.patience import in_one_call, patience
 from memoryos.infrastructure.vault.place import database_url, shown
+from memoryos.infrastructure.vault.records import Link, LinkKind
+from memoryos.kinds import Kind
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 

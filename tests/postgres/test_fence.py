@@ -11,8 +11,8 @@ from sqlalchemy import text
 from contract import server
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation, Spending
 from memoryos.infrastructure.vault.postgres.schema import PARTITIONS
+from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Spending
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice", tenant="acme")

@@ -17,9 +17,9 @@ from sqlalchemy.engine import make_url
 import memoryos
 from contract import server
 from memoryos import Memory
-from memoryos.cube import Kind
 from memoryos.errors import StoreUnreachable
-from memoryos.infrastructure.vault.contract import Operation
+from memoryos.infrastructure.vault.records import Operation
+from memoryos.kinds import Kind
 from memoryos.models.hashing import Hashing
 
 SAFE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "log_min_messages": "fatal"}

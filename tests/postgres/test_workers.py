@@ -8,7 +8,7 @@ from threading import Event
 import pytest
 
 from contract import server
-from memoryos.infrastructure.vault.contract import JobKind
+from memoryos.infrastructure.vault.records import JobKind
 from memoryos.scope import Scope
 
 ALICE, BOB = Scope(user="alice"), Scope(user="bob", tenant="other")

@@ -11,7 +11,7 @@ import pytest
 import memoryos
 from contract import server
 from memoryos import MemoryOS, load_settings
-from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.records import JobState
 from public import store_of
 
 RARELY = 3_600.0  # seconds between two looks without a bell

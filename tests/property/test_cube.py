@@ -17,10 +17,8 @@ from memoryos.cube import (
     Descriptive,
     Fact,
     Governance,
-    Kind,
     Lifespan,
     MemCube,
-    MemoryType,
     Page,
     Parameter,
     ProfileField,
@@ -32,6 +30,7 @@ from memoryos.cube import (
     to_json,
 )
 from memoryos.errors import InvalidInput
+from memoryos.kinds import Kind, MemoryType
 from memoryos.scope import Scope, namespace_from_path
 
 text = st.text(max_size=40)

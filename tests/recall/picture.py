@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import StoredPassage, tags_text
+from memoryos.infrastructure.vault.records import StoredPassage, tags_text
+from memoryos.kinds import Tier
 from memoryos.operation.index.column import Matrix
 from memoryos.operation.index.turns import NOBODY, TurnIndex
 

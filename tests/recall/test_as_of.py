@@ -11,8 +11,8 @@ import pytest
 
 import memoryos
 from memoryos import AsyncMemory, Memory, Role, Scope, Turn, load_settings
-from memoryos.cube import Subject
 from memoryos.errors import InvalidInput
+from memoryos.kinds import Subject
 
 from .conftest import QUESTIONS, dialogue
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryos import AsyncMemory, Memory, Recall, Role, Scope, Subject, Turn
-from memoryos.cube import Behaviour, Descriptive, Fact, MemCube, Origin, Page, Payload, ProfileField, SemanticType, Tier
+from memoryos.cube import Behaviour, Descriptive, Fact, MemCube, Page, Payload, ProfileField
 from memoryos.errors import InvalidInput
+from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.recall.context import pack
 from memoryos.operation.recall.cut import cut

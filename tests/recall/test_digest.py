@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 import memoryos
 from contract.back_ends import copy_store, opening_on
 from memoryos import AsyncMemory, Memory, Role, Scope, Turn, load_settings
-from memoryos.cube import Kind, Lifespan, Tier
+from memoryos.cube import Lifespan
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.kinds import Kind, Tier
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.recall.digest import LEAST_TOKENS, Digest
 

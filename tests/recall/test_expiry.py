@@ -11,8 +11,9 @@ import pytest
 
 import memoryos
 from memoryos import Kind, MemCube, Memory, Strategy, load_settings
-from memoryos.cube import Governance, Lifespan, State
-from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.cube import Governance, Lifespan
+from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.kinds import State
 
 EVERYTHING = ["page", "fact", "trait", "profile", "segment"]
 LISTS = ("hits", "turns", "recent", "user_facts", "agent_facts", "profile", "traits", "segments")

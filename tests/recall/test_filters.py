@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 import memoryos
 from contract.back_ends import opening_on
 from memoryos import Kind, MemCube, Memory, Scope, Strategy, Tier, TurnHit, load_settings
-from memoryos.cube import Role, Turn
+from memoryos.cube import Turn
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.contract import Entry, Operation
+from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.kinds import Role
 
 from .conftest import WORDS, pages_in
 

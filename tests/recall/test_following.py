@@ -13,8 +13,8 @@ from time import sleep
 import pytest
 
 from memoryos import Kind, Memory, Scope, Strategy, Turn
-from memoryos.cube import Role
-from memoryos.infrastructure.vault.contract import Entry
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Role
 from memoryos.models.hashing import Hashing
 from memoryos.operation.index import resident as resident_module
 from memoryos.operation.index.resident import Resident

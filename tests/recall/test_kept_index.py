@@ -18,7 +18,7 @@ import memoryos
 from forked import fork
 from memoryos import Memory, Scope, stores
 from memoryos.infrastructure.vault import index_files
-from memoryos.infrastructure.vault.contract import Operation
+from memoryos.infrastructure.vault.records import Operation
 from memoryos.models.hashing import Hashing
 from memoryos.operation import background, housekeeping
 from memoryos.operation.index import keeper as keeper_module

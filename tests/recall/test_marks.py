@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import memoryos.opening
-from memoryos.cube import Attachment, Page, Role, Turn
-from memoryos.infrastructure.vault.contract import Mark
+from memoryos.cube import Attachment, Page, Turn
+from memoryos.infrastructure.vault.records import Mark
+from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, asks_assistant, ends_asking, mentions_time
 from memoryos.models.static import Static

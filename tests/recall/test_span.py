@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos.clock import from_micros, micros
-from memoryos.infrastructure.vault.contract import StoredPassage
+from memoryos.infrastructure.vault.records import StoredPassage
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.recall.span import Break, Span
 

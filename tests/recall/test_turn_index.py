@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import Facet, tags_text
+from memoryos.infrastructure.vault.records import Facet, tags_text
+from memoryos.kinds import Tier
 from memoryos.language.words import stem
 from memoryos.operation.index import column, postings
 from memoryos.operation.index.postings import Postings

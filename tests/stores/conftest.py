@@ -19,8 +19,8 @@ from contract import server
 from memoryos import Attachment, Memory, Role, Scope, Turn, load_settings
 from memoryos.clock import system_clock
 from memoryos.infrastructure.vault import rows, tables
-from memoryos.infrastructure.vault.contract import Spending
 from memoryos.infrastructure.vault.place import Place, database_url, is_url, open_vault
+from memoryos.infrastructure.vault.records import Spending
 from memoryos.infrastructure.vault.store import COPY, SqlVault
 from memoryos.models.embedder import load_embedder
 from memoryos.operation import reembed

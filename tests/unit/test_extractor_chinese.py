@@ -4,20 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoryos.cube import (
-    Behaviour,
-    Descriptive,
-    Fact,
-    MemCube,
-    Origin,
-    Page,
-    ProfileField,
-    Role,
-    SemanticType,
-    Tier,
-    Trait,
-    Turn,
-)
+from memoryos.cube import Behaviour, Descriptive, Fact, MemCube, Page, ProfileField, Trait, Turn
+from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.scope import Scope

@@ -7,22 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoryos.cube import (
-    Behaviour,
-    Descriptive,
-    Fact,
-    Level,
-    MemCube,
-    Origin,
-    Page,
-    ProfileField,
-    Role,
-    SemanticType,
-    Subject,
-    Tier,
-    Trait,
-    Turn,
-)
+from memoryos.cube import Behaviour, Descriptive, Fact, MemCube, Page, ProfileField, Trait, Turn
+from memoryos.kinds import Level, Origin, Role, SemanticType, Subject, Tier
 from memoryos.operation.consolidation.extractor import Extractor, RuleExtractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.scope import Scope

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from memoryos.cube import Role
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, TURN_STEP
 from memoryos.importers.gvd import read_gvd
+from memoryos.kinds import Role
 
 
 def bank(user="Emily", **days):

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryos.cube import Attachment, Role
+from memoryos.cube import Attachment
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, TURN_STEP, Conversation, Session
 from memoryos.importers.locomo import read_locomo
+from memoryos.kinds import Role
 
 SHANGHAI = timezone(timedelta(hours=8))
 MAY_8 = "1:56 pm on 8 May, 2023"

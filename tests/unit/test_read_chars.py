@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from memoryos.cube import Page, Role, Turn
+from memoryos.cube import Page, Turn
+from memoryos.kinds import Role
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.sheet import sheets
 from memoryos.operation.consolidation.utterance import READ_CHARS

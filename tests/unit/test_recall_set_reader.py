@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bench.allotment import CONVERSATIONS, QUESTIONS, SPRING, SUMMER, ask, recall_set, talk, turn
-from memoryos.cube import Role
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import TURN_STEP
 from memoryos.importers.recall_set import BETWEEN_SESSIONS, FIRST_DAY, read_recall_set
+from memoryos.kinds import Role
 
 DAWN, DUSK = "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59Z"
 

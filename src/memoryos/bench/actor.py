@@ -23,8 +23,9 @@ from memoryos.bench.machine import rss_mb
 from memoryos.bench.timing import milliseconds
 from memoryos.bench.witness import State, Violation, Witness, Word, disordered, told, words_in
 from memoryos.config import Settings, load_settings
-from memoryos.cube import Kind, MemCube, to_json
+from memoryos.cube import MemCube, to_json
 from memoryos.errors import MemoryOSError
+from memoryos.kinds import Kind
 from memoryos.memory_os import MemoryOS
 from memoryos.operation.recall.hit import Recall
 from memoryos.scope import Scope

@@ -19,7 +19,7 @@ from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.floor import least_add
 from memoryos.config import JobsRun, Settings, load_settings
 from memoryos.errors import MemoryOSError
-from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.records import JobState
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.memory_os import open as open_memory

@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.config import ExtractorKind, Settings
-from memoryos.cube import Origin
 from memoryos.importers.dialogue import Conversation, Session
+from memoryos.kinds import Origin
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.operation.hierarchy.tally import Tally

@@ -17,7 +17,8 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.cube import Role, Turn
+from memoryos.cube import Turn
+from memoryos.kinds import Role
 
 TURN_WORDS = (15, 25)  # least and most
 QUESTION_WORDS = (6, 10)

@@ -14,18 +14,8 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from memoryos.bench.labels import Collection, FactLabel, LabelledPage, Language, ProfileLabel, Split, load
-from memoryos.cube import (
-    Behaviour,
-    Descriptive,
-    Fact,
-    MemCube,
-    Origin,
-    Page,
-    ProfileField,
-    SemanticType,
-    Tier,
-    Trait,
-)
+from memoryos.cube import Behaviour, Descriptive, Fact, MemCube, Page, ProfileField, Trait
+from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.scope import Scope
 

@@ -9,7 +9,8 @@ from importlib import resources
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from memoryos.cube import Subject, Turn
+from memoryos.cube import Turn
+from memoryos.kinds import Subject
 
 _PACKAGE = "memoryos.bench.labelled"
 _VALUE = ConfigDict(extra="forbid")

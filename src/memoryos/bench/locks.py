@@ -23,10 +23,11 @@ from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.timing import percentiles
 from memoryos.clock import system_clock
 from memoryos.config import JobsRun, Settings
-from memoryos.cube import Role, Turn
+from memoryos.cube import Turn
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.locks import Hold
 from memoryos.infrastructure.vault.place import database_url, is_url, open_vault
+from memoryos.kinds import Role
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder

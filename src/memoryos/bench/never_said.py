@@ -14,8 +14,8 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from memoryos.cube import Role
 from memoryos.importers.dialogue import Conversation
+from memoryos.kinds import Role
 from memoryos.language.tongue import Tongue, tongue
 
 FILE = Path(__file__).parent / "never_said.json"

@@ -24,7 +24,7 @@ from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.timing import percentiles
 from memoryos.config import Settings, load_settings
 from memoryos.errors import MemoryOSError
-from memoryos.infrastructure.vault.contract import JobState
+from memoryos.infrastructure.vault.records import JobState
 from memoryos.memory_os import MemoryOS
 
 GRACE_SECONDS = 300.0  # to start, and to finish what was begun; who takes longer hangs

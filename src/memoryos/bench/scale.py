@@ -19,10 +19,10 @@ from memoryos.bench.progress import Progress, unwatched
 from memoryos.bench.visitor import Visited
 from memoryos.clock import system_clock
 from memoryos.config import Settings
-from memoryos.cube import Origin
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.operation import ingest
 from memoryos.scope import Scope

@@ -33,7 +33,7 @@ from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.load import load_conversation
-from memoryos.infrastructure.vault.contract import Vector
+from memoryos.infrastructure.vault.records import Vector
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.operation.hierarchy.tuning import RANGES

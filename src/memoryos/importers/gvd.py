@@ -13,10 +13,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from memoryos.cube import Role, Turn
+from memoryos.cube import Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, Conversation, Session, distinct, timed
 from memoryos.importers.source import Listed, Text, read_json, to_utc
+from memoryos.kinds import Role
 
 _FIX = "Pass a GVD memory bank: {user: {history: {YYYY-MM-DD: [{query, response}]}}}"
 _NOON = time(12)

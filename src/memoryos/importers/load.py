@@ -11,9 +11,10 @@ from datetime import datetime
 from hashlib import sha256
 
 from memoryos.clock import system_clock
-from memoryos.cube import MemCube, Origin, Page, Role, Subject, Turn
+from memoryos.cube import MemCube, Page, Turn
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.memoryos_folder import LegacyMemory, LegacyPage
+from memoryos.kinds import Origin, Role, Subject
 from memoryos.memory_os import MemoryOS
 from memoryos.operation.ingest import checked_turn
 from memoryos.scope import Scope

@@ -13,10 +13,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, TypeAdapter
 
-from memoryos.cube import Attachment, Role, Turn
+from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, Conversation, Session, distinct, timed
 from memoryos.importers.source import Listed, Text, read_json, to_utc
+from memoryos.kinds import Role
 from memoryos.language.calendar import MONTHS
 
 _DATE_SUFFIX = "_date_time"

@@ -15,10 +15,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from memoryos.cube import Attachment, Role, Turn
+from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import DEFAULT_AGENT, TURN_STEP, Conversation, Session, distinct
 from memoryos.importers.source import Listed, Text, in_calendar, read_json, to_utc
+from memoryos.kinds import Role
 
 FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)  # made up: of a file without times
 BETWEEN_SESSIONS = timedelta(days=1)  # made up

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from memoryos import arguments
 from memoryos.clock import parse_moment
-from memoryos.cube import MemCube, Origin, Subject
+from memoryos.cube import MemCube
+from memoryos.kinds import Origin, Subject
 from memoryos.nouns.noun import Noun
 from memoryos.operation import overview
 from memoryos.operation.door import door

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.errors import NotFound
-from memoryos.infrastructure.vault.contract import Job, JobState
+from memoryos.infrastructure.vault.records import Job, JobState
 from memoryos.nouns.noun import Noun
 from memoryos.operation.door import door
 

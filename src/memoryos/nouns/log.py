@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from memoryos import arguments
-from memoryos.infrastructure.vault.contract import Event, Spending
+from memoryos.infrastructure.vault.records import Event, Spending
 from memoryos.nouns.noun import Noun
 from memoryos.operation.door import door
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memoryos import arguments
-from memoryos.cube import Kind, MemCube, Tier
+from memoryos.cube import MemCube
+from memoryos.kinds import Kind, Tier
 from memoryos.nouns.noun import Noun
 from memoryos.operation.door import door
 

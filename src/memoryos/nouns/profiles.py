@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memoryos import arguments
-from memoryos.cube import Origin, Subject
+from memoryos.kinds import Origin, Subject
 from memoryos.nouns.noun import Noun
 from memoryos.operation import overview
 from memoryos.operation.door import door

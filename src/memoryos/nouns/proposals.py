@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memoryos import arguments
-from memoryos.cube import MemCube, Subject
+from memoryos.cube import MemCube
+from memoryos.kinds import Subject
 from memoryos.nouns.noun import Noun
 from memoryos.operation.door import door
 from memoryos.operation.propose import Proposal, accept, proposals, published, reject

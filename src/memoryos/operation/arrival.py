@@ -14,7 +14,8 @@ from hashlib import blake2b
 
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, OutcomeUnknown, StorageError
-from memoryos.infrastructure.vault.contract import Entry, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Entry
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.scope import Scope
 

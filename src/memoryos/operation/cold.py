@@ -19,7 +19,8 @@ from memoryos.config import Settings
 from memoryos.cube import from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
-from memoryos.infrastructure.vault.contract import Archived, Vault
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Archived
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 

@@ -14,9 +14,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memoryos.cube import Fact, Kind, MemCube, Origin, Page, ProfileField, Role, Trait
+from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.infrastructure.vault.contract import Entry, JobKind, Link, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
+from memoryos.kinds import Kind, Origin, Role
 from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.hierarchy.changes import Changes, Urgency

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoryos.infrastructure.vault.contract import Job
+from memoryos.infrastructure.vault.records import Job
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.correct import Corrector
 from memoryos.operation.job_runner import GoesOn

@@ -15,9 +15,9 @@ from threading import Lock
 
 from memoryos.caller import SYSTEM, acting
 from memoryos.config import ExtractorKind, JobsRun, Settings
-from memoryos.cube import Kind, State, Tier
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreReadOnly
-from memoryos.infrastructure.vault.contract import Job
+from memoryos.infrastructure.vault.records import Job
+from memoryos.kinds import Kind, State, Tier
 from memoryos.operation.alarm import Alarm
 from memoryos.operation.background import Background
 from memoryos.operation.cold import Cooler

@@ -9,20 +9,10 @@ from datetime import datetime
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import parse_moment
-from memoryos.cube import (
-    Attachment,
-    Behaviour,
-    Descriptive,
-    MemCube,
-    Origin,
-    Page,
-    Role,
-    SemanticType,
-    Tier,
-    Turn,
-)
+from memoryos.cube import Attachment, Behaviour, Descriptive, MemCube, Page, Turn
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.contract import Entry
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.models.embedder import Embedder
 from memoryos.operation.passages import page_entries
 from memoryos.progress import Progress

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoryos.clock import Clock
-from memoryos.cube import MemCube, Origin, Turn
+from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.contract import Vault
+from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
 from memoryos.operation import ingest
 from memoryos.operation.arrival import Arrival

@@ -19,7 +19,8 @@ from typing import Protocol
 from memoryos.caller import SYSTEM, acting
 from memoryos.clock import Clock
 from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, ObjectsUnreachable, StorageError
-from memoryos.infrastructure.vault.contract import Job, JobKind, Vault
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.operation.rota import Rota
 from memoryos.scope import Scope
 

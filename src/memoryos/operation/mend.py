@@ -8,13 +8,15 @@ from itertools import groupby
 
 import numpy as np
 
-from memoryos.cube import Kind, MemCube
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Vault, Writer
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
 from memoryos.infrastructure.vault.rows import batches
 from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.infrastructure.vault.strays import drop_strays
+from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.operation.passages import page_entries, page_vectors
 from memoryos.progress import Progress

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from memoryos.cube import Attachment, Role, Turn
+from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
+from memoryos.kinds import Role
 
 ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
 

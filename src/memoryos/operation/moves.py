@@ -13,10 +13,11 @@ from threading import Lock
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
-from memoryos.cube import Kind
 from memoryos.errors import StoreBusy
-from memoryos.infrastructure.vault.contract import Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.patience import patience
+from memoryos.infrastructure.vault.records import Operation
+from memoryos.kinds import Kind
 from memoryos.operation.hierarchy.paging import Pager
 from memoryos.operation.hierarchy.recent import ask_for_all_recent
 from memoryos.operation.index.residency import Residency

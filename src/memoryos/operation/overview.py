@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube, ProfileField, Subject, Tier
-from memoryos.infrastructure.vault.contract import JobState, LinkKind, Reader, Vault
+from memoryos.cube import MemCube, ProfileField
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import JobState, LinkKind
+from memoryos.kinds import Kind, Subject, Tier
 from memoryos.operation.consolidation.promotion import rejections
 from memoryos.operation.hierarchy.calibrator import noted
 from memoryos.operation.hierarchy.heat import heat

@@ -17,8 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from memoryos.clock import from_micros
-from memoryos.cube import MemCube, Page, Role, Turn
-from memoryos.infrastructure.vault.contract import Entry, Extent, Mark, Passage, Reader, StoredPassage, Vector
+from memoryos.cube import MemCube, Page, Turn
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry, Extent, Mark, Passage, StoredPassage, Vector
+from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking
 from memoryos.language.passages import passage_bounds

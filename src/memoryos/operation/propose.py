@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memoryos.cube import AccessMode, Fact, Kind, MemCube, Origin, SemanticType, State, Subject, Tier
+from memoryos.cube import Fact, MemCube
 from memoryos.errors import NotFound
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.kinds import AccessMode, Kind, Origin, SemanticType, State, Subject, Tier
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.long_term import LongTerm

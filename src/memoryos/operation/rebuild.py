@@ -17,8 +17,10 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 
-from memoryos.cube import Kind, MemCube, Origin, Segment, State, Tier, Trait
-from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Operation, Reader, Writer
+from memoryos.cube import MemCube, Segment, Trait
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
+from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of

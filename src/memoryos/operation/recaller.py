@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
-from memoryos.cube import Tier
+from memoryos.kinds import Tier
 from memoryos.models.embedder import Embedder
 from memoryos.models.remembered import Remembered
 from memoryos.models.reranker import Reranker

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memoryos.cube import Kind, MemCube, Origin, Subject
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.kinds import Kind, Origin, Subject
 from memoryos.operation.consolidation.confirm import confirmed
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes

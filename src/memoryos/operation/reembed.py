@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import NewVectors, Reembeddable, StoredPassage, Unembedded, Vector
+from memoryos.infrastructure.vault.contract import Reembeddable
+from memoryos.infrastructure.vault.records import NewVectors, StoredPassage, Unembedded, Vector
 from memoryos.models.embedder import Embedder
 from memoryos.operation.passages import page_direction, said_in
 from memoryos.progress import Progress

@@ -12,19 +12,11 @@ from dataclasses import dataclass, field
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
-from memoryos.cube import MemCube, Tier
+from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound, StoreBusy
-from memoryos.infrastructure.vault.contract import (
-    Event,
-    Job,
-    JobKind,
-    JobState,
-    LinkKind,
-    Operation,
-    Reader,
-    Vault,
-    Writer,
-)
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Event, Job, JobKind, JobState, LinkKind, Operation
+from memoryos.kinds import Tier
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import Topic, segment_of

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memoryos.cube import MemCube, Role, Turn
+from memoryos.cube import MemCube, Turn
 from memoryos.errors import InvalidInput
+from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
 from memoryos.language.quotation import disarmed, fenced, one_line, quotation
 from memoryos.language.sentences import split_sentences

@@ -9,8 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube
-from memoryos.infrastructure.vault.contract import Reader, StoredPassage
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import StoredPassage
+from memoryos.kinds import Kind
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.index.resident import Resident

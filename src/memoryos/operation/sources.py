@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from memoryos.errors import IndexFailed, StorageError
-from memoryos.infrastructure.vault.contract import Operation, Vault
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Operation
 from memoryos.infrastructure.vault.rows import batches
 from memoryos.models.embedder import Embedder
 from memoryos.operation.background import Background

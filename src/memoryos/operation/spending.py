@@ -14,7 +14,8 @@ from enum import StrEnum
 from memoryos.clock import Clock
 from memoryos.config import Settings
 from memoryos.errors import BudgetSpent, ModelUnavailable
-from memoryos.infrastructure.vault.contract import Spending, Vault, Writer
+from memoryos.infrastructure.vault.contract import Vault, Writer
+from memoryos.infrastructure.vault.records import Spending
 from memoryos.models.chat import ANSWER_TOKENS, MOST_TOKENS, Answer, ChatModel, Message, Stoppable, answer_tokens
 from memoryos.models.flow import Flow
 from memoryos.models.limits import Limits

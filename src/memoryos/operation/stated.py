@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from memoryos.cube import Fact, Kind, MemCube, Origin, ProfileField, SemanticType, Subject
-from memoryos.infrastructure.vault.contract import Vector
+from memoryos.cube import Fact, MemCube, ProfileField
+from memoryos.infrastructure.vault.records import Vector
+from memoryos.kinds import Kind, Origin, SemanticType, Subject
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.lesson import Learned, Lesson
 from memoryos.text import checked_text

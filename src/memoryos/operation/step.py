@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from memoryos.cube import Kind
-from memoryos.infrastructure.vault.contract import Event, Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Event, Operation
+from memoryos.kinds import Kind
 from memoryos.scope import Scope
 
 LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a plan rests on all of them: each is compared with what is new

@@ -9,8 +9,9 @@ from enum import StrEnum
 
 from memoryos.bench.answers.question import Asked
 from memoryos.config import Settings
-from memoryos.cube import Page, Tier, Turn
+from memoryos.cube import Page, Turn
 from memoryos.importers.dialogue import Conversation
+from memoryos.kinds import Tier
 from memoryos.memory_os import MemoryOS
 from memoryos.models.tokenizer import count_tokens
 from memoryos.operation.recall.hit import Hit, Recall, Strategy

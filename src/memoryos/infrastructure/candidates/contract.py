@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import COLD_TIER, StoredPassage, Vector
+from memoryos.infrastructure.vault.records import COLD_TIER, StoredPassage, Vector
+from memoryos.kinds import Tier
 from memoryos.scope import Scope
 
 

@@ -23,7 +23,7 @@ from memoryos.errors import IndexFailed
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
 from memoryos.infrastructure.candidates.turns_collection import TurnsCollection
-from memoryos.infrastructure.vault.contract import StoredPassage, Vector
+from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.tables import owner_row
 from memoryos.language.bm25 import idf
 from memoryos.scope import Scope

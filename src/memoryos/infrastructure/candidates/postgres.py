@@ -31,9 +31,9 @@ from sqlalchemy import (
 from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
 from memoryos.infrastructure.candidates.turns_table import LAYOUT, SCHEMA, TurnsTable
-from memoryos.infrastructure.vault.contract import StoredPassage, Vector
 from memoryos.infrastructure.vault.postgres.schema import policy
 from memoryos.infrastructure.vault.postgres.store import PostgresVault
+from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.language.bm25 import idf
 from memoryos.scope import Scope

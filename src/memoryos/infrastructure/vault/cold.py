@@ -14,12 +14,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, select, update
 
 from memoryos.clock import from_micros, micros
-from memoryos.cube import Kind, Tier
 from memoryos.infrastructure.cold.pack import Pack, pack_of, reference
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
-from memoryos.infrastructure.vault.contract import Archived
+from memoryos.infrastructure.vault.records import Archived
 from memoryos.infrastructure.vault.tables import OWNER
+from memoryos.kinds import Kind, Tier
 
 PACK = "pack:"  # before the names of packs, in the keys of notes
 _IN_USE = "in use"  # the value of the note; otherwise a moment in microseconds, or 0 once it is being removed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memoryos.infrastructure.vault.contract import Link
+from memoryos.infrastructure.vault.records import Link
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 

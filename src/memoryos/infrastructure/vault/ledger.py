@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, Table, and_, delete, func, select
 
 from memoryos.infrastructure.vault import queries, tables
-from memoryos.infrastructure.vault.contract import Spending
 from memoryos.infrastructure.vault.fence import whole_store
+from memoryos.infrastructure.vault.records import Spending
 from memoryos.infrastructure.vault.statements import ask, insert_or
 from memoryos.infrastructure.vault.tables import OWNER
 

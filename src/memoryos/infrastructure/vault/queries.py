@@ -24,11 +24,11 @@ from sqlalchemy import (
     union_all,
 )
 
-from memoryos.cube import Kind, State, Tier
 from memoryos.infrastructure.cold.pack import COLD
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.contract import COLD_TIER, LinkKind, Operation
+from memoryos.infrastructure.vault.records import COLD_TIER, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
+from memoryos.kinds import Kind, State, Tier
 
 NEIGHBOURHOOD = 64  # cubes, how far apart two turns of a talk are stored at most: other talks are stored meanwhile
 

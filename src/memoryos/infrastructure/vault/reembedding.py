@@ -28,14 +28,16 @@ from sqlalchemy import (
 )
 
 from memoryos.clock import Clock
-from memoryos.cube import Kind, MemCube
+from memoryos.cube import MemCube
 from memoryos.errors import StorageError
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.contract import LinkKind, NewVectors, StoredPassage, Unembedded, Vector
+from memoryos.infrastructure.vault.documents import read_cube
 from memoryos.infrastructure.vault.queries import WHOLE_CUBE, same_cube
-from memoryos.infrastructure.vault.session import SqlReader, read_cube
+from memoryos.infrastructure.vault.records import LinkKind, NewVectors, StoredPassage, Unembedded, Vector
+from memoryos.infrastructure.vault.session import SqlReader
 from memoryos.infrastructure.vault.statements import insert_rows
+from memoryos.kinds import Kind
 
 EMBEDDER = "embedder"  # the key in `meta` of the embedder that made the vectors in use
 NEXT_EMBEDDER = "next_embedder"  # and of the one that makes those in `next_vectors`

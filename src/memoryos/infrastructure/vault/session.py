@@ -6,7 +6,6 @@ not as it was written is left out and logged, so that one damaged memory does no
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
@@ -16,14 +15,23 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, select, tuple_
 
 from memoryos.clock import Clock, from_micros, micros
-from memoryos.cube import Kind, MemCube, State, Subject, Tier, from_json, to_json
-from memoryos.errors import CubeDamaged, InvalidInput, StorageError, StoreCorrupt
+from memoryos.cube import MemCube, to_json
+from memoryos.errors import CubeDamaged, StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
 from memoryos.infrastructure.vault.cold import ColdPart, packs_of
-from memoryos.infrastructure.vault.contract import (
-    COLD_TIER,
+from memoryos.infrastructure.vault.documents import (
+    is_left_out,
+    parse_document,
+    passage_rows,
+    read_cube,
+    read_passages,
+    vector_row,
+)
+from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.queue import Queue
+from memoryos.infrastructure.vault.records import (
     Archived,
     Census,
     Entry,
@@ -39,8 +47,6 @@ from memoryos.infrastructure.vault.contract import (
     StoredPassage,
     Vector,
 )
-from memoryos.infrastructure.vault.ledger import Ledger
-from memoryos.infrastructure.vault.queue import Queue
 from memoryos.infrastructure.vault.statements import (
     ask,
     ask_one,
@@ -51,13 +57,11 @@ from memoryos.infrastructure.vault.statements import (
     update_cubes,
 )
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
+from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.scope import Scope
-
-logger = logging.getLogger(__name__)
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
-_TIERS = frozenset((*(tier.value for tier in Tier), COLD_TIER))
 
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
@@ -132,7 +136,7 @@ class SqlReader:
         return {
             cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
             for cube_id, data, told in self._asked(queries.VECTORS, ids)
-            if checksum.is_vector_sound(data, told) or _left_out("vector", cube_id)
+            if checksum.is_vector_sound(data, told) or is_left_out("vector", cube_id)
         }
 
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
@@ -153,9 +157,9 @@ class SqlReader:
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
         if pages is None:
-            yield from _passages(stream(self._connection, queries.PASSAGES, self._owner))
+            yield from read_passages(stream(self._connection, queries.PASSAGES, self._owner))
         else:
-            yield from _passages(self._asked(queries.PASSAGES_OF, pages))
+            yield from read_passages(self._asked(queries.PASSAGES_OF, pages))
 
     def facets(self, pages: Iterable[str]) -> dict[str, Facet]:
         return {page: Facet(*known) for page, *known in self._asked(queries.FACETS_OF, pages)}
@@ -168,7 +172,7 @@ class SqlReader:
 
     def history(self, cube_id: str) -> list[MemCube]:
         rows = ask(self._connection, queries.HISTORY, {**self._owner, "cube_id": cube_id})
-        return [_parsed(cube_id, document, told, f"version {version} of ") for version, document, told in rows]
+        return [parse_document(cube_id, document, told, f"version {version} of ") for version, document, told in rows]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
@@ -217,7 +221,7 @@ class SqlReader:
         try:
             return self._cube(cube_id, stored, told)
         except CubeDamaged:
-            _left_out("memory", cube_id)
+            is_left_out("memory", cube_id)
             return None
 
     def _cube(self, cube_id: str, stored: str, told: int | None) -> MemCube:
@@ -352,9 +356,9 @@ class SqlWriter(SqlReader):
         return self._ledger.spent_by_all(day)
 
     def _index(self, entries: Sequence[Entry]) -> None:
-        vectors = [_vector_row(entry) for entry in entries if entry.vector is not None]
+        vectors = [vector_row(entry) for entry in entries if entry.vector is not None]
         insert_rows(self._connection, tables.vectors, vectors)
-        insert_rows(self._connection, tables.passages, [row for entry in entries for row in _passage_rows(entry)])
+        insert_rows(self._connection, tables.passages, [row for entry in entries for row in passage_rows(entry)])
 
     def _unindex(self, entries: Sequence[Entry]) -> None:
         """Make room for what the entries bring along; what has passages needs no vector of its own."""
@@ -432,83 +436,7 @@ def _legible(table: str) -> Iterator[None]:
         raise StoreCorrupt(f"a row of {table} is damaged: `memoryos verify` names it; restore from a backup") from None
 
 
-def read_cube(packs: Packs, cube_id: str, stored: str, told: int | None) -> MemCube:
-    """The cube that stands in a row with that checksum. Raises CubeDamaged."""
-    if not checksum.is_text_sound(stored, told):
-        raise _damaged(cube_id)
-    return _parsed(cube_id, packs.document(cube_id, stored))
-
-
-def _parsed(cube_id: str, document: str, told: int | None = None, part: str = "") -> MemCube:
-    if checksum.is_text_sound(document, told):
-        try:
-            return from_json(document)
-        except InvalidInput:  # what it quotes may be what a user said
-            pass
-    raise _damaged(cube_id, part)
-
-
-def _damaged(cube_id: str, part: str = "") -> CubeDamaged:
-    return CubeDamaged(
-        f"{part}the memory {checksum.shown(cube_id)} is damaged: restore the store from a backup, or delete it"
-    )
-
-
-def _left_out(what: str, cube_id: str) -> bool:
-    logger.warning("damaged %s left out", what, extra={"action": "read", "cube": checksum.shown(cube_id)})
-    return False
-
-
-def _passages(rows: Iterator[Any]) -> Iterator[StoredPassage]:
-    """Passages, each with the tier of its page, which comes with the first ones only."""
-    tier = ""
-    for row in rows:
-        passage = StoredPassage._make(row)
-        if passage.tier is None:
-            passage = passage._replace(tier=tier)
-        tier = passage.tier
-        if (
-            not passage.part
-            or (_has_types(passage) and checksum.is_passage_sound(passage))
-            or _left_out("passage", passage.page)
-        ):
-            yield passage
-
-
-def _has_types(passage: StoredPassage) -> bool:
-    """Whether what stands beside a passage, of which there is no checksum, can be read; SQLite stores any type."""
-    numbers, texts = (passage.position, passage.expires_at), (passage.session, passage.tags, passage.segment)
-    return (
-        passage.tier in _TIERS
-        and all(one is None or type(one) is int for one in numbers)
-        and all(one is None or type(one) is str for one in texts)
-    )
-
-
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
     distinct = list(dict.fromkeys(ids))
     for start in range(0, len(distinct), IDS_PER_STATEMENT):
         yield distinct[start : start + IDS_PER_STATEMENT]
-
-
-def _vector_row(entry: Entry) -> dict[str, Any]:
-    data = np.asarray(entry.vector, dtype="<f4").tobytes()
-    return {
-        "tenant": entry.cube.scope.tenant,
-        "cube_id": entry.cube.id,
-        "part": queries.WHOLE_CUBE,
-        "data": data,
-        "checksum": checksum.of_bytes(data),
-    }
-
-
-def _passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
-    for part, passage in enumerate(entry.passages or (), 1):
-        columns = passage.columns
-        yield {
-            "tenant": entry.cube.scope.tenant,
-            "cube_id": entry.cube.id,
-            "part": part,
-            **columns,
-            "checksum": checksum.of_columns(part, columns),
-        }

@@ -15,14 +15,15 @@ import numpy as np
 from sqlalchemy import Column, ColumnElement, Connection, Row, Table, and_, func, select, tuple_
 
 from memoryos.clock import micros
-from memoryos.cube import Kind, MemCube, Page, Segment, Tier, Turn, from_json
+from memoryos.cube import MemCube, Page, Segment, Turn, from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup, checksum, rows, tables
-from memoryos.infrastructure.vault.contract import Extent, LinkKind
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
+from memoryos.infrastructure.vault.records import Extent, LinkKind
 from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.infrastructure.vault.strays import strays
+from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
 
 AT_A_TIME = 500  # cubes held at once, with what belongs to them

@@ -12,20 +12,21 @@ from sqlalchemy.exc import DBAPIError
 
 from memoryos.caller import Action, Gate, current
 from memoryos.clock import Clock
-from memoryos.cube import Kind, State, Tier
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold import is_pack
-from memoryos.infrastructure.vault.contract import Bell, Job, JobKind, Order
+from memoryos.infrastructure.vault.contract import Bell, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.locks import OnLock, timed, uncollected
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
+from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
+from memoryos.kinds import Kind, State, Tier
 from memoryos.progress import Progress
 from memoryos.scope import Scope
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select
 
-from memoryos.cube import Kind
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.contract import JobKind, JobState, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.damage import Damage, Fault
 from memoryos.infrastructure.vault.queries import same_cube
+from memoryos.infrastructure.vault.records import JobKind, JobState, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
+from memoryos.kinds import Kind
 
 _cubes, _links, _events, _jobs = tables.cubes, tables.links, tables.events, tables.jobs
 

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from memoryos.clock import micros
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault import checksum
-from memoryos.infrastructure.vault.contract import LinkKind, tags_text
+from memoryos.infrastructure.vault.records import LinkKind, tags_text
 from memoryos.scope import Scope, namespace_from_path
 
 metadata = MetaData()

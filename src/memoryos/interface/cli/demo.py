@@ -14,10 +14,11 @@ from typing import Any
 from pydantic import AwareDatetime, TypeAdapter
 from rich.progress import Progress, TaskID
 
-from memoryos.cube import Attachment, Role, Turn
+from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_memory
+from memoryos.kinds import Role
 from memoryos.memory import Memory
 from memoryos.operation.overview import SegmentView, Stats
 from memoryos.operation.recall.hit import Hit

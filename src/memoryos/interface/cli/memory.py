@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from memoryos.cube import Kind, Tier
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import (
@@ -25,6 +24,7 @@ from memoryos.interface.cli.options import (
     open_memory,
     open_store,
 )
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.scope import Scope
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from memoryos.clock import system_clock
-from memoryos.infrastructure.vault.contract import Spending
+from memoryos.infrastructure.vault.records import Spending
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memoryos.cube import SemanticType
+from memoryos.kinds import SemanticType
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 
 _LEAD = re.compile(

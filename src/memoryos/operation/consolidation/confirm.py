@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from memoryos.cube import Fact, MemCube, Origin, ProfileField
+from memoryos.cube import Fact, MemCube, ProfileField
+from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.grounding import Evidence, flaw_of_stance, flaw_of_value
 from memoryos.operation.hierarchy.lesson import Learned, Lesson

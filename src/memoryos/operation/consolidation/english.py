@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from memoryos.cube import SemanticType
+from memoryos.kinds import SemanticType
 from memoryos.language.calendar import MONTHS
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation import english_words as words

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memoryos.cube import SemanticType
+from memoryos.kinds import SemanticType
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation.statement import PLAIN, Statement
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoryos.cube import Fact, ProfileField, SemanticType, Trait
+from memoryos.cube import Fact, ProfileField, Trait
+from memoryos.kinds import SemanticType
 
 
 @dataclass(frozen=True, slots=True)

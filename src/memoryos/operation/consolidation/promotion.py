@@ -10,9 +10,11 @@ from datetime import timedelta
 
 from memoryos.clock import Clock
 from memoryos.config import PersonaSharing, Settings
-from memoryos.cube import Fact, Kind, MemCube, Origin, Segment, Subject
+from memoryos.cube import Fact, MemCube, Segment
 from memoryos.errors import StorageError, StoreCorrupt
-from memoryos.infrastructure.vault.contract import Entry, Job, JobKind, LinkKind, Operation, Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, LinkKind, Operation
+from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor

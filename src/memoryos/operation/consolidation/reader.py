@@ -10,7 +10,8 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from memoryos.cube import Fact, MemCube, ProfileField, Role, SemanticType, Trait, Turn
+from memoryos.cube import Fact, MemCube, ProfileField, Trait, Turn
+from memoryos.kinds import Role, SemanticType
 from memoryos.language.times import named_periods
 from memoryos.models.chat import Answer, ChatModel, Message
 from memoryos.models.structured import ask

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memoryos.cube import Fact, MemCube, Page, ProfileField, Role, SemanticType, Subject, Trait
+from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
+from memoryos.kinds import Role, SemanticType, Subject
 from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile, english_rewrite
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
 from memoryos.operation.consolidation.finding import Finding

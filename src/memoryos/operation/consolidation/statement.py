@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoryos.cube import SemanticType
+from memoryos.kinds import SemanticType
 
 # Longer "sentences" are pasted documents, logs or code, which rarely describe the person who pastes them.
 SENTENCE_LIMIT = 400  # characters

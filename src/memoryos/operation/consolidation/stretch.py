@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from memoryos.cube import Kind, MemCube
-from memoryos.infrastructure.vault.contract import LinkKind, Reader, Writer
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Kind
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.redescribe import rewrite_chain
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from memoryos.cube import Subject, Trait
+from memoryos.cube import Trait
+from memoryos.kinds import Subject
 from memoryos.operation.consolidation.persona import Dimension, PersonaSchema
 from memoryos.operation.hierarchy.trait import graded
 

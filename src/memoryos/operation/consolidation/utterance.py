@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from memoryos.cube import MemCube, Page, Role, Subject, Turn
+from memoryos.cube import MemCube, Page, Turn
+from memoryos.kinds import Role, Subject
 from memoryos.language.orders import gives_orders
 from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.own_words import own_sentences

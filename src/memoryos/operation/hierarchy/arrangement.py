@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.infrastructure.vault.contract import Vector
+from memoryos.infrastructure.vault.records import Vector
 from memoryos.operation.hierarchy.cohesion import Floats, fits, unit_rows
 
 Rows = NDArray[np.int64]

@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from memoryos.config import Settings
-from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import LinkKind, Reader
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Tier
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, segment_of
 from memoryos.operation.hierarchy.sample import Inquiry, SampledPage, neighbours, spread, strangers

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from memoryos.cube import MemCube, Page, Role
-from memoryos.infrastructure.vault.contract import Entry
+from memoryos.cube import MemCube, Page
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Role
 from memoryos.language.summary import extended
 
 # Unrelated pages of one talk have a cosine of about 0.3 with MiniLM, neighbouring ones of about 0.5. So an immediate

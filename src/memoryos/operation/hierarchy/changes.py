@@ -13,18 +13,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 
-from memoryos.cube import MemCube, Tier
-from memoryos.infrastructure.vault.contract import (
-    Entry,
-    JobKind,
-    JobState,
-    Link,
-    LinkKind,
-    Operation,
-    Reader,
-    Vector,
-    Writer,
-)
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, JobKind, JobState, Link, LinkKind, Operation, Vector
+from memoryos.kinds import Tier
 
 REVISIONS = 32  # of one memory, written by one operation
 

@@ -13,24 +13,25 @@ from datetime import datetime
 
 from uuid_utils.compat import uuid7
 
-from memoryos.cube import (
-    Access,
-    AccessMode,
-    Behaviour,
-    Descriptive,
-    Fact,
-    Governance,
-    Kind,
-    MemCube,
-    Mention,
-    Origin,
-    State,
-    Subject,
-    Tier,
-)
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Reader, Vector
+from memoryos.cube import Fact, MemCube, Mention
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
+from memoryos.kinds import Kind, Origin, State, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.fact_values import (
+    candidate_of,
+    fact_of,
+    filling_of,
+    fresh_mentions,
+    heirs_of,
+    in_order,
+    is_guarded,
+    is_same,
+    is_same_slot,
+    support_of,
+    surer,
+)
 from memoryos.operation.hierarchy.filling import Filling, Slot
 from memoryos.operation.hierarchy.lesson import Identity, Lesson, identities, identity
 from memoryos.operation.hierarchy.likeness import (
@@ -44,12 +45,10 @@ from memoryos.operation.hierarchy.likeness import (
     says_the_same,
 )
 from memoryos.operation.hierarchy.rivals import Chain
-from memoryos.operation.hierarchy.slot import filled, term
+from memoryos.operation.hierarchy.slot import filled
 from memoryos.operation.hierarchy.succession import Succession, is_former, is_superseded, mentions_of, succession
 from memoryos.operation.hierarchy.tally import Tally
 from memoryos.scope import Scope
-
-_SUREST = 0.99  # the confidence that repeats in other words lead to, at most
 
 
 class Knowledge:
@@ -82,7 +81,7 @@ class Knowledge:
     def learn(self, lesson: Lesson) -> None:
         """Take in a fact."""
         lesson = self._dated(lesson)
-        payload = _fact(lesson)
+        payload = fact_of(lesson)
         found = filled(payload.text, lesson.event_at)
         known = self._open.get(self._ids.get(identity(payload), ""))
         verdict = Verdict.SAME
@@ -92,23 +91,23 @@ class Knowledge:
             known, verdict = self._like(lesson, found, chain)
         if known and verdict is Verdict.UPDATES:
             self._take_place(
-                lesson, _candidate(lesson, payload, self._scope, self._now), self._chain_of([known.id]), None
+                lesson, candidate_of(lesson, payload, self._scope, self._now), self._chain_of([known.id]), None
             )
             return
-        words = _fact(former) if former else payload
+        words = fact_of(former) if former else payload
         if known:
             known = self._reworded(known, lesson)
-            words = _fact(known)
+            words = fact_of(known)
             found = filled(words.text, lesson.event_at)
         if found:
-            candidate = _candidate(lesson, words, self._scope, self._now)
+            candidate = candidate_of(lesson, words, self._scope, self._now)
             self._take_place(
                 lesson, candidate, self._chain(payload.subject, found.slot) if known else chain, found.slot
             )
         elif known:
             self._support(known, lesson)
         else:
-            self._add(_candidate(lesson, payload, self._scope, self._now, keep_mentions=False), lesson.vector)
+            self._add(candidate_of(lesson, payload, self._scope, self._now, keep_mentions=False), lesson.vector)
 
     def overflow(self, subject: Subject, capacity: int) -> None:
         """First in, first out."""
@@ -134,7 +133,7 @@ class Knowledge:
         if found and cube.subject:
             chain = Chain(*chain.cubes.values(), *self._chain(cube.subject, found.slot).cubes.values())
         slot = found.slot if found else None
-        after = succession([*_in_order(chain.cubes), cube], slot, self._now)
+        after = succession([*in_order(chain.cubes), cube], slot, self._now)
         self._apply(Chain(*chain.cubes.values(), proposal), after, None, None)
 
     def resettle(self, cubes: Sequence[MemCube]) -> None:
@@ -147,7 +146,7 @@ class Knowledge:
         subject = next(iter(present.values())).subject
         if slot and subject:
             present |= self._chain(subject, slot).cubes
-        self._apply(Chain(*present.values()), succession(_in_order(present), slot, self._now), None, None)
+        self._apply(Chain(*present.values()), succession(in_order(present), slot, self._now), None, None)
 
     def settle(self) -> None:
         """Give links to the facts that exclude each other; to be called last."""
@@ -166,11 +165,11 @@ class Knowledge:
 
     def _like(self, lesson: Lesson, found: Filling | None, chain: Chain) -> tuple[MemCube | None, Verdict]:
         """The known fact that is closest, and what the lesson is to it."""
-        payload = _fact(lesson)
+        payload = fact_of(lesson)
         close = self._nearest(payload.subject).to(lesson.vector) if lesson.vector is not None else []
         present = [(self._open[cube_id], cosine) for cube_id, cosine in close if cube_id in self._open]
         for cube, cosine in present:
-            if cosine >= NEAR and says_the_same(cube.text, payload.text) and _same_slot(cube, found):
+            if cosine >= NEAR and says_the_same(cube.text, payload.text) and is_same_slot(cube, found):
                 return cube, Verdict.SAME
         if not present or chain or (found and found.is_exclusive):
             return None, Verdict.DIFFERENT  # what rules know needs no opinion
@@ -189,7 +188,7 @@ class Knowledge:
 
     def _reworded(self, known: MemCube, lesson: Lesson) -> MemCube:
         """The known fact with the lesson's words as another wording; what says more is its text."""
-        old, new = _fact(known), _fact(lesson)
+        old, new = fact_of(known), fact_of(lesson)
         if identity(new) in identities(old):
             return known
         text = more_specific(old.text, new.text)
@@ -199,7 +198,7 @@ class Knowledge:
             text=text,
             quote=new.quote if revised else old.quote,
             wordings=(*old.wordings, old.text if revised else new.text),
-            confidence=_surer(old.confidence, new.confidence),
+            confidence=surer(old.confidence, new.confidence),
         )
         cube = replace(
             known,
@@ -269,11 +268,11 @@ class Knowledge:
 
     def _take_place(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> None:
         """Put a fact into its place among those that it excludes, or propose that."""
-        fresh = _fresh(candidate, lesson, chain.of(identity(candidate.payload)))
+        fresh = fresh_mentions(candidate, lesson, chain.of(identity(candidate.payload)))
         if not fresh:
             return
         candidate = replace(candidate, descriptive=replace(candidate.descriptive, mentions=fresh))
-        is_free = not any(_is_guarded(cube, lesson) for cube in (candidate, *chain.last))
+        is_free = not any(is_guarded(cube, lesson) for cube in (candidate, *chain.last))
         _, *later = parts = chain.parts(candidate, slot) if is_free else [fresh]
         ids = [candidate.id, *(str(uuid7()) for _ in later)]
         for cube_id, mentions in zip(ids, parts, strict=True):
@@ -288,7 +287,7 @@ class Knowledge:
             for cube in after.cubes
             if cube.id in chain and is_superseded(cube) and not is_superseded(chain.cubes[cube.id])
         ]
-        guarded = [cube for cube in victims if _is_guarded(cube, lesson)]
+        guarded = [cube for cube in victims if is_guarded(cube, lesson)]
         if guarded:
             self._propose(lesson, candidate, guarded)
             return chain
@@ -301,7 +300,7 @@ class Knowledge:
             after = succession(some, slot, self._now, former=around.former, heir=around.heir)
             if not after.copied and not any(cube_id in chain for cube_id in after.gone):
                 return after, around.place
-        return succession([*_in_order(chain.cubes), candidate], slot, self._now), None
+        return succession([*in_order(chain.cubes), candidate], slot, self._now), None
 
     def _apply(
         self,
@@ -349,8 +348,8 @@ class Knowledge:
     def _relink(self, chain: Mapping[str, MemCube]) -> None:
         """Let the links say what the facts say: what supersedes what, and what rests on which page."""
         for kind, wanted in (
-            (LinkKind.SUPERSEDES, _heirs(chain)),
-            (LinkKind.DERIVED_FROM, _support_of(chain)),
+            (LinkKind.SUPERSEDES, heirs_of(chain)),
+            (LinkKind.DERIVED_FROM, support_of(chain)),
         ):
             stored = set(self._reader.targets(chain, kind))
             self._changes.unlink(link for link in stored if link not in wanted)
@@ -379,10 +378,10 @@ class Knowledge:
 
     def _was_proposed(self, candidate: MemCube) -> bool:
         """Whether the same waits, or was rejected: also in other words, when rules know what they say."""
-        found = _filled(candidate)
+        found = filling_of(candidate)
         return any(
             identity(known.payload) == identity(candidate.payload)
-            or (found is not None and known.subject is candidate.subject and _same(_filled(known), found))
+            or (found is not None and known.subject is candidate.subject and is_same(filling_of(known), found))
             for known in self._proposals.values()
         )
 
@@ -413,12 +412,12 @@ class Knowledge:
         self._open[cube.id] = cube
         for name in identities(cube.payload):
             self._ids.setdefault(name, cube.id)
-        if found := _filled(cube):
+        if found := filling_of(cube):
             self._fillers.setdefault((cube.subject, found.slot), {})[cube.id] = None
 
     def _release(self, cube: MemCube) -> None:
         self._open.pop(cube.id, None)
-        if found := _filled(cube):
+        if found := filling_of(cube):
             self._fillers.get((cube.subject, found.slot), {}).pop(cube.id, None)
         for name in identities(cube.payload):
             if self._ids.get(name) == cube.id:
@@ -458,93 +457,3 @@ def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:
         if close and not any(cosine >= NEAR and says_the_same(cube.text, payload.text) for cube, cosine in close):
             pairs.append((close[0][0].text, payload.text))
     return pairs
-
-
-def _fact(holder: MemCube | Lesson) -> Fact:
-    if isinstance(holder.payload, Fact):
-        return holder.payload
-    raise TypeError(f"{type(holder.payload).__name__} is no fact")
-
-
-def _candidate(lesson: Lesson, words: Fact, scope: Scope, now: datetime, *, keep_mentions: bool = True) -> MemCube:
-    """The fact as it would be if the lesson were all there is."""
-    mentions = _mentions(lesson, words.text)
-    stated = term(words.text, min(mention.said for mention in mentions))
-    return MemCube(
-        id=str(uuid7()),
-        scope=scope,
-        tier=Tier.LPM,
-        payload=words if words.wordings else replace(words, quote=_fact(lesson).quote),
-        descriptive=Descriptive(
-            event_at=lesson.event_at,
-            recorded_at=now,
-            updated_at=now,
-            origin=lesson.origin,
-            semantic_type=lesson.semantic_type,
-            provenance=lesson.pages,
-            derived_by=lesson.derived_by,
-            valid_from=stated.start or lesson.first_at,
-            valid_to=stated.end,
-            mentions=mentions if keep_mentions or stated.start else (),
-        ),
-        behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(words.text)),
-        governance=Governance(access=Access(mode=lesson.mode)),
-    )
-
-
-def _mentions(lesson: Lesson, text: str) -> tuple[Mention, ...]:
-    moments = lesson.moments or (lesson.event_at,) * len(lesson.pages)
-    said = list(zip(moments, lesson.pages, strict=True)) or [(lesson.event_at, str(uuid7()))]
-    return tuple(Mention(said=at, source=source, at=term(text, at).at) for at, source in sorted(said))
-
-
-def _fresh(candidate: MemCube, lesson: Lesson, same: Sequence[MemCube]) -> tuple[Mention, ...]:
-    """The candidate's mentions that are not known: a job that runs again says nothing new."""
-    known = {mention.source for cube in same for mention in mentions_of(cube)}
-    stated = {mention.said for cube in same for mention in mentions_of(cube)} if not lesson.pages else set()
-    mentions = candidate.descriptive.mentions
-    return tuple(one for one in mentions if one.source not in known and one.said not in stated)
-
-
-def _is_guarded(cube: MemCube, lesson: Lesson) -> bool:
-    """Whether the lesson may only propose to replace the fact."""
-    stated = cube.descriptive.origin is Origin.USER_INPUT and lesson.origin is Origin.INFERENCE
-    return lesson.is_published or stated or cube.governance.access.mode is AccessMode.READ_ONLY
-
-
-def _filled(cube: MemCube) -> Filling | None:
-    return filled(cube.text, min(mention.said for mention in mentions_of(cube)))
-
-
-def _same(one: Filling | None, other: Filling | None) -> bool:
-    """Whether they fill the same slot with the same, if they fill any."""
-    told = [(found.slot, found.value, found.is_denied) if found else None for found in (one, other)]
-    return told[0] == told[1]
-
-
-def _same_slot(cube: MemCube, found: Filling | None) -> bool:
-    return _same(_filled(cube), found)
-
-
-def _in_order(chain: Mapping[str, MemCube]) -> list[MemCube]:
-    """In the order in which they were made; time is in their ids."""
-    return [chain[cube_id] for cube_id in sorted(chain)]
-
-
-def _heirs(chain: Mapping[str, MemCube]) -> set[Link]:
-    return {
-        Link(cube.version.superseded_by, LinkKind.SUPERSEDES, cube.id)
-        for cube in chain.values()
-        if cube.version.superseded_by
-    }
-
-
-def _support_of(chain: Mapping[str, MemCube]) -> set[Link]:
-    return {
-        Link(cube.id, LinkKind.DERIVED_FROM, page) for cube in chain.values() for page in cube.descriptive.provenance
-    }
-
-
-def _surer(old: float, new: float) -> float:
-    """The confidence in what was said twice."""
-    return max(old, new, min(_SUREST, round(1 - (1 - old) * (1 - new), 4)))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from memoryos.cube import AccessMode, Fact, Origin, ProfileField, SemanticType, Trait
-from memoryos.infrastructure.vault.contract import Vector
+from memoryos.cube import Fact, ProfileField, Trait
+from memoryos.infrastructure.vault.records import Vector
+from memoryos.kinds import AccessMode, Origin, SemanticType
 
 Learned = Fact | Trait | ProfileField
 Identity = tuple[str, ...]

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from memoryos.infrastructure.vault.contract import Vector
+from memoryos.infrastructure.vault.records import Vector
 from memoryos.language.plain import plain_text
 from memoryos.language.segmenter import tagged
 from memoryos.language.stopwords import FUNCTION_WORDS

@@ -14,8 +14,10 @@ from datetime import datetime
 from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
-from memoryos.cube import Behaviour, Fact, Kind, MemCube, Origin, ProfileField, Subject, Tier, Trait
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Reader, Writer
+from memoryos.cube import Behaviour, Fact, MemCube, ProfileField, Trait
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.knowledge import Knowledge

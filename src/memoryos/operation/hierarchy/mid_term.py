@@ -15,8 +15,9 @@ import numpy as np
 from uuid_utils.compat import uuid7
 
 from memoryos.config import Settings
-from memoryos.cube import Behaviour, Descriptive, MemCube, Origin, Page, Segment, SemanticType, Tier
-from memoryos.infrastructure.vault.contract import Entry, Vector
+from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Segment
+from memoryos.infrastructure.vault.records import Entry, Vector
+from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.language.summary import extended
 from memoryos.language.words import stem
 from memoryos.operation.hierarchy.heat import heat, is_hot

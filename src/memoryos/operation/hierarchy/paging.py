@@ -11,8 +11,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memoryos.config import ExtractorKind, Settings
-from memoryos.cube import Kind, State, Tier
-from memoryos.infrastructure.vault.contract import Entry, JobKind, LinkKind, Operation, Reader, Writer
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
+from memoryos.kinds import Kind, State, Tier
 from memoryos.operation.hierarchy.calibrator import Calibrator
 from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import Changes, Urgency

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube, State, Tier
-from memoryos.infrastructure.vault.contract import JobKind, JobState, Link, LinkKind, Reader, Writer
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import JobKind, JobState, Link, LinkKind
+from memoryos.kinds import Kind, State, Tier
 from memoryos.operation.hierarchy.changes import Urgency
 
 

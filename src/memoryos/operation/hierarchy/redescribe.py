@@ -10,7 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Operation, Vector, Writer
+from memoryos.infrastructure.vault.contract import Writer
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
 from memoryos.operation.hierarchy.chain import summarised
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed, page_of, segment_of

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube, Tier
-from memoryos.infrastructure.vault.contract import Entry, Link, LinkKind, Operation, Writer
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Writer
+from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, joined, opened
 from memoryos.operation.passages import page_vectors
 

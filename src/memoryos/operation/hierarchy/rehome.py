@@ -13,19 +13,10 @@ from datetime import datetime
 import numpy as np
 from uuid_utils.compat import uuid7
 
-from memoryos.cube import Behaviour, Descriptive, Kind, MemCube, Origin, SemanticType, State, Tier
-from memoryos.infrastructure.vault.contract import (
-    Entry,
-    Event,
-    JobKind,
-    JobState,
-    Link,
-    LinkKind,
-    Operation,
-    Reader,
-    Vector,
-    Writer,
-)
+from memoryos.cube import Behaviour, Descriptive, MemCube
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, Event, JobKind, JobState, Link, LinkKind, Operation, Vector
+from memoryos.kinds import Kind, Origin, SemanticType, State, Tier
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed

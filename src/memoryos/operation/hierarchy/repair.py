@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from memoryos.infrastructure.vault.contract import Vector
+from memoryos.infrastructure.vault.records import Vector
 from memoryos.operation.hierarchy.arrangement import Arrangement, Placed, Plan, Reason, Rows
 from memoryos.operation.hierarchy.cohesion import LEAST_GAIN, SAME, Flags, Floats, fits, halves, is_clear, unit_rows
 from memoryos.operation.hierarchy.score import cosines

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from memoryos.clock import micros
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import Vector
+from memoryos.infrastructure.vault.records import Vector
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.mid_term import MidTerm
 from memoryos.operation.hierarchy.score import Matrix, Probe, cosines, jaccard

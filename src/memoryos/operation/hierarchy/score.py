@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.infrastructure.vault.contract import Vector
+from memoryos.infrastructure.vault.records import Vector
 from memoryos.language.words import stems
 
 Matrix = NDArray[np.float32]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from memoryos.infrastructure.vault.contract import Entry
+from memoryos.infrastructure.vault.records import Entry
 
 
 class ShortTerm:

@@ -14,8 +14,9 @@ from itertools import groupby
 
 from uuid_utils.compat import uuid7
 
-from memoryos.cube import Fact, MemCube, Mention, State, Tier
-from memoryos.infrastructure.vault.contract import Link, LinkKind
+from memoryos.cube import Fact, MemCube, Mention
+from memoryos.infrastructure.vault.records import Link, LinkKind
+from memoryos.kinds import State, Tier
 from memoryos.operation.hierarchy.filling import Slot
 from memoryos.operation.hierarchy.lesson import Identity, identity
 from memoryos.operation.hierarchy.slot import filling, term

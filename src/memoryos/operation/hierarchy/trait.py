@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoryos.cube import Level
+from memoryos.kinds import Level
 
 MEDIUM_FROM = 3  # pages; once or twice may be chance
 HIGH_FROM = 5  # pages; a subject that keeps coming back

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import COLD_TIER, Facet, StoredPassage
+from memoryos.infrastructure.vault.records import COLD_TIER, Facet, StoredPassage
+from memoryos.kinds import Tier
 from memoryos.operation.index.column import Column
 
 Flags = NDArray[np.bool_]

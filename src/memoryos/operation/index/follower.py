@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from time import monotonic
 
-from memoryos.cube import Kind
 from memoryos.errors import IndexFailed
 from memoryos.infrastructure.candidates.contract import CandidateIndex, Candidates, Change
-from memoryos.infrastructure.vault.contract import Event, Operation, Reader
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Event, Operation
+from memoryos.kinds import Kind
 from memoryos.scope import Scope
 
 _EVENTS = 2_000  # taken in at once

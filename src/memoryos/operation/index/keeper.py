@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryos.clock import micros
-from memoryos.cube import Kind
 from memoryos.distribution import VERSION
-from memoryos.infrastructure.vault.contract import Event, Operation, Reader, Vault
+from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.index_files import Bundle, IndexFiles
+from memoryos.infrastructure.vault.records import Event, Operation
+from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.scope import Scope
 

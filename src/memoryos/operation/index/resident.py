@@ -12,8 +12,10 @@ from itertools import islice
 from threading import RLock
 from typing import TypeVar
 
-from memoryos.cube import Kind, MemCube, Subject, Tier
-from memoryos.infrastructure.vault.contract import Entry, Event, Operation, Reader
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry, Event, Operation
+from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.index.arrays import ArrayReader, ArrayWriter

@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.cube import Tier
-from memoryos.infrastructure.vault.contract import Facet, Mark, StoredPassage
+from memoryos.infrastructure.vault.records import Facet, Mark, StoredPassage
+from memoryos.kinds import Tier
 from memoryos.language.passages import LONGEST
 from memoryos.operation.index.column import Column, Matrix
 from memoryos.operation.index.facets import Facets

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from memoryos.config import Settings
-from memoryos.cube import Origin, Turn
+from memoryos.cube import Turn
+from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
 from memoryos.mount import Mount
 from memoryos.operation.recall.offer import Found, Wanted

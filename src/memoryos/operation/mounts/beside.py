@@ -6,8 +6,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from memoryos.cube import Kind
 from memoryos.errors import StorageError
+from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.operation.mounts.fused import Offers, fused

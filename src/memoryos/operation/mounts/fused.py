@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import StoredPassage
+from memoryos.infrastructure.vault.records import StoredPassage
 from memoryos.models.embedder import Embedder
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Corpus, TurnIndex

@@ -13,8 +13,9 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import TypeVar
 
-from memoryos.cube import Origin, Turn
+from memoryos.cube import Turn
 from memoryos.errors import InvalidInput, StorageError
+from memoryos.kinds import Origin
 from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.operation.recall.offer import Found, Wanted
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from memoryos.cube import Origin, Turn
+from memoryos.cube import Turn
+from memoryos.kinds import Origin
 from memoryos.operation.intake import Arriving, Intake
 from memoryos.operation.recall.offer import Found, Wanted
 from memoryos.operation.searcher import Searcher

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 
-from memoryos.cube import Level, MemCube, Subject, Trait
+from memoryos.cube import MemCube, Trait
+from memoryos.kinds import Level, Subject
 from memoryos.language.calendar import spoken
 from memoryos.language.quotation import item
 from memoryos.operation.passages import turns_of

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoryos.clock import micros
-from memoryos.cube import Kind, MemCube, Tier, Turn
-from memoryos.infrastructure.vault.contract import Entry
+from memoryos.cube import MemCube, Turn
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.index.turns import Flags, TurnIndex
 from memoryos.operation.passages import turns_of
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.contract import Mark, Vector
+from memoryos.infrastructure.vault.records import Mark, Vector
 from memoryos.language.clauses import clauses
 from memoryos.language.foreign import latin_language
 from memoryos.language.marks import asks_assistant

@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memoryos.cube import Kind, MemCube
+from memoryos.cube import MemCube
+from memoryos.kinds import Kind
 from memoryos.language.calendar import spoken
 from memoryos.language.quotation import said
 from memoryos.operation.passages import turns_of

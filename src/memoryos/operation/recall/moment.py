@@ -11,8 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
 
-from memoryos.cube import Kind, MemCube, Page, State, Subject, Tier
-from memoryos.infrastructure.vault.contract import Entry, LinkKind, Reader
+from memoryos.cube import MemCube, Page
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry, LinkKind
+from memoryos.kinds import Kind, State, Subject, Tier
 
 
 def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:

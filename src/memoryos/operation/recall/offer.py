@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos.clock import micros
-from memoryos.cube import Kind, MemCube
-from memoryos.infrastructure.vault.contract import Entry, StoredPassage, Vector, tags_text
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.records import Entry, StoredPassage, Vector, tags_text
+from memoryos.kinds import Kind
 from memoryos.language.words import stem
 from memoryos.operation.passages import vector_of
 from memoryos.operation.recall.filters import Filters

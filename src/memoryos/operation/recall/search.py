@@ -11,8 +11,10 @@ from functools import partial
 from itertools import islice
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube, Subject
-from memoryos.infrastructure.vault.contract import Entry, Reader
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Kind, Subject
 from memoryos.models.reranker import Reranker
 from memoryos.operation.hierarchy.calibrator import tuned_for
 from memoryos.operation.index.resident import Resident

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memoryos.config import Settings
-from memoryos.cube import Kind, MemCube, Tier
-from memoryos.infrastructure.vault.contract import LinkKind, Reader
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.kinds import Kind, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, segment_of, top_keywords
 from memoryos.operation.hierarchy.score import FScore, Probe

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from memoryos.config import Settings
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.contract import Reader, Vector
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Vector
 from memoryos.language.words import keywords, stems
 from memoryos.operation.hierarchy.score import jaccard
 from memoryos.operation.index.resident import Resident

@@ -1,0 +1,106 @@
+"""Documents: cubes, vectors and passages as rows of a database hold them, checked when they are read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from memoryos.cube import MemCube, from_json
+from memoryos.errors import CubeDamaged, InvalidInput
+from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.vault import checksum, queries
+from memoryos.infrastructure.vault.records import (
+    COLD_TIER,
+    Entry,
+    StoredPassage,
+)
+from memoryos.kinds import Tier
+
+logger = logging.getLogger(__name__)
+
+
+_TIERS = frozenset((*(tier.value for tier in Tier), COLD_TIER))
+
+
+def read_cube(packs: Packs, cube_id: str, stored: str, told: int | None) -> MemCube:
+    """The cube that stands in a row with that checksum. Raises CubeDamaged."""
+    if not checksum.is_text_sound(stored, told):
+        raise damaged(cube_id)
+    return parse_document(cube_id, packs.document(cube_id, stored))
+
+
+def parse_document(cube_id: str, document: str, told: int | None = None, part: str = "") -> MemCube:
+    """The cube of a document. Raises CubeDamaged when its checksum differs, or it cannot be read."""
+    if checksum.is_text_sound(document, told):
+        try:
+            return from_json(document)
+        except InvalidInput:  # what it quotes may be what a user said
+            pass
+    raise damaged(cube_id, part)
+
+
+def damaged(cube_id: str, part: str = "") -> CubeDamaged:
+    """The error that names a cube, and nothing of what it says."""
+    return CubeDamaged(
+        f"{part}the memory {checksum.shown(cube_id)} is damaged: restore the store from a backup, or delete it"
+    )
+
+
+def is_left_out(what: str, cube_id: str) -> bool:
+    """Log that something damaged is left out; always False."""
+    logger.warning("damaged %s left out", what, extra={"action": "read", "cube": checksum.shown(cube_id)})
+    return False
+
+
+def read_passages(rows: Iterator[Any]) -> Iterator[StoredPassage]:
+    """Passages, each with the tier of its page, which comes with the first ones only."""
+    tier = ""
+    for row in rows:
+        passage = StoredPassage._make(row)
+        if passage.tier is None:
+            passage = passage._replace(tier=tier)
+        tier = passage.tier
+        if (
+            not passage.part
+            or (has_types(passage) and checksum.is_passage_sound(passage))
+            or is_left_out("passage", passage.page)
+        ):
+            yield passage
+
+
+def has_types(passage: StoredPassage) -> bool:
+    """Whether what stands beside a passage, of which there is no checksum, can be read; SQLite stores any type."""
+    numbers, texts = (passage.position, passage.expires_at), (passage.session, passage.tags, passage.segment)
+    return (
+        passage.tier in _TIERS
+        and all(one is None or type(one) is int for one in numbers)
+        and all(one is None or type(one) is str for one in texts)
+    )
+
+
+def vector_row(entry: Entry) -> dict[str, Any]:
+    """The row of a vector."""
+    data = np.asarray(entry.vector, dtype="<f4").tobytes()
+    return {
+        "tenant": entry.cube.scope.tenant,
+        "cube_id": entry.cube.id,
+        "part": queries.WHOLE_CUBE,
+        "data": data,
+        "checksum": checksum.of_bytes(data),
+    }
+
+
+def passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
+    """The rows of the passages of an entry."""
+    for part, passage in enumerate(entry.passages or (), 1):
+        columns = passage.columns
+        yield {
+            "tenant": entry.cube.scope.tenant,
+            "cube_id": entry.cube.id,
+            "part": part,
+            **columns,
+            "checksum": checksum.of_columns(part, columns),
+        }

@@ -1,0 +1,286 @@
+"""Records: the values that go into a vault and come out of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import IntFlag, StrEnum
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.clock import micros
+from memoryos.cube import MemCube
+from memoryos.errors import StoreCorrupt
+from memoryos.kinds import Kind, Tier
+from memoryos.plain import Plain
+
+Vector = NDArray[np.float32]
+
+
+class LinkKind(StrEnum):
+    """What one cube is to another; read `source kind target`."""
+
+    CHAIN = "chain"  # a page continues the chain of an earlier page
+    MEMBER_OF = "member_of"  # a page belongs to a segment; at most one
+    DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
+    SUPERSEDES = "supersedes"  # a cube replaces another; reserved until facts have a validity in time
+    READ = "read"  # a page, and itself: LPM read it before it joined a segment
+    MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
+
+
+class Operation(StrEnum):
+    """What an event says happened to a cube."""
+
+    ADD = "add"
+    MOVE = "move"  # to another tier
+    CHAIN = "chain"  # a page found the chain it belongs to, or a model wrote of that
+    JOIN = "join"  # a segment took in a page
+    VISIT = "visit"  # a search returned it
+    PROMOTE = "promote"  # a segment's pages were extracted into LPM
+    REVISE = "revise"  # its content changed; the old version is in the history
+    REHOME = "rehome"  # a page went to another segment
+    REFRESH = "refresh"  # derived content was computed again
+    DELETE = "delete"
+    COOL = "cool"  # its document went into the object store
+    WARM = "warm"  # and came back
+
+
+class JobKind(StrEnum):
+    """Work that follows a write."""
+
+    EXTRACT = "extract"  # facts, traits and profile from a segment's new pages
+    READ_RECENT = "read_recent"  # the same from the pages of STM, where the talk has ended
+    REPAIR = "repair"  # pages of a segment that belong elsewhere
+    ERASE = "erase"  # a memory whose deletion has to wait for the object store
+
+
+class JobState(StrEnum):
+    """Where a job is."""
+
+    QUEUED = "queued"  # -> leased
+    LEASED = "leased"  # a worker has it until the lease ends; -> done, queued, dead
+    DONE = "done"
+    DEAD = "dead"  # failed too often; the cause is kept
+
+
+class Mark(IntFlag):
+    """What can be said of a turn without a question at hand."""
+
+    ASKS = 1  # it contains a question
+    ENDS_ASKING = 2  # its last sentence is one
+    # 4, that it mentions a time, is in stores of older versions; nothing reads it.
+    BY_USER = 8  # a user said it who has no name here
+    BY_ASSISTANT = 16  # an assistant said it who has no name here
+
+
+UNMARKED = Mark(0)
+
+
+COLD_TIER = "cold"  # in the place of `Tier.ARCHIVE` where pages are told apart by whether they can be read here
+
+
+class Extent(NamedTuple):
+    """Where a passage lies in its page."""
+
+    turn: int  #: index of the turn in the page, from 0
+    start: int = 0  #: of its first character in the turn's words
+    end: int | None = None  #: behind its last one; None is the end of the turn
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A turn of a page, or a part of a long one, as search knows it."""
+
+    vector: Vector  #: of unit length; stored as float16
+    words: Sequence[str]  #: under which it is found, as written but lower case, repeated as often as they occur
+    said_at: datetime
+    speaker: str | None = None
+    marks: Mark = UNMARKED
+    extent: Extent | None = None  #: None: a whole turn, the one with the passage's own number
+
+    @property
+    def columns(self) -> PassageColumns:
+        """The passage as it is stored."""
+        turn, start, end = self.extent or (None, None, None)
+        return {
+            "said_at": micros(self.said_at),
+            "speaker": self.speaker,
+            "marks": int(self.marks),
+            "words": " ".join(self.words),
+            "vector": np.asarray(self.vector, dtype="<f2").tobytes(),
+            "turn": turn,
+            "start": start,
+            "end": end,
+        }
+
+
+class PassageColumns(TypedDict):
+    """What is stored of a passage itself; as in `StoredPassage`."""
+
+    said_at: int
+    speaker: str | None
+    marks: int
+    words: str
+    vector: bytes
+    turn: int | None
+    start: int | None
+    end: int | None
+
+
+class StoredPassage(NamedTuple):
+    """A passage with what its page says of it, as stored; one of 100,000, so a plain tuple."""
+
+    page: str
+    position: int  #: of the page, in order of insertion
+    part: int  #: of the page, from 1; 0 when the page has no passages, and nothing follows but its tier
+    tier: str  #: or COLD_TIER, of a page of the archive whose document lies in a pack
+    session: str | None
+    said_at: int  #: microseconds since the epoch
+    speaker: str | None
+    marks: int
+    words: str  #: separated by spaces
+    vector: bytes  #: little-endian float16
+    tags: str | None = None  #: of the page, as `tags_text` writes them
+    expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
+    segment: str | None = None  #: the one that the page lies in
+    turn: int | None = None  #: index of the turn in the page; None, of an older program's: the turn of that part, whole
+    start: int | None = None  #: in the turn's words
+    end: int | None = None
+    checksum: int | None = None  #: of what is stored; None, of an older program's
+
+    @property
+    def extent(self) -> Extent:
+        """Where it lies in its page."""
+        return Extent(self.part - 1) if self.turn is None else Extent(self.turn, self.start or 0, self.end)
+
+
+class Facet(NamedTuple):
+    """What is known of a page, as far as it can change without the page's words."""
+
+    tier: str  #: or COLD_TIER
+    tags: str | None = None  #: as `tags_text` writes them
+    expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
+    segment: str | None = None  #: the one that the page lies in
+
+
+def tags_text(tags: Sequence[str]) -> str | None:
+    """Tags as a store keeps them beside the cube: a JSON list, or nothing when there are none."""
+    return json.dumps(tags, ensure_ascii=False) if tags else None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cube with what the indexes need to know about it.
+
+    `vector` and `passages` are None when the cube has none (insert) or they did not change (update). A page has
+    passages, and no vector beside them in the store.
+    """
+
+    cube: MemCube
+    vector: Vector | None = None
+    passages: Sequence[Passage] | None = None
+
+    @property
+    def known_vector(self) -> Vector:
+        """The vector of a cube that must have one."""
+        if self.vector is None:
+            raise StoreCorrupt(f"cube {self.cube.id} has no vector; rebuild the index or restore from a backup")
+        return self.vector
+
+
+class Archived(NamedTuple):
+    """A page of the archive, as stored."""
+
+    position: int  #: in order of insertion
+    id: str
+    document: str  #: the cube as JSON; empty when it is damaged
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A cube that has no vectors of the embedder that the store changes to, with its passages."""
+
+    cube: MemCube
+    passages: Sequence[StoredPassage]
+
+
+@dataclass(frozen=True, slots=True)
+class NewVectors:
+    """What another embedder made of a cube."""
+
+    cube: MemCube
+    whole: Vector  #: of a page with passages, its direction
+    passages: Sequence[Vector] = ()  #: of its passages, in order
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A directed, typed edge between two cubes of one tenant."""
+
+    source: str
+    kind: LinkKind
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Plain):
+    """One line of the log: every change to a cube is one event."""
+
+    sequence: int
+    at: datetime
+    operation: Operation
+    kind: Kind
+    cube_id: str
+    version: int
+    detail: str | None = None  #: what undoing it needs, as JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Plain):
+    """A unit of background work on one cube."""
+
+    id: str
+    kind: JobKind
+    cube_id: str
+    state: JobState
+    attempts: int
+    created_at: datetime
+    error: str | None = None
+    priority: int = 0
+    not_before: datetime | None = None  #: it waits until then; of a leased one: it was taken early
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether it is only to be done some day, so that nobody waits for it yet."""
+        is_untouched = self.state is JobState.QUEUED and not self.attempts
+        return is_untouched and not self.priority and self.not_before is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Spending(Plain):
+    """What calls of a model for one purpose took on one day (UTC)."""
+
+    day: date
+    purpose: str
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: int = 0  #: millionths of the currency that prices are in
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How many cubes there are of each kind in each tier."""
+
+    counts: Mapping[tuple[Kind, Tier], int]
+
+    def of(self, kind: Kind, *tiers: Tier) -> int:
+        """Cubes of that kind in those tiers; in all of them when none is named."""
+        return sum(
+            count for (found, tier), count in self.counts.items() if found is kind and (not tiers or tier in tiers)
+        )
