@@ -17,7 +17,7 @@ from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Payload, Turn
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.models.hashing import Hashing
-from memoryos.operation.passages import page_entries
+from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.scope import Scope
 
 MakeCube = Callable[..., MemCube]

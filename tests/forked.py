@@ -33,8 +33,8 @@ _IMPORTED = (  # before the forks
     "memoryos.operation.consolidation.chinese_stance",
     "memoryos.operation.consolidation.english_stance",
     "memoryos.operation.consolidation.rules",
-    "memoryos.operation.hierarchy.chinese_slots",
-    "memoryos.operation.hierarchy.english_slots",
+    "memoryos.operation.knowledge.chinese_slots",
+    "memoryos.operation.knowledge.english_slots",
     "alembic.command",
     "memoryos.models.word_pieces",
     "openai.resources.chat.completions",  # which the SDK puts off

@@ -12,7 +12,7 @@ from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
-from memoryos.operation.ingest import embedded, page_cube, paginate
+from memoryos.operation.intake.ingest import embedded, page_cube, paginate
 from memoryos.operation.mounts.adapter import MemoryAdapter, OpenAdapter
 from memoryos.operation.recall.offer import Found, Totals, Wanted
 from memoryos.scope import Scope

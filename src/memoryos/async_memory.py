@@ -32,7 +32,7 @@ from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.upkeep import Upkeep
-from memoryos.operation.respond import DEFAULT_ROLE
+from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.scope import PRIVATE, Scope
 
 _Sync = TypeVar("_Sync")

@@ -23,9 +23,9 @@ from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.hierarchy.mid_term import page_of
-from memoryos.operation.overview import Persona
 from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Strategy
+from memoryos.operation.recall.overview import Persona
 from memoryos.scope import Scope
 
 DATABASE = "memoryos.db"  # in the data folder

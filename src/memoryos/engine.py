@@ -10,7 +10,7 @@ from memoryos.caller import Action, Gate, OpenGate, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.errors import StorageError
-from memoryos.infrastructure.candidates.contract import CandidateIndex
+from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Subject
@@ -19,34 +19,34 @@ from memoryos.models.embedder import Embedder, load_embedder
 from memoryos.models.limits import Limits
 from memoryos.models.remembered import WORDS, Remembered
 from memoryos.models.reranker import Reranker
-from memoryos.operation import ingest
-from memoryos.operation.cold import Cooler
+from memoryos.operation.answer.respond import Bounds
+from memoryos.operation.answer.responder import Responder
+from memoryos.operation.answer.streams import Streams
+from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.extractor import RuleExtractor
+from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
-from memoryos.operation.consolidation.reader import ModelReader
-from memoryos.operation.correct import Corrector
-from memoryos.operation.erase import Eraser
-from memoryos.operation.hand import Hand
-from memoryos.operation.hierarchy.lesson import Lesson
-from memoryos.operation.housekeeping import Housekeeping
+from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.correction.erase import Eraser
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.intake import Arriving, Intake
-from memoryos.operation.job_runner import Handler, JobRunner
+from memoryos.operation.intake import ingest
+from memoryos.operation.intake.page_writer import Arriving, Intake
+from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.maintenance.cooler import Cooler
+from memoryos.operation.maintenance.housekeeping import Housekeeping
+from memoryos.operation.maintenance.rebuild import Rebuilder
+from memoryos.operation.maintenance.repairer import Repairer
 from memoryos.operation.mounts.mounted import Mounted
-from memoryos.operation.rebuild import Rebuilder
+from memoryos.operation.mounts.recaller import Recaller
 from memoryos.operation.recall.hit import Recall
-from memoryos.operation.recaller import Recaller
-from memoryos.operation.repairer import Repairer
-from memoryos.operation.respond import Bounds
-from memoryos.operation.responder import Responder
-from memoryos.operation.searcher import Searcher
-from memoryos.operation.sources import Sources
-from memoryos.operation.spending import Purse
-from memoryos.operation.streams import Streams
+from memoryos.operation.recall.searcher import Searcher
+from memoryos.operation.recall.sources import Sources
+from memoryos.operation.scheduler.job_runner import Handler, JobRunner
+from memoryos.operation.scheduler.spending import Purse
 from memoryos.scope import Scope
 
 LEXICON = "static"  # the embedder whose words tell which are close in meaning

@@ -29,23 +29,24 @@ from memoryos.nouns.profiles import Profiles
 from memoryos.nouns.proposals import Proposals
 from memoryos.nouns.segments import Segments
 from memoryos.nouns.upkeep import Upkeep
-from memoryos.operation import ingest, overview
-from memoryos.operation.answer_stream import AnswerStream
+from memoryos.operation.answer.answer_stream import AnswerStream
+from memoryos.operation.answer.respond import DEFAULT_ROLE
+from memoryos.operation.calls.door import door
+from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
-from memoryos.operation.door import door
-from memoryos.operation.hand import Hand
-from memoryos.operation.hierarchy.tally import Tally, tally_of
-from memoryos.operation.intake import Arriving
-from memoryos.operation.messages import Messages, is_messages, turns_of_messages
-from memoryos.operation.overview import Stats
+from memoryos.operation.intake import ingest
+from memoryos.operation.intake.messages import Messages, is_messages, turns_of_messages
+from memoryos.operation.intake.page_writer import Arriving
+from memoryos.operation.knowledge.tally import Tally, tally_of
+from memoryos.operation.recall import overview
 from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Weights
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.moment import predecessors
+from memoryos.operation.recall.overview import Stats
 from memoryos.operation.recall.search import Search
-from memoryos.operation.respond import DEFAULT_ROLE
 from memoryos.progress import Progress
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text

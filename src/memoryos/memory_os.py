@@ -19,8 +19,8 @@ from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.mounts import Mounts
 from memoryos.opening import engine_at
-from memoryos.operation.door import door
-from memoryos.operation.hand import Hand
+from memoryos.operation.calls.door import door
+from memoryos.operation.calls.hand import Hand
 from memoryos.scope import PRIVATE, Scope
 
 

@@ -10,7 +10,7 @@ from memoryos.caller import Gate
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.engine import Engine
-from memoryos.infrastructure.candidates.place import open_candidates
+from memoryos.infrastructure.candidates.configured import open_candidates
 from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.chat import ChatModel

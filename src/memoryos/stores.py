@@ -23,10 +23,10 @@ from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import Place, open_vault, shown
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sealing import seal
-from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.models.embedder import Embedder, load_embedder, opened_with
-from memoryos.operation import reembed as reembedding
-from memoryos.operation.mend import mend
+from memoryos.operation.maintenance import reembed as reembedding
+from memoryos.operation.maintenance.mend import mend
 from memoryos.progress import Progress
 
 

@@ -13,7 +13,7 @@ import pytest
 import forked
 import memoryos
 from memoryos import Role, Turn, load_settings
-from memoryos.bench.dialogue import Dialogue
+from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.errors import EmbedderMismatch
 from memoryos.interface.cli.demo import load_script
 

@@ -7,8 +7,8 @@ import math
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from memoryos.bench.answers.metrics import bleu, list_f1, meteor, rouge_l, set_f1, stemmed_f1, text_scores
-from memoryos.bench.answers.question import Gold, Rule
+from memoryos.bench.answers.answer_metrics import bleu, list_f1, meteor, rouge_l, set_f1, stemmed_f1, text_scores
+from memoryos.bench.answers.question import Gold, ScoringRule
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_meteor_matches_words_and_stems_but_no_synonyms():
 
 
 def test_an_adversarial_question_wants_an_abstention():
-    gold = Gold("5", Rule.ABSTAIN)
+    gold = Gold("5", ScoringRule.ABSTAIN)
     assert text_scores("No information available.", gold) == {"f1": 1}
     assert text_scores("It is not mentioned in the notes", gold) == {"f1": 1}
     assert text_scores("self-care is important", gold) == {"f1": 0}
 
 
 def test_chinese_is_scored_by_characters():
-    scores = text_scores("他去了北京。", Gold("zh", Rule.WHOLE, "北京"))
+    scores = text_scores("他去了北京。", Gold("zh", ScoringRule.WHOLE, "北京"))
     assert scores["f1"] == scores["f1_set"] == pytest.approx(2 * (2 / 5) / (2 / 5 + 1))
     assert scores["rouge_l"] == pytest.approx(scores["f1"])

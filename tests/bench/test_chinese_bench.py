@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import pytest
 
-from memoryos.bench.chinese import FILE
+from memoryos.bench.chinese_talk import FILE
 from memoryos.bench.evidence import CATEGORIES
-from memoryos.bench.locomo import load_corpus
+from memoryos.bench.locomo_recall import load_corpus
 from memoryos.errors import InvalidInput
 from memoryos.models.embedder import load_embedder
 

@@ -6,7 +6,7 @@ import pytest
 
 from memoryos import load_settings
 from memoryos.bench.compression import BUDGETS, Method, measure_compression, quoted
-from memoryos.bench.locomo import load_corpus
+from memoryos.bench.locomo_recall import load_corpus
 from memoryos.bench.plot import plot_compression
 from memoryos.errors import InvalidInput
 

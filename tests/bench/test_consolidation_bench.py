@@ -7,7 +7,7 @@ import json
 import pytest
 
 from memoryos import load_settings
-from memoryos.bench.consolidation import Reader, measure
+from memoryos.bench.consolidation import ReaderKind, measure
 from memoryos.bench.scripted_reader import INVENTED, ScriptedReader
 from memoryos.importers.locomo import read_locomo
 
@@ -33,7 +33,7 @@ def conversations(locomo):
 
 
 def test_a_model_is_asked_for_many_pages_at_once_and_its_inventions_are_rejected(conversations):
-    found = measure(conversations, Reader.SCRIPTED, load_settings(embedder="hashing"))
+    found = measure(conversations, ReaderKind.SCRIPTED, load_settings(embedder="hashing"))
     assert (found.pages, found.read, found.dead_jobs) == (30, 23, 0)
     assert found.calls >= 3
     assert found.calls_per_page == found.calls / 30
@@ -45,7 +45,7 @@ def test_a_model_is_asked_for_many_pages_at_once_and_its_inventions_are_rejected
 
 
 def test_rules_ask_nobody(conversations):
-    found = measure(conversations, Reader.RULES, load_settings(embedder="hashing"))
+    found = measure(conversations, ReaderKind.RULES, load_settings(embedder="hashing"))
     assert (found.calls, found.prompt_tokens, found.facts.rejected) == (0, 0, 0)
     assert found.read == 23
     assert found.facts.kept > 0

@@ -3,10 +3,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from memoryos.bench.dialogue import NAME_SHARE, QUESTION_WORDS, TURN_WORDS, Dialogue
+from memoryos.bench.made_up_dialogue import NAME_SHARE, QUESTION_WORDS, TURN_WORDS, Dialogue
 from memoryos.kinds import Role
 from memoryos.models.tokenizer import count_tokens
-from memoryos.operation.ingest import paginate
+from memoryos.operation.intake.ingest import paginate
 
 
 def test_a_seed_always_says_the_same():

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from memoryos import MemoryOS, load_settings
-from memoryos.bench import locks
-from memoryos.bench.locks import Kind, measure
+from memoryos.bench import lock_times
+from memoryos.bench.lock_times import ScopeKind, measure
 from memoryos.clock import system_clock
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.locks import Hold
@@ -23,11 +23,11 @@ OPERATIONS = {"add", "move", "consolidate", "update", "delete, a page", "repair"
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in {"SINGLE": 10, "CHANGED": 2, "STATEMENTS": 40, "NAMING": 10, "HUGE_CHARS": 3_200}.items():
-        monkeypatch.setattr(locks, name, size)
+        monkeypatch.setattr(lock_times, name, size)
 
 
 def test_each_operation_is_measured_in_both_scopes():
-    ordinary, hostile = measure(list(Kind), 60, load_settings(embedder="hashing"))
+    ordinary, hostile = measure(list(ScopeKind), 60, load_settings(embedder="hashing"))
     for found in (ordinary, hostile):
         assert found.held.keys() >= OPERATIONS
         assert found.held["add"].steps == 10

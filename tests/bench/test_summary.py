@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryos.bench.means import by_type, summarise
 from memoryos.bench.metrics import MEASURES
-from memoryos.bench.summary import by_type, summarise
 
 FIRST = MEASURES[0]
 

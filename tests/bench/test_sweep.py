@@ -7,8 +7,8 @@ import json
 import pytest
 
 from memoryos import load_settings
-from memoryos.bench.locomo import load_corpus
-from memoryos.bench.sweep import PAPER, Formed, Point, Result, Swept, sweep
+from memoryos.bench.locomo_recall import load_corpus
+from memoryos.bench.sweep import PAPER, Formed, Result, SweepPoint, Swept, sweep
 from memoryos.errors import InvalidInput
 
 
@@ -46,7 +46,7 @@ def test_the_command_reports_every_point_and_who_is_ahead(bench, locomo, gvd):
     assert max(point["f1"] for point in points) == next(
         point["f1"]
         for point in points
-        if Point(**{name: point[name] for name in ("theta", "tau", "m", "k", "w")}) == best(found)
+        if SweepPoint(**{name: point[name] for name in ("theta", "tau", "m", "k", "w")}) == best(found)
     )
     assert set(found["gvd"]["ahead_of_best"]) == {"f1"}
     assert set(found["locomo"]["ahead_of_paper"]) == {"f1", "small", "large", "hybrid"}
@@ -57,13 +57,13 @@ def test_the_command_reports_every_point_and_who_is_ahead(bench, locomo, gvd):
     paper = next(
         point
         for point in found["locomo"]["points"]
-        if Point(point["theta"], point["tau"], point["m"], point["k"], point["w"]) == PAPER
+        if SweepPoint(point["theta"], point["tau"], point["m"], point["k"], point["w"]) == PAPER
     )
     assert {name: paper[name] for name in found["locomo"]["self_tuned"]} == found["locomo"]["self_tuned"]
 
 
-def best(found) -> Point:
-    return Point(**found["gvd"]["best"])
+def best(found) -> SweepPoint:
+    return SweepPoint(**found["gvd"]["best"])
 
 
 def test_the_table_names_the_best_and_the_paper(bench, gvd):
@@ -81,7 +81,7 @@ def test_nothing_to_sweep_is_a_mistake(bench):
     assert "Traceback" not in result.stderr
 
 
-def swept(theirs: dict[Point, list[float]], ours: list[float]) -> Swept:
+def swept(theirs: dict[SweepPoint, list[float]], ours: list[float]) -> Swept:
     """F1 of pairs in three conversations, and nothing asked."""
 
     def result(f1: list[float]) -> Result:
@@ -92,7 +92,7 @@ def swept(theirs: dict[Point, list[float]], ours: list[float]) -> Swept:
 
 
 def test_what_is_best_elsewhere_was_not_chosen_by_what_it_is_measured_on():
-    lucky, steady = Point(theta=0.4), Point(theta=0.8)
+    lucky, steady = SweepPoint(theta=0.4), SweepPoint(theta=0.8)
     found = swept({lucky: [1.0, 0.2, 0.2], steady: [0.4, 0.4, 0.4]}, ours=[0.4, 0.4, 0.4])
     assert found.best == lucky  # 0.47 against 0.4, by Ann's alone
     assert found.ahead(found.best)["f1"].mean == pytest.approx(-0.2 / 3)
@@ -101,9 +101,9 @@ def test_what_is_best_elsewhere_was_not_chosen_by_what_it_is_measured_on():
 
 
 def test_the_best_by_cosine_gives_keywords_no_weight():
-    found = swept({Point(w=1): [0.9] * 3, Point(theta=0.4): [0.5] * 3, PAPER: [0.4] * 3}, ours=[0.6] * 3)
-    assert found.best == Point(w=1)
-    assert found.best_by_cosine == Point(theta=0.4)
+    found = swept({SweepPoint(w=1): [0.9] * 3, SweepPoint(theta=0.4): [0.5] * 3, PAPER: [0.4] * 3}, ours=[0.6] * 3)
+    assert found.best == SweepPoint(w=1)
+    assert found.best_by_cosine == SweepPoint(theta=0.4)
     assert found.ahead_elsewhere(by_cosine=True)["f1"].mean == pytest.approx(0.1)
 
 

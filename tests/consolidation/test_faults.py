@@ -13,8 +13,8 @@ from generation.scripted_model import Reply, says
 from memoryos import Memory
 from memoryos.bench.scripted_reader import reply
 from memoryos.infrastructure.vault.records import JobState
-from memoryos.operation import job_runner
-from memoryos.operation.job_runner import MOST_TRIES
+from memoryos.operation.scheduler import job_runner
+from memoryos.operation.scheduler.job_runner import MOST_TRIES
 
 SAID = [
     ("My name is Carla and I live in Porto.", "Porto is lovely."),

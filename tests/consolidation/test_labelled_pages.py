@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from memoryos.bench.extraction import Count, Measured, judge, measure
+from memoryos.bench.extraction import Count, MeasuredExtraction, judge, measure
 from memoryos.bench.labels import Collection, FactLabel, LabelledPage, Language, ProfileLabel, Split, load
 from memoryos.cube import Fact, MemCube, Turn
 from memoryos.kinds import Role, SemanticType, Subject
@@ -22,12 +22,12 @@ ALL_PAGES = [page for collection in Collection for language in Language for page
 
 
 @pytest.fixture(scope="module", params=Language, ids=str)
-def measured(request: pytest.FixtureRequest) -> Measured:
+def measured(request: pytest.FixtureRequest) -> MeasuredExtraction:
     return measure(RuleExtractor(), request.param)
 
 
 @pytest.mark.parametrize("split", Split, ids=str)
-def test_facts_and_profile_fields_are_right(measured: Measured, split: Split) -> None:
+def test_facts_and_profile_fields_are_right(measured: MeasuredExtraction, split: Split) -> None:
     half = measured.half(split)
     assert half.facts.precision >= FLOOR, half.wrong
     assert half.profile.precision >= FLOOR, half.wrong
@@ -35,7 +35,7 @@ def test_facts_and_profile_fields_are_right(measured: Measured, split: Split) ->
 
 
 @pytest.mark.parametrize("split", Split, ids=str)
-def test_most_of_what_is_said_is_found(measured: Measured, split: Split) -> None:
+def test_most_of_what_is_said_is_found(measured: MeasuredExtraction, split: Split) -> None:
     assert measured.half(split).together.recall >= 0.75, measured.half(split).missed
 
 

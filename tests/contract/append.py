@@ -15,7 +15,7 @@ from memoryos.cube import Page, Turn
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, Origin, Role
-from memoryos.operation.ingest import page_cube
+from memoryos.operation.intake.ingest import page_cube
 from memoryos.scope import Scope
 
 

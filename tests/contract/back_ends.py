@@ -17,9 +17,9 @@ from contract import server
 from memoryos.clock import Clock, system_clock
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.place import Place, open_vault
-from memoryos.infrastructure.vault.postgres.store import PostgresVault
+from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
-from memoryos.infrastructure.vault.store import SqlVault
 from memoryos.models.hashing import Hashing
 
 OpenVault = Callable[..., Vault]  # called with (folder, clock), the busy timeout in seconds, the embedder's name

@@ -24,7 +24,7 @@ from sqlalchemy.engine import URL, make_url
 
 from memoryos.clock import system_clock
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.postgres.store import PostgresVault, schema
+from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault, schema
 from memoryos.models.hashing import Hashing
 
 ROLE = "memoryos"

@@ -14,12 +14,12 @@ from contract import milvus, server
 from memoryos.errors import StorageError
 from memoryos.infrastructure.candidates import milvus as milvus_candidates
 from memoryos.infrastructure.candidates import postgres
-from memoryos.infrastructure.candidates.contract import CandidateIndex, Change, Narrow, Place, Totals
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
+from memoryos.infrastructure.candidates.port import CandidateIndex, Change, IndexTotals, Narrow, Place
 from memoryos.infrastructure.candidates.postgres import PostgresCandidates
 from memoryos.infrastructure.candidates.turns_table import SCHEMA, TurnsTable
-from memoryos.infrastructure.vault.postgres.store import PostgresVault
+from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
 from memoryos.infrastructure.vault.records import StoredPassage
 from memoryos.kinds import Tier
 from memoryos.models.hashing import Hashing
@@ -129,7 +129,7 @@ def test_an_index_says_how_far_it_followed(index):
 def test_an_owner_without_turns_can_be_indexed(index):
     index.build(ALICE, [], 0)
     with index.asking(ALICE) as turns:
-        assert turns.totals == Totals(0, 0)
+        assert turns.totals == IndexTotals(0, 0)
         assert turns.nearest(at(1), 5, ANY) == []
         assert turns.matching(["bee"], 5, ANY) == []
         assert turns.farthest(at(1)) == 0
@@ -181,7 +181,7 @@ def test_a_word_that_stands_nearly_everywhere_is_not_searched_for(postgres_index
 def test_how_often_words_occur_is_counted_by_turns(index):
     index.build(ALICE, [turn("a", "bees bee honey"), turn("a", "bee", part=2), turn("b", "rome")], 1)
     with index.asking(ALICE) as turns:
-        assert turns.totals == Totals(turns=3, words=5)
+        assert turns.totals == IndexTotals(turns=3, words=5)
         assert turns.frequencies(["bee", "rome", "museum"]) == {"bee": 2, "rome": 1}
 
 
@@ -212,7 +212,7 @@ def test_a_change_brings_in_takes_over_and_removes(index):
     index.apply(ALICE, Change(after=3, reached=8, changed=new, noted=noted, gone={"gone"}))
     assert index.reached(ALICE) == 8
     with index.asking(ALICE) as turns:
-        assert turns.totals == Totals(3, 3)
+        assert turns.totals == IndexTotals(3, 3)
         assert turns.frequencies(["rome", "bee", "honey", "museum", "race"]) == {"rome": 1, "museum": 1, "race": 1}
     assert nearest(index, at(0, 0, 1), 1) == ["revised"]
     assert matching(index, "bee") == []
@@ -329,7 +329,7 @@ def test_many_turns_come_in_at_once(index):
     """More than go to the table, or to Milvus, in one portion."""
     index.build(ALICE, (turn(f"p{n}", f"word{n % 10} bee") for n in range(5_500)), 1)
     with index.asking(ALICE) as turns:
-        assert turns.totals == Totals(5_500, 11_000)
+        assert turns.totals == IndexTotals(5_500, 11_000)
         assert turns.frequencies(["word3", "bee"]) == {"word3": 550, "bee": 5_500}
 
 

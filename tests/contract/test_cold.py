@@ -15,7 +15,7 @@ from memoryos.errors import InvalidInput, NotFound, ObjectsUnreachable, StoreCor
 from memoryos.infrastructure.vault.records import JobKind, JobState, Operation
 from memoryos.kinds import Kind, Role, Tier
 from memoryos.models.hashing import Hashing
-from memoryos.operation.job_runner import MOST_TRIES
+from memoryos.operation.scheduler.job_runner import MOST_TRIES
 from memoryos.scope import Scope
 from public import store_of
 

@@ -12,7 +12,7 @@ import memoryos
 from memoryos import Memory, MemoryOS, Role, Turn, load_settings
 from memoryos.engine import Engine
 from memoryos.errors import IndexFailed, StoreUnreachable
-from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
+from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow, Place
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 from memoryos.models.hashing import Hashing
@@ -38,9 +38,9 @@ class FrailIndex:
             raise IndexFailed
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> IndexTotals:
         self._ask("totals")
-        return Totals(len(self._turns), sum(len(turn.words.split()) for turn in self._turns.values()))
+        return IndexTotals(len(self._turns), sum(len(turn.words.split()) for turn in self._turns.values()))
 
     def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:
         self._ask("nearest")

@@ -17,9 +17,9 @@ from contract.test_candidates import ALICE, DIM, at, matching, nearest, turn
 from memoryos import Memory, MemoryOS, Role, Turn, load_settings, stores
 from memoryos.errors import InvalidInput, StoreUnreachable
 from memoryos.infrastructure.candidates import milvus_server
-from memoryos.infrastructure.candidates.contract import Change, Narrow, Totals
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
+from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow
 
 WRITES = {"upsert", "delete"}
 
@@ -81,7 +81,7 @@ def test_a_change_that_was_cut_off_anywhere_is_repeated_without_harm(uri, server
     index.apply(ALICE, change)
     assert index.reached(ALICE) == 8
     with index.asking(ALICE) as turns:
-        assert turns.totals == Totals(3, 3)
+        assert turns.totals == IndexTotals(3, 3)
         assert turns.frequencies(["rome", "bee", "honey", "museum", "race"]) == {"rome": 1, "museum": 1, "race": 1}
     assert nearest(index, at(0, 0, 1), 1) == ["revised"]
     assert set(nearest(index, at(1), narrow=Narrow(now=49))) == {"kept", "revised", "new"}
@@ -202,7 +202,7 @@ def test_a_turn_of_very_many_words_is_found_by_the_last_of_them(server):
     index.build(ALICE, [turn("long", " ".join(f"word{n}" for n in range(9_000))), turn("short", "bee")], 1)
     assert matching(index, "word8999") == ["long"]
     with index.asking(ALICE) as turns:
-        assert turns.totals == Totals(2, 9_001)
+        assert turns.totals == IndexTotals(2, 9_001)
 
 
 def test_counts_hold_until_one_turn_in_a_hundred_may_have_changed(server):
@@ -213,11 +213,11 @@ def test_counts_hold_until_one_turn_in_a_hundred_may_have_changed(server):
     index.apply(ALICE, Change(after=10, reached=12, changed=[turn("q", "bee lamp")]))
     assert matching(index, "lamp") == ["q"]
     with index.asking(ALICE) as turns:
-        assert turns.totals == Totals(300, 300)
+        assert turns.totals == IndexTotals(300, 300)
         assert turns.frequencies(["bee", "lamp"]) == {"bee": 300, "lamp": 1}
     index.apply(ALICE, Change(after=12, reached=14, changed=[turn("r", "bee")]))
     with index.asking(ALICE) as turns:
-        assert turns.totals == Totals(302, 303)
+        assert turns.totals == IndexTotals(302, 303)
         assert turns.frequencies(["bee"]) == {"bee": 302}
 
 

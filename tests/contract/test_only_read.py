@@ -16,7 +16,7 @@ from memoryos import Scope, load_settings
 from memoryos.clock import system_clock
 from memoryos.errors import StoreReadOnly
 from memoryos.infrastructure.vault.place import open_vault
-from memoryos.infrastructure.vault.postgres.store import PostgresVault
+from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.models.hashing import Hashing
 

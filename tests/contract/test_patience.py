@@ -19,7 +19,7 @@ from memoryos.errors import StoreBusy
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.patience import apart, in_one_call, patience
 from memoryos.models.hashing import Hashing
-from memoryos.operation import moves
+from memoryos.operation.maintenance import moves
 from public import store_of
 
 ALICE = Scope(user="alice")

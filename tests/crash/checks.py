@@ -13,7 +13,7 @@ from crash.stores import number_of, unique_word
 from memoryos import Memory
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Tier
-from memoryos.operation.passages import page_entries
+from memoryos.operation.hierarchy.page_entries import page_entries
 
 
 def assert_sound(path: Path) -> None:

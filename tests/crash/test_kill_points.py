@@ -18,7 +18,7 @@ from memoryos import Memory, stores
 from memoryos.clock import system_clock
 from memoryos.infrastructure.vault.records import JobState
 from memoryos.models.embedder import load_embedder
-from memoryos.operation.rebuild import Phase, stage_of
+from memoryos.operation.maintenance.rebuild import Phase, stage_of
 
 
 def reopened(found: list[Victim], folder: Path) -> Iterator[tuple[Victim, Memory]]:

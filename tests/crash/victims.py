@@ -41,8 +41,8 @@ from memoryos.config import Settings
 from memoryos.infrastructure.vault import rows
 from memoryos.kinds import Tier
 from memoryos.models.embedder import load_embedder
-from memoryos.operation import rebuild as rebuilding
-from memoryos.operation import reembed as reembedding
+from memoryos.operation.maintenance import rebuild as rebuilding
+from memoryos.operation.maintenance import reembed as reembedding
 
 STRIDES = {
     "create": 2,

@@ -36,8 +36,8 @@ from memoryos.config import Settings, load_settings
 from memoryos.cube import Turn
 from memoryos.kinds import Role
 from memoryos.memory_os import MemoryOS
-from memoryos.operation import moves as moving
 from memoryos.operation.consolidation import promotion
+from memoryos.operation.maintenance import moves as moving
 from memoryos.scope import Scope
 
 LEAST, LONGEST = 0.001, 4.0  # seconds that a worker has

@@ -16,8 +16,8 @@ import memoryos
 from memoryos import Memory, Role, Scope, Turn, load_settings
 from memoryos.language.quotation import INDENT
 from memoryos.models.tokenizer import count_tokens
+from memoryos.operation.answer.respond import DEFAULT_ROLE, INSTRUCTIONS
 from memoryos.operation.recall.line import Section
-from memoryos.operation.respond import DEFAULT_ROLE, INSTRUCTIONS
 
 from .conftest import KEY
 from .scripted_model import says

@@ -15,7 +15,7 @@ from memoryos import AsyncMemory, Attachment, Role, Turn, load_settings
 from memoryos.errors import InvalidInput, ModelError, ModelNotConfigured
 from memoryos.language.calendar import spoken
 from memoryos.models.tokenizer import count_tokens
-from memoryos.operation.respond import MESSAGE_TOKENS
+from memoryos.operation.answer.respond import MESSAGE_TOKENS
 
 from .conftest import KEY
 from .scripted_model import Reply, says, scripted_model

@@ -11,7 +11,7 @@ import pytest
 
 from memoryos import Memory, Role, Scope, Strategy, Subject, Tier
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.operation.correct import Corrector
+from memoryos.operation.correction.correct import Corrector
 
 from .world import ANN, START, LineExtractor, World, texts
 

@@ -16,8 +16,8 @@ from memoryos.cube import Turn
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.records import JobKind, JobState
 from memoryos.kinds import Kind, Role, State, Tier
-from memoryos.operation import worker
-from memoryos.operation.job_runner import LEASE
+from memoryos.operation.maintenance import worker
+from memoryos.operation.scheduler.job_runner import LEASE
 from public import store_of
 
 from .world import ANN, World

@@ -16,12 +16,12 @@ from memoryos import Kind, Memory, Scope, Subject, Tier
 from memoryos.cube import Fact, MemCube
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Origin, SemanticType, State
-from memoryos.operation.correct import Corrector
-from memoryos.operation.hierarchy.lesson import Lesson
-from memoryos.operation.hierarchy.likeness import Judge, Pair, Verdict, says_the_same
-from memoryos.operation.hierarchy.slot import filling, term
-from memoryos.operation.hierarchy.tally import Tally, tally_of
-from memoryos.operation.hierarchy.tally import count as sum_up
+from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.knowledge.likeness import Judge, Pair, Verdict, says_the_same
+from memoryos.operation.knowledge.slot import filling, term
+from memoryos.operation.knowledge.tally import Tally, tally_of
+from memoryos.operation.knowledge.tally import count as sum_up
 
 from .world import ANN, START, LineExtractor, World, texts
 

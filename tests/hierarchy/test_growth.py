@@ -12,13 +12,13 @@ from memoryos import Memory, Subject
 from memoryos.cube import Fact
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Origin, SemanticType
-from memoryos.operation.correct import PAGES_AT_ONCE, Corrector
+from memoryos.operation.correction.correct import PAGES_AT_ONCE, Corrector
+from memoryos.operation.correction.rederive import Again
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import REVISIONS
-from memoryos.operation.hierarchy.lesson import Lesson
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
-from memoryos.operation.rederive import Again
-from memoryos.operation.step import CUBES_AT_ONCE
+from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE
 
 from .work import calls_in, locks_of
 from .world import ANN, START, LineExtractor, World

@@ -17,7 +17,8 @@ from memoryos.cube import Turn
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.records import JobState, Operation
 from memoryos.kinds import Kind, Role, State
-from memoryos.operation import background, housekeeping, moves
+from memoryos.operation.maintenance import housekeeping, moves
+from memoryos.operation.scheduler import background
 
 from .world import ANN, World
 

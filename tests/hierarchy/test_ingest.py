@@ -8,7 +8,7 @@ import pytest
 
 from memoryos import Attachment, Memory, Role, Scope, Turn
 from memoryos.errors import InvalidInput, NotFound
-from memoryos.operation.ingest import paginate
+from memoryos.operation.intake.ingest import paginate
 from public import store_of
 
 from .world import START, World, texts

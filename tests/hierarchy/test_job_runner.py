@@ -18,8 +18,15 @@ from memoryos.cube import Turn
 from memoryos.errors import BadAnswer, BudgetSpent, LeaseLost, ModelUnavailable
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, JobState
 from memoryos.kinds import Role
-from memoryos.operation import job_runner
-from memoryos.operation.job_runner import FIRST_DELAY, LONGEST_DELAY, MOST_TRIES, MOST_TRIES_OUT, JobRunner, retry_at
+from memoryos.operation.scheduler import job_runner
+from memoryos.operation.scheduler.job_runner import (
+    FIRST_DELAY,
+    LONGEST_DELAY,
+    MOST_TRIES,
+    MOST_TRIES_OUT,
+    JobRunner,
+    retry_at,
+)
 from public import store_of
 
 from .world import ANN, START, World

@@ -10,7 +10,7 @@ import pytest
 from memoryos import Kind, Memory, Role, Tier, Turn
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.records import Entry, JobKind, JobState, Operation
-from memoryos.operation.job_runner import MOST_TRIES
+from memoryos.operation.scheduler.job_runner import MOST_TRIES
 
 from .world import ANN, LineExtractor, World
 

@@ -9,7 +9,7 @@ from memoryos import Kind, Memory, Scope, Subject, Tier
 from memoryos.cube import Fact
 from memoryos.errors import NotFound
 from memoryos.kinds import AccessMode, Origin, SemanticType
-from memoryos.operation.hierarchy.lesson import Lesson
+from memoryos.operation.knowledge.lesson import Lesson
 
 from .world import ANN, START, LineExtractor, World, texts
 

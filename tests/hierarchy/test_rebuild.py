@@ -11,7 +11,7 @@ from hierarchy.world import ANN, LineExtractor, World, texts
 from memoryos import Memory, Role, Scope, Turn
 from memoryos.infrastructure.vault.records import JobState, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Tier
-from memoryos.operation.rebuild import AT_A_TIME, stage_of
+from memoryos.operation.maintenance.rebuild import AT_A_TIME, stage_of
 
 SMALL = {"short_term_capacity": 3, "mid_term_capacity": 4, "heat_threshold": 5.0, "segment_threshold": 1.2}
 TALK = [

@@ -17,8 +17,8 @@ from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.models.hashing import Hashing
-from memoryos.operation import reembed as module
-from memoryos.operation.passages import page_entries, page_vectors
+from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors
+from memoryos.operation.maintenance import reembed as module
 
 BOB = Scope(user="bob", tenant="acme")
 SETTINGS = load_settings(short_term_capacity=2, mid_term_capacity=4, heat_threshold=2.0)

@@ -20,7 +20,7 @@ from memoryos.operation.consolidation.promotion import new_pages
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.hierarchy.repair import plan
-from memoryos.operation.repairer import MOVED_AT_ONCE, Found
+from memoryos.operation.maintenance.repairer import MOVED_AT_ONCE, PlannedRepair
 
 from .world import ANN, World
 
@@ -245,7 +245,7 @@ def test_a_segment_is_told_by_all_its_pages_also_when_not_all_moves_could_be_mad
     moves = [Rehoming(page, tea, bikes, Reason.MOVE) for page in pages[1 : 1 + MOVED_AT_ONCE]]
     moves.append(Rehoming(other, tea, bikes, Reason.MOVE))  # it is not there
     with world.vault.read(ANN) as reader:
-        found = Found(Plan(tuple(moves)), reader.sequence())
+        found = PlannedRepair(Plan(tuple(moves)), reader.sequence())
     world.repairer().carry_out(ANN, found)
     (segment,) = (one for one in memory.segments.list() if one.cube.id == tea)
     assert segment.cube.payload.pages == LAST_PAGES + MOVED_AT_ONCE

@@ -17,10 +17,10 @@ from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Origin, SemanticType, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.mid_term import MidTerm, joined, opened
-from memoryos.operation.hierarchy.sample import PROBES, Inquiry, SampledPage, neighbours, strangers
+from memoryos.operation.hierarchy.page_entries import topic_words
 from memoryos.operation.hierarchy.score import Probe, jaccard
 from memoryos.operation.hierarchy.tuning import CONTEXT_PAGES
-from memoryos.operation.passages import topic_words
+from memoryos.operation.paging.sample import PROBES, Inquiry, SampledPage, neighbours, strangers
 
 from .world import START
 

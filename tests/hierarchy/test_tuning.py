@@ -12,15 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos import Memory, MemoryOS, Scope, load_settings
-from memoryos.bench import chinese
+from memoryos.bench import chinese_talk
 from memoryos.cube import Turn
 from memoryos.importers.load import load_conversation
 from memoryos.importers.locomo import read_locomo
 from memoryos.infrastructure.vault.records import LinkKind, Operation
 from memoryos.kinds import Kind, Role, Tier
-from memoryos.operation import moves
-from memoryos.operation.hierarchy.calibrator import NOTE
-from memoryos.operation.hierarchy.sample import spread
 from memoryos.operation.hierarchy.tuning import (
     FIRST_PAGES,
     RANGES,
@@ -34,6 +31,9 @@ from memoryos.operation.hierarchy.tuning import (
     explained,
     tuned,
 )
+from memoryos.operation.maintenance import moves
+from memoryos.operation.paging.calibrator import NOTE
+from memoryos.operation.paging.sample import spread
 
 from .world import ANN, AXES, World
 
@@ -403,7 +403,7 @@ def test_keywords_do_not_count_where_nothing_is_said(world: World):
 
 def test_a_chinese_conversation_finds_its_theta(tmp_path):
     with MemoryOS.open(tmp_path / "memory.db", settings=load_settings(short_term_capacity=2)) as memory:
-        (conversation,) = read_locomo(chinese.FILE)
+        (conversation,) = read_locomo(chinese_talk.FILE)
         load_conversation(memory, conversation)
         memory.wait()
         theta, *_ = memory.of(Scope(user=conversation.user)).stats().tuning

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
-from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.scope import Scope
 
 Writing = Callable[[Scope], AbstractContextManager[Any]]

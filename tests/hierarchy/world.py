@@ -18,19 +18,19 @@ from memoryos.caller import Caller
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait, Turn
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.records import JobKind, Link, LinkKind
-from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind, Role, SemanticType, Subject
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.promotion import Promoter
-from memoryos.operation.hierarchy.likeness import Judge
-from memoryos.operation.hierarchy.paging import Pager
-from memoryos.operation.hierarchy.trait import graded
+from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.job_runner import JobRunner
-from memoryos.operation.passages import page_vectors
-from memoryos.operation.repairer import Repairer
+from memoryos.operation.knowledge.likeness import Judge
+from memoryos.operation.knowledge.trait import graded
+from memoryos.operation.maintenance.repairer import Repairer
+from memoryos.operation.paging.pager import Pager
+from memoryos.operation.scheduler.job_runner import JobRunner
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ANN = Scope(user="ann")

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy.engine import URL
 
 from contract import server
-from memoryos.infrastructure.vault.postgres.store import PostgresVault
+from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
 from memoryos.models.hashing import Hashing
 
 

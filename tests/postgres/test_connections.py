@@ -9,7 +9,7 @@ import pytest
 
 from contract import server
 from memoryos.errors import StoreBusy
-from memoryos.infrastructure.vault.postgres.store import PostgresVault
+from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
 from memoryos.kinds import Kind
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope

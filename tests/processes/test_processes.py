@@ -12,9 +12,9 @@ import pytest
 
 import forked
 from memoryos import MemoryOS, load_settings
-from memoryos.bench.actor import Part, Reader, notice_file
+from memoryos.bench.actor import Part, ReadingActor, notice_file
 from memoryos.bench.processes import Crowd, measure_processes
-from memoryos.bench.witness import Fault, State, Violation, Word, told
+from memoryos.bench.witness import AnswerFault, PageWord, Violation, WordState, told
 from memoryos.errors import MemoryOSError
 
 SETTINGS = load_settings(embedder="hashing")
@@ -57,7 +57,7 @@ def memory(part):
         yield opened
 
 
-WORD = Word(0, 0, 0, 0)
+WORD = PageWord(0, 0, 0, 0)
 
 
 def say(part, *lines):
@@ -67,8 +67,8 @@ def say(part, *lines):
 
 def test_a_reader_finds_what_was_stored_and_sees_nothing_wrong(part, memory):
     memory.of(part.scopes[0]).add(f"I have a boat called {WORD}.", "Nice.")
-    say(part, (State.THERE, WORD))
-    reader = Reader(memory, part)
+    say(part, (WordState.THERE, WORD))
+    reader = ReadingActor(memory, part)
     reader.check_search(WORD, is_there=True)
     assert reader.check_pages(0) == [WORD]
     reader.check_persona(0)
@@ -76,8 +76,8 @@ def test_a_reader_finds_what_was_stored_and_sees_nothing_wrong(part, memory):
 
 
 def test_a_page_that_a_writer_stored_and_nobody_finds_is_reported(part, memory):
-    say(part, (State.THERE, WORD))
-    reader = Reader(memory, part)
+    say(part, (WordState.THERE, WORD))
+    reader = ReadingActor(memory, part)
     reader.check_search(WORD, is_there=True)
     reader.check_pages(0)
     assert reader.done.violations == [f"missing: {WORD} in hits", f"missing: {WORD} in pages"]
@@ -87,8 +87,8 @@ def test_a_page_that_a_writer_deleted_and_that_is_served_is_reported(part, memor
     memory.of(part.scopes[0]).add(f"I have a boat called {WORD}.", "Nice.")
     memory.wait()
     memory.of(part.scopes[0]).consolidate()
-    say(part, (State.THERE, WORD), (State.LEAVING, WORD), (State.GONE, WORD))
-    reader = Reader(memory, part)
+    say(part, (WordState.THERE, WORD), (WordState.LEAVING, WORD), (WordState.GONE, WORD))
+    reader = ReadingActor(memory, part)
     reader.check_search(WORD, is_there=False)
     assert {f"ghost: {WORD} in {where}" for where in ("hits", "turns", "recent")} <= set(reader.done.violations)
 
@@ -97,13 +97,13 @@ def test_words_of_another_tenant_are_reported(part, memory):
     there = WORD._replace(scope=2)
     assert part.scopes[2].tenant != part.scopes[0].tenant
     memory.of(part.scopes[0]).add(f"I have a boat called {there}.", "Nice.")
-    reader = Reader(memory, part)
+    reader = ReadingActor(memory, part)
     reader.check_search(WORD, is_there=False)
     assert f"foreign: {there} in hits" in reader.done.violations
 
 
 def test_a_line_that_is_half_written_is_read_when_it_is_whole(part, memory):
-    reader, line = Reader(memory, part), told(State.THERE, WORD)
+    reader, line = ReadingActor(memory, part), told(WordState.THERE, WORD)
     with notice_file(Path(part.folder), 0).open("a") as file:
         file.write(line[:-4])
         file.flush()
@@ -154,4 +154,4 @@ def test_an_error_that_reaches_a_caller_makes_the_command_fail():
 def test_a_violation_makes_a_report_unsound(tmp_path):
     report = measure_processes(str(tmp_path / "new.db"), Crowd(writers=1, readers=0, seconds=0.5), SETTINGS)
     assert report.is_sound
-    assert not replace(report, violations=[str(Violation(Fault.GHOST, WORD, "hits"))]).is_sound
+    assert not replace(report, violations=[str(Violation(AnswerFault.GHOST, WORD, "hits"))]).is_sound

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryos.bench.witness import Fault, State, Violation, Witness, Word, disordered, told, words_in
+from memoryos.bench.witness import AnswerFault, PageWord, Violation, Witness, WordState, disordered, told, words_in
 
 numbers = st.integers(0, 10**6)
-words = st.builds(Word, numbers, numbers, numbers, numbers)
+words = st.builds(PageWord, numbers, numbers, numbers, numbers)
 
-OURS = Word(0, 1, 5, 0)
-OTHER = Word(1, 1, 6, 0)
+OURS = PageWord(0, 1, 5, 0)
+OTHER = PageWord(1, 1, 6, 0)
 
 
-def witness(*lines: tuple[State, Word]) -> Witness:
+def witness(*lines: tuple[WordState, PageWord]) -> Witness:
     made = Witness()
     made.hear(told(state, word) for state, word in lines)
     return made
 
 
-def faults(violations) -> list[tuple[Fault, Word]]:
+def faults(violations) -> list[tuple[AnswerFault, PageWord]]:
     return [(violation.fault, violation.word) for violation in violations]
 
 
@@ -32,14 +32,14 @@ def test_words_are_found_again_in_any_text(wanted):
 
 
 def test_a_stored_page_that_is_not_found_is_missing():
-    known = witness((State.THERE, OURS))
-    assert faults(known.absent([OURS], set(), "hits")) == [(Fault.MISSING, OURS)]
+    known = witness((WordState.THERE, OURS))
+    assert faults(known.absent([OURS], set(), "hits")) == [(AnswerFault.MISSING, OURS)]
     assert faults(known.absent([OURS], {OURS}, "hits")) == []
 
 
-@pytest.mark.parametrize("state", [State.LEAVING, State.GONE])
+@pytest.mark.parametrize("state", [WordState.LEAVING, WordState.GONE])
 def test_what_is_being_taken_away_may_be_there_or_not(state):
-    known = witness((State.THERE, OURS))
+    known = witness((WordState.THERE, OURS))
     before = known.moment
     known.hear([told(state, OURS)])
     assert faults(known.absent([OURS], set(), "hits")) == []
@@ -47,30 +47,32 @@ def test_what_is_being_taken_away_may_be_there_or_not(state):
 
 
 def test_what_was_gone_before_the_question_is_a_ghost():
-    known = witness((State.THERE, OURS), (State.LEAVING, OURS), (State.GONE, OURS))
-    assert faults(known.misplaced({OURS}, OURS.scope, known.moment, "facts")) == [(Fault.GHOST, OURS)]
+    known = witness((WordState.THERE, OURS), (WordState.LEAVING, OURS), (WordState.GONE, OURS))
+    assert faults(known.misplaced({OURS}, OURS.scope, known.moment, "facts")) == [(AnswerFault.GHOST, OURS)]
 
 
 def test_the_old_words_of_a_corrected_page_are_ghosts_and_the_new_ones_are_wanted():
     new = OURS._replace(version=1)
-    known = witness((State.THERE, OURS), (State.LEAVING, OURS), (State.GONE, OURS), (State.THERE, new))
-    assert faults(known.misplaced({OURS, new}, OURS.scope, known.moment, "hits")) == [(Fault.GHOST, OURS)]
-    assert faults(known.absent(known.there(0), {OURS}, "pages")) == [(Fault.MISSING, new)]
+    known = witness((WordState.THERE, OURS), (WordState.LEAVING, OURS), (WordState.GONE, OURS), (WordState.THERE, new))
+    assert faults(known.misplaced({OURS, new}, OURS.scope, known.moment, "hits")) == [(AnswerFault.GHOST, OURS)]
+    assert faults(known.absent(known.there(0), {OURS}, "pages")) == [(AnswerFault.MISSING, new)]
 
 
 def test_words_of_another_scope_are_foreign():
-    known = witness((State.THERE, OURS), (State.THERE, OTHER))
-    assert faults(known.misplaced({OURS, OTHER}, OURS.scope, known.moment, "segments")) == [(Fault.FOREIGN, OTHER)]
+    known = witness((WordState.THERE, OURS), (WordState.THERE, OTHER))
+    assert faults(known.misplaced({OURS, OTHER}, OURS.scope, known.moment, "segments")) == [
+        (AnswerFault.FOREIGN, OTHER)
+    ]
 
 
 def test_what_nobody_stored_is_unknown_in_the_end():
-    known = witness((State.THERE, OURS), (State.LEAVING, OTHER))
-    stranger = Word(0, 9, 9, 9)
-    assert faults(known.invented([OURS, OTHER, stranger], "pages")) == [(Fault.UNKNOWN, stranger)]
+    known = witness((WordState.THERE, OURS), (WordState.LEAVING, OTHER))
+    stranger = PageWord(0, 9, 9, 9)
+    assert faults(known.invented([OURS, OTHER, stranger], "pages")) == [(AnswerFault.UNKNOWN, stranger)]
 
 
-def page(writer: int, number: int) -> Word:
-    return Word(0, writer, number, 0)
+def page(writer: int, number: int) -> PageWord:
+    return PageWord(0, writer, number, 0)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +80,9 @@ def page(writer: int, number: int) -> Word:
     [
         ([], []),
         ([page(1, 0), page(2, 0), page(1, 3), page(2, 1)], []),
-        ([page(1, 3), page(2, 0), page(1, 0)], [(Fault.ORDER, page(1, 0))]),
-        ([page(1, 0), page(1, 3), page(1, 0)], [(Fault.TWICE, page(1, 0))]),
-        ([page(1, 0), page(1, 0)._replace(version=1)], [(Fault.TWICE, page(1, 0)._replace(version=1))]),
+        ([page(1, 3), page(2, 0), page(1, 0)], [(AnswerFault.ORDER, page(1, 0))]),
+        ([page(1, 0), page(1, 3), page(1, 0)], [(AnswerFault.TWICE, page(1, 0))]),
+        ([page(1, 0), page(1, 0)._replace(version=1)], [(AnswerFault.TWICE, page(1, 0)._replace(version=1))]),
     ],
 )
 def test_pages_of_a_writer_stand_in_its_order_and_once(pages, expected):
@@ -100,8 +102,8 @@ def test_any_order_but_the_writers_own_is_noticed(told_pages):
 
 def test_the_latest_are_those_that_stay_and_the_departed_those_that_went_last():
     pages = [page(0, number) for number in range(5)]
-    known = witness(*((State.THERE, word) for word in pages))
-    known.hear([told(State.LEAVING, pages[4]), told(State.GONE, pages[4]), told(State.LEAVING, pages[3])])
+    known = witness(*((WordState.THERE, word) for word in pages))
+    known.hear([told(WordState.LEAVING, pages[4]), told(WordState.GONE, pages[4]), told(WordState.LEAVING, pages[3])])
     assert known.latest(2) == [pages[2], pages[1]]
     assert known.departed(9) == [pages[4]]
     assert known.there(0) == pages[:3]
@@ -109,4 +111,4 @@ def test_the_latest_are_those_that_stay_and_the_departed_those_that_went_last():
 
 
 def test_a_violation_names_what_where_and_whose():
-    assert str(Violation(Fault.GHOST, OURS, "hits")) == "ghost: zq0x1x5x0z in hits"
+    assert str(Violation(AnswerFault.GHOST, OURS, "hits")) == "ghost: zq0x1x5x0z in hits"

@@ -18,7 +18,7 @@ import memoryos
 from memoryos import Memory
 from memoryos.language.marks import mentions_time
 from memoryos.language.period import day_of, month_of, year_of
-from memoryos.language.plain import plain_text
+from memoryos.language.plain_letters import plain_text
 from memoryos.language.times import named_periods
 from memoryos.language.words import index_words
 from memoryos.language.yearly import Yearly, without_yearly, yearly

@@ -20,7 +20,6 @@ from memoryos import Memory, Scope, stores
 from memoryos.infrastructure.vault import index_files
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.models.hashing import Hashing
-from memoryos.operation import background, housekeeping
 from memoryos.operation.index import keeper as keeper_module
 from memoryos.operation.index import resident as resident_module
 from memoryos.operation.index.arrays import NOT_KEPT, ArrayReader, ArrayWriter
@@ -28,6 +27,8 @@ from memoryos.operation.index.column import Matrix
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import TurnIndex
+from memoryos.operation.maintenance import housekeeping
+from memoryos.operation.scheduler import background
 
 from .conftest import ANN, QUESTIONS, assert_same_by_each, by_strategy, dialogue
 from .test_following import known, step

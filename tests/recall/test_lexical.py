@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memoryos.language.words import stem
 from memoryos.operation.index.turns import SITTING_PAUSE, TurnIndex
 from memoryos.operation.index.vocabulary import Kin
-from memoryos.operation.recall.lexical import Group, bm25, bm25_in_context
+from memoryos.operation.recall.lexical import WordGroup, bm25, bm25_in_context
 
 from .conftest import dialogue
 from .picture import Said, Sheet, by_place, indexed, places, talk
@@ -94,11 +94,11 @@ asked = st.lists(
 )
 
 
-def group(index: TurnIndex, word: str, kin: Mapping[str, float]) -> Group:
+def group(index: TurnIndex, word: str, kin: Mapping[str, float]) -> WordGroup:
     """A word with its kin, as far as anybody said them."""
     terms = {index.postings.number(other): share for other, share in kin.items()}
     terms.pop(None, None)
-    return Group(word, Kin(np.array(list(terms), np.int64), np.array(list(terms.values()), np.float32)))
+    return WordGroup(word, Kin(np.array(list(terms), np.int64), np.array(list(terms.values()), np.float32)))
 
 
 def known(documents: Sequence[Document], gaps: Sequence[bool] = (), doomed: Sequence[int] = ()):
@@ -141,13 +141,13 @@ def test_bm25_in_context_is_the_formula_over_windows(documents, asked, gaps, doo
 @given(documents, questions, drops)
 def test_a_dead_turn_scores_nothing(documents, question, doomed):
     index, _, _ = known(documents, doomed=doomed)
-    for found in (bm25(index, question), bm25_in_context(index, [Group(word) for word in question])):
+    for found in (bm25(index, question), bm25_in_context(index, [WordGroup(word) for word in question])):
         assert not found[~index.alive].any()
 
 
 def test_an_answer_is_found_by_the_words_of_its_question():
     index = indexed(talk("rome colosseum", "tea bees", "rome", "what lovely", "yes", "so tea"))
-    context = scores(index, bm25_in_context(index, [Group("colosseum")]))
+    context = scores(index, bm25_in_context(index, [WordGroup("colosseum")]))
     assert context[0] > context[1] > context[2] > 0
     assert context[3:] == [0, 0, 0]
     assert scores(index, bm25(index, ["colosseum"]))[1:] == [0] * 5
@@ -157,7 +157,7 @@ def test_a_window_ends_with_its_sitting():
     first, second = talk("rome", "tea", session="monday"), talk("tea", "tea", session="tuesday")
     later = [Sheet(f"later{sheet.name}", sheet.position + 9, sheet.turns, sheet.session) for sheet in second]
     index = indexed([*first, *later])
-    assert scores(index, bm25_in_context(index, [Group("rome")]))[2:] == [0, 0]
+    assert scores(index, bm25_in_context(index, [WordGroup("rome")]))[2:] == [0, 0]
 
 
 def test_a_word_asked_twice_or_in_two_forms_counts_once():
@@ -182,7 +182,7 @@ def test_a_word_that_nobody_said_is_found_by_its_kin():
     index, _, _ = known([["rome"], ["tea"], ["bees"]], [True] * 3)
     first, last = kin_scores(index, "city", {"rome": 0.4})
     assert first > 0 == last
-    assert not bm25_in_context(index, [Group("city")]).any()
+    assert not bm25_in_context(index, [WordGroup("city")]).any()
 
 
 def test_a_rarer_kin_tells_more():
@@ -198,7 +198,7 @@ def test_the_word_itself_is_not_its_own_kin():
 
 def test_nothing_said_or_nothing_asked_scores_nothing():
     assert bm25(TurnIndex(2), ["tea"]).shape == (0,)
-    assert bm25_in_context(TurnIndex(2), [Group("tea")]).shape == (0,)
+    assert bm25_in_context(TurnIndex(2), [WordGroup("tea")]).shape == (0,)
     index = indexed(talk("tea", ""))
     assert not bm25(index, []).any()
     assert not bm25(index, ["absent"]).any()

@@ -15,7 +15,7 @@ from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, asks_assistant, ends_asking, mentions_time
 from memoryos.models.static import Static
-from memoryos.operation.passages import page_entries, page_vectors
+from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors
 
 
 @pytest.mark.parametrize(

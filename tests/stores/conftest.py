@@ -21,9 +21,9 @@ from memoryos.clock import system_clock
 from memoryos.infrastructure.vault import rows, tables
 from memoryos.infrastructure.vault.place import Place, database_url, is_url, open_vault
 from memoryos.infrastructure.vault.records import Spending
-from memoryos.infrastructure.vault.store import COPY, SqlVault
+from memoryos.infrastructure.vault.sql_vault import COPY, SqlVault
 from memoryos.models.embedder import load_embedder
-from memoryos.operation import reembed
+from memoryos.operation.maintenance import reembed
 
 ANN = Scope(user="ann")
 CARL = Scope(user="carl")

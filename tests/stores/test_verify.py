@@ -14,7 +14,7 @@ from memoryos import stores
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault.damage import DERIVED, Fault
 from memoryos.models.embedder import load_embedder
-from memoryos.operation import mend
+from memoryos.operation.maintenance import mend
 from stores.conftest import BOB, SETTINGS, begin_to_reembed, change_by_hand, content, fill, opened
 
 

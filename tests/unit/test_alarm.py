@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from memoryos.operation.alarm import Alarm
+from memoryos.operation.scheduler.alarm import Alarm
 from memoryos.scope import Scope
 
 ANN, BEN = Scope(user="ann"), Scope(user="ben")

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from memoryos.operation import background
-from memoryos.operation.background import Background
+from memoryos.operation.scheduler import background
+from memoryos.operation.scheduler.background import Background
 
 LONG = 30.0  # seconds; nobody here waits that long
 SOON = 10.0

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 import memoryos
 from memoryos import Memory, Role, Turn
 from memoryos.errors import InvalidInput
-from memoryos.operation.messages import turns_of_messages
+from memoryos.operation.intake.messages import turns_of_messages
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
 

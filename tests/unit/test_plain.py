@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 
 import memoryos
 from memoryos import Attachment, Memory, MemoryOS, Role, Turn, stores
-from memoryos.operation.answer_stream import AnswerStream
+from memoryos.operation.answer.answer_stream import AnswerStream
 from memoryos.plain import Plain
 from public import function_of, methods_of
 

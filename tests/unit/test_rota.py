@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos import Scope
-from memoryos.operation import rota as rotas
-from memoryos.operation.rota import Rota
-from memoryos.operation.turn import Turn
+from memoryos.operation.scheduler import rota as rotas
+from memoryos.operation.scheduler.rota import Rota
+from memoryos.operation.scheduler.time_slice import TimeSlice
 
 
 def owner(user: str, tenant: str = "acme") -> Scope:
@@ -75,9 +75,9 @@ def test_it_forgets_those_who_were_served_longest_ago(monkeypatch):
 
 
 def test_a_turn_is_a_step_at_least_and_ends_when_others_wait(monkeypatch):
-    monkeypatch.setattr("memoryos.operation.turn.LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("memoryos.operation.scheduler.time_slice.LEAST_SECONDS", 0.0)
     others = [True]
-    turn = Turn(lambda: True, lambda: others[0])
+    turn = TimeSlice(lambda: True, lambda: others[0])
     assert turn()
     assert not turn()
     others[0] = False
@@ -85,4 +85,4 @@ def test_a_turn_is_a_step_at_least_and_ends_when_others_wait(monkeypatch):
 
 
 def test_a_turn_that_may_not_go_on_has_no_step():
-    assert not Turn(lambda: False, lambda: False)()
+    assert not TimeSlice(lambda: False, lambda: False)()

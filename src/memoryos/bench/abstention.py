@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.bench.asking import Asked, context_of, load
+from memoryos.bench.asking import EvidenceQuestion, context_of, load
 from memoryos.bench.dataset import Dataset
 from memoryos.bench.metrics import TOKEN_BUDGETS, text_scores
 from memoryos.bench.never_said import NEVER, OPEN, questions_about
-from memoryos.bench.progress import Progress, each, unwatched
+from memoryos.bench.progress_callback import Progress, each, unwatched
 from memoryos.config import Settings
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder
@@ -55,7 +55,7 @@ class Roc:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredAbstention:
     """What one data set gave."""
 
     dataset: Dataset
@@ -77,7 +77,9 @@ class Measured:
         }
 
 
-def measure(dataset: Dataset, settings: Settings, embedder: Embedder, progress: Progress = unwatched) -> Measured:
+def measure(
+    dataset: Dataset, settings: Settings, embedder: Embedder, progress: Progress = unwatched
+) -> MeasuredAbstention:
     """Ask in a store that is gone afterwards."""
     asked = _asked(dataset)
     with (
@@ -90,25 +92,27 @@ def measure(dataset: Dataset, settings: Settings, embedder: Embedder, progress: 
         found = {name: _confidence(memory, some, f"{dataset.name}: {name}", progress) for name, some in asked.items()}
         refused = found[ANSWERABLE] < settings.abstain_below
         lost = _lost(memory, [one for one, is_lost in zip(dataset.asked, refused, strict=True) if is_lost])
-    return Measured(dataset, found, {at: all_ / len(refused) for at, all_ in lost.items()}, settings.abstain_below)
+    return MeasuredAbstention(
+        dataset, found, {at: all_ / len(refused) for at, all_ in lost.items()}, settings.abstain_below
+    )
 
 
-def _asked(dataset: Dataset) -> dict[str, Sequence[Asked]]:
-    classes: dict[str, Sequence[Asked]] = {ANSWERABLE: dataset.asked}
+def _asked(dataset: Dataset) -> dict[str, Sequence[EvidenceQuestion]]:
+    classes: dict[str, Sequence[EvidenceQuestion]] = {ANSWERABLE: dataset.asked}
     for name, kind in ((NEVER_SAID, NEVER), (OPEN_MESSAGES, OPEN)):
         pairs = ((one.user, text) for one in dataset.conversations for text in questions_about(one, kind))
-        classes[name] = [Asked(user, text, name, ()) for user, text in pairs]
+        classes[name] = [EvidenceQuestion(user, text, name, ()) for user, text in pairs]
     return classes | ({ADVERSARIAL: dataset.adversarial} if dataset.adversarial else {})
 
 
-def _confidence(memory: MemoryOS, asked: Sequence[Asked], what: str, progress: Progress) -> Floats:
+def _confidence(memory: MemoryOS, asked: Sequence[EvidenceQuestion], what: str, progress: Progress) -> Floats:
     found = [
         memory.of(Scope(user=one.user)).search(one.text, as_of=one.at).confidence for one in each(asked, what, progress)
     ]
     return np.array(found)
 
 
-def _lost(memory: MemoryOS, refused: Sequence[Asked]) -> dict[int, float]:
+def _lost(memory: MemoryOS, refused: Sequence[EvidenceQuestion]) -> dict[int, float]:
     """The sum of what the contexts of these questions would have recalled, by budget."""
     sums = dict.fromkeys(TOKEN_BUDGETS, 0.0)
     for one in refused:

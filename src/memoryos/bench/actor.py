@@ -18,10 +18,10 @@ from pathlib import Path
 from threading import Event
 from typing import TextIO
 
-from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.machine import rss_mb
+from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.timing import milliseconds
-from memoryos.bench.witness import State, Violation, Witness, Word, disordered, told, words_in
+from memoryos.bench.witness import PageWord, Violation, Witness, WordState, disordered, told, words_in
 from memoryos.config import Settings, load_settings
 from memoryos.cube import MemCube, to_json
 from memoryos.errors import MemoryOSError
@@ -109,7 +109,7 @@ def notice_file(folder: Path, writer: int) -> Path:
     return folder / f"writer-{writer}.txt"
 
 
-class Writer:
+class WritingActor:
     """Adds pages to all scopes in turn, and corrects and deletes some of its own."""
 
     def __init__(self, store: MemoryOS, part: Part, file: TextIO) -> None:
@@ -119,7 +119,7 @@ class Writer:
         self._file = file
         self._random = random.Random(part.number)  # noqa: S311 - spreads work, guards nothing
         self._dialogue = Dialogue(part.number)
-        self._mine: list[tuple[Word, str]] = []
+        self._mine: list[tuple[PageWord, str]] = []
         self._added = 0
 
     def step(self) -> None:
@@ -134,42 +134,42 @@ class Writer:
         del self._mine[:-OWN_PAGES]
 
     def _add(self) -> None:
-        word = Word(self._random.randrange(len(self._part.scopes)), self._part.number, self._added, 0)
+        word = PageWord(self._random.randrange(len(self._part.scopes)), self._part.number, self._added, 0)
         self._added += 1
         ((said, answered),) = self._dialogue.exchanges(1)
         ids: list[str] = []
         query, scope = f"{said} {self._statement(word)}", self._part.scopes[word.scope]
         if self.done.timed("add", lambda: ids.append(self._store.of(scope).add(query, answered))):
-            self._tell(State.THERE, word)
+            self._tell(WordState.THERE, word)
             self._mine.append((word, ids[0]))
 
-    def _update(self, word: Word, page: str) -> None:
+    def _update(self, word: PageWord, page: str) -> None:
         corrected = word._replace(version=word.version + 1)
         scope = self._part.scopes[word.scope]
-        self._tell(State.LEAVING, word)
+        self._tell(WordState.LEAVING, word)
         if self.done.timed("update", lambda: self._store.of(scope).update(page, self._statement(corrected))):
-            self._tell(State.GONE, word)
-            self._tell(State.THERE, corrected)
+            self._tell(WordState.GONE, word)
+            self._tell(WordState.THERE, corrected)
             self._mine.append((corrected, page))
 
-    def _delete(self, word: Word, page: str) -> None:
-        self._tell(State.LEAVING, word)
+    def _delete(self, word: PageWord, page: str) -> None:
+        self._tell(WordState.LEAVING, word)
         scope = self._part.scopes[word.scope]
         if self.done.timed("delete", lambda: self._store.of(scope).delete(page)):
-            self._tell(State.GONE, word)
+            self._tell(WordState.GONE, word)
 
-    def _statement(self, word: Word) -> str:
+    def _statement(self, word: PageWord) -> str:
         return f"I have a {_THINGS[word.number % len(_THINGS)]} called {word}."
 
-    def _taken(self) -> tuple[Word, str]:
+    def _taken(self) -> tuple[PageWord, str]:
         return self._mine.pop(self._random.randrange(len(self._mine)))
 
-    def _tell(self, state: State, word: Word) -> None:
+    def _tell(self, state: WordState, word: PageWord) -> None:
         self._file.write(told(state, word))
         self._file.flush()
 
 
-class Reader:
+class ReadingActor:
     """Searches for what was stored or taken away a moment ago, and looks at all that is served."""
 
     def __init__(self, store: MemoryOS, part: Part) -> None:
@@ -195,7 +195,7 @@ class Reader:
             if words:
                 self.check_search(self._random.choice(words), is_there=not is_gone)
 
-    def check_search(self, word: Word, *, is_there: bool) -> None:
+    def check_search(self, word: PageWord, *, is_there: bool) -> None:
         """Search for a page; when it is there, it must be found."""
         answers: list[Recall] = []
         call = partial(self._store.of(self._scopes[word.scope]).search, f"What is {word}?", kinds=_KINDS)
@@ -225,7 +225,7 @@ class Reader:
             for name, cubes in found.items():
                 self.done.note(self.witness.misplaced(_words_of(cubes), scope, before, name))
 
-    def check_pages(self, scope: int) -> list[Word]:
+    def check_pages(self, scope: int) -> list[PageWord]:
         """Look at all pages of a scope: all that were stored, in the order in which their writers stored them."""
         found: list[MemCube] = []
         before = self._listen()
@@ -256,7 +256,7 @@ def _parts(recall: Recall) -> dict[str, list[MemCube]]:
     }
 
 
-def _words_of(cubes: Iterable[MemCube]) -> set[Word]:
+def _words_of(cubes: Iterable[MemCube]) -> set[PageWord]:
     """The pages that these come from: by all that is kept with them, keywords and summaries, too."""
     return {word for cube in cubes for word in words_in(to_json(cube))}
 
@@ -272,7 +272,7 @@ def play(part: Part, begin: Callable[[], None]) -> Done:
 
 def _write(store: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
     with notice_file(Path(part.folder), part.number).open("a", encoding="utf-8") as file:
-        writer = Writer(store, part, file)
+        writer = WritingActor(store, part, file)
         begin()
         _repeat(writer.step, part.seconds)
         writer.done.timed("wait", store.wait)
@@ -280,7 +280,7 @@ def _write(store: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
 
 
 def _read(store: MemoryOS, part: Part, begin: Callable[[], None]) -> Done:
-    reader = Reader(store, part)
+    reader = ReadingActor(store, part)
     begin()
     _repeat(reader.step, part.seconds)
     reader.done.timed("wait", store.wait)

@@ -12,10 +12,10 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from memoryos.bench.means import Rows
 from memoryos.bench.metrics import TOKEN_BUDGETS, Evidence, scores, text_scores
-from memoryos.bench.progress import Progress, each
-from memoryos.bench.ranking import entries
-from memoryos.bench.summary import Rows
+from memoryos.bench.progress_callback import Progress, each
+from memoryos.bench.ranked_entries import entries
 from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.bench.variants import Variant
 from memoryos.importers.dialogue import Conversation
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvidenceQuestion:
     """A question about a user's conversation, the groups of turns that answer it, and when it was asked."""
 
     user: str
@@ -42,7 +42,7 @@ class Asked:
     at: datetime | None = None  #: None is now
 
 
-Ask = Callable[[Asked], object]
+Ask = Callable[[EvidenceQuestion], object]
 
 
 def spread(items: Sequence[T], count: int) -> Sequence[T]:
@@ -68,7 +68,7 @@ def load(memory: MemoryOS, conversations: Sequence[Conversation], what: str, pro
     return pages
 
 
-def ranked(memory: MemoryOS, asked: Sequence[Asked], variant: Variant, progress: Progress) -> Rows:
+def ranked(memory: MemoryOS, asked: Sequence[EvidenceQuestion], variant: Variant, progress: Progress) -> Rows:
     """One row of MEASURES for each question, of the ranking that a search gives."""
     rows = []
     for question in each(asked, f"{variant.name}: asking", progress):
@@ -77,7 +77,7 @@ def ranked(memory: MemoryOS, asked: Sequence[Asked], variant: Variant, progress:
     return rows
 
 
-def handed_over(memory: MemoryOS, asked: Sequence[Asked], progress: Progress) -> Rows:
+def handed_over(memory: MemoryOS, asked: Sequence[EvidenceQuestion], progress: Progress) -> Rows:
     """One row of TEXT_MEASURES for each question, of the texts that `context` gives for each budget."""
     rows = []
     for question in each(asked, "context: asking", progress):
@@ -87,19 +87,23 @@ def handed_over(memory: MemoryOS, asked: Sequence[Asked], progress: Progress) ->
     return rows
 
 
-def context_of(memory: MemoryOS, question: Asked, tokens: int) -> Context:
+def context_of(memory: MemoryOS, question: EvidenceQuestion, tokens: int) -> Context:
     """The context for the question, from what had been said when it was asked."""
     return memory.of(Scope(user=question.user)).context(question.text, tokens=tokens, as_of=question.at)
 
 
-def search_ms(memory: MemoryOS, asked: Sequence[Asked], variant: Variant, progress: Progress) -> dict[str, float]:
+def search_ms(
+    memory: MemoryOS, asked: Sequence[EvidenceQuestion], variant: Variant, progress: Progress
+) -> dict[str, float]:
     """p50 and p95 of a search with the default number of pages, ms."""
     return timed(
         memory, asked, lambda one: variant.search(memory, one.user, one.text, at=one.at), variant.name, progress
     )
 
 
-def timed(memory: MemoryOS, asked: Sequence[Asked], ask: Ask, name: str, progress: Progress) -> dict[str, float]:
+def timed(
+    memory: MemoryOS, asked: Sequence[EvidenceQuestion], ask: Ask, name: str, progress: Progress
+) -> dict[str, float]:
     """p50 and p95 of a call, ms."""
     chosen = spread(asked, TIMED)
     for question in chosen[:WARM_UP]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from threading import Event
 
 from memoryos.bench.adds import Adds, in_turn, summed_up
-from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.floor import least_add
+from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.config import JobsRun, Settings, load_settings
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.records import JobState

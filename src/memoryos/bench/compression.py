@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from memoryos.bench.evidence import Question
-from memoryos.bench.locomo import Corpus
-from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.locomo_recall import BenchCorpus
+from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.config import Settings
 from memoryos.cube import Turn
 from memoryos.importers.load import load_conversation
@@ -54,7 +54,7 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CompressionPoint:
     """Means over the questions, for one method and one budget."""
 
     budget: int
@@ -78,7 +78,7 @@ class Point:
 class CompressionReport:
     """What a run gave."""
 
-    points: Mapping[Method, tuple[Point, ...]]  #: by budget, ascending
+    points: Mapping[Method, tuple[CompressionPoint, ...]]  #: by budget, ascending
     conversations: int
     questions: int
     tokens: float  #: of a conversation, all of it in full, on average
@@ -86,7 +86,7 @@ class CompressionReport:
 
 
 def measure_compression(
-    corpus: Corpus, settings: Settings, progress: Progress = unwatched, *, budgets: Sequence[int] = BUDGETS
+    corpus: BenchCorpus, settings: Settings, progress: Progress = unwatched, *, budgets: Sequence[int] = BUDGETS
 ) -> CompressionReport:
     """Measure every method at every budget, in a store that is gone afterwards."""
     embedder = load_embedder(settings.embedder, settings)
@@ -105,7 +105,9 @@ def measure_compression(
             progress("asking", number, len(asked))
     means = {key: np.mean(found, axis=0).tolist() for key, found in rows.items()}
     return CompressionReport(
-        points={method: tuple(Point(budget, *means[method, budget]) for budget in budgets) for method in Method},
+        points={
+            method: tuple(CompressionPoint(budget, *means[method, budget]) for budget in budgets) for method in Method
+        },
         conversations=len(talks),
         questions=len(asked),
         tokens=float(np.mean([talk.tokens for talk in talks.values()])),
@@ -159,7 +161,7 @@ def of_digest(digest: Digest) -> Filled:
     return Filled(digest.text, digest.tokens, digest.resolved, digest.covered)
 
 
-def _loaded(memory: MemoryOS, corpus: Corpus, progress: Progress) -> Iterator[_Talk]:
+def _loaded(memory: MemoryOS, corpus: BenchCorpus, progress: Progress) -> Iterator[_Talk]:
     for number, conversation in enumerate(corpus.conversations, 1):
         load_conversation(memory, conversation)
         memory.wait()

@@ -16,18 +16,18 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.bench.scripted_reader import ScriptedReader
 from memoryos.config import ExtractorKind, Settings
 from memoryos.importers.dialogue import Conversation, Session
 from memoryos.kinds import Origin
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import Embedder, load_embedder
-from memoryos.operation.hierarchy.tally import Tally
+from memoryos.operation.knowledge.tally import Tally
 from memoryos.scope import Scope
 
 
-class Reader(StrEnum):
+class ReaderKind(StrEnum):
     """Who reads the pages."""
 
     RULES = "rules"
@@ -88,11 +88,11 @@ class _Clock:
 
 
 def measure(
-    conversations: Sequence[Conversation], reader: Reader, settings: Settings, progress: Progress = unwatched
+    conversations: Sequence[Conversation], reader: ReaderKind, settings: Settings, progress: Progress = unwatched
 ) -> Consolidated:
     """Live through the conversations with this reader."""
     embedder = load_embedder(settings.embedder, settings)
-    kind = ExtractorKind.MODEL if reader is Reader.SCRIPTED else ExtractorKind.RULES
+    kind = ExtractorKind.MODEL if reader is ReaderKind.SCRIPTED else ExtractorKind.RULES
     chosen = settings.model_copy(update={"extractor": kind})
     total = Consolidated()
     for number, conversation in enumerate(conversations, 1):

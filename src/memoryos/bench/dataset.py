@@ -9,12 +9,12 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from memoryos.bench.asking import Asked, spread
+from memoryos.bench.asking import EvidenceQuestion, spread
 from memoryos.bench.evidence import CATEGORIES
-from memoryos.bench.locomo import load_corpus
+from memoryos.bench.locomo_recall import load_corpus
+from memoryos.bench.means import OVERALL
 from memoryos.bench.metrics import Candidate
-from memoryos.bench.ranking import candidates
-from memoryos.bench.summary import OVERALL
+from memoryos.bench.ranked_entries import candidates
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.recall_set import Query, read_recall_set
@@ -28,10 +28,12 @@ class Dataset:
     name: str
     sha256: str  #: of the file
     conversations: tuple[Conversation, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[EvidenceQuestion, ...]
     malformed: int  #: groups of evidence that name no turn; they do not count
     unanswered: int  #: questions without any other evidence; they are not asked
-    adversarial: tuple[Asked, ...] = ()  #: questions that the conversations do not answer, as LoCoMo has them
+    adversarial: tuple[
+        EvidenceQuestion, ...
+    ] = ()  #: questions that the conversations do not answer, as LoCoMo has them
 
     @property
     def turns(self) -> int:
@@ -65,7 +67,7 @@ def _at_the_end(dataset: Dataset) -> Dataset:
     """Questions without a time are asked when the last turn is said: figures do not depend on the day of the run."""
     ends = {conversation.user: conversation.ended_at for conversation in dataset.conversations}
 
-    def timed(questions: Sequence[Asked]) -> tuple[Asked, ...]:
+    def timed(questions: Sequence[EvidenceQuestion]) -> tuple[EvidenceQuestion, ...]:
         return tuple(replace(one, at=one.at or ends[one.user]) for one in questions)
 
     return replace(dataset, asked=timed(dataset.asked), adversarial=timed(dataset.adversarial))
@@ -100,7 +102,9 @@ def _of_locomo(path: Path) -> Dataset:
         asked=tuple(replace(one, type=CATEGORIES[int(one.type or 0)]) for one in corpus.asked),
         malformed=len(corpus.questions.malformed),
         unanswered=corpus.questions.without_evidence + corpus.questions.lost,
-        adversarial=tuple(Asked(one.conversation, one.text, "adversarial", ()) for one in corpus.questions.adversarial),
+        adversarial=tuple(
+            EvidenceQuestion(one.conversation, one.text, "adversarial", ()) for one in corpus.questions.adversarial
+        ),
     )
 
 
@@ -110,7 +114,7 @@ def _of_recall_set(path: Path) -> Dataset:
     read = [(question, *_groups(question, turns[question.user])) for question in found.questions]
     if any(question.type == OVERALL for question in found.questions):
         raise InvalidInput(str(path), f"has questions of type {OVERALL!r}", "Name the type otherwise: this is all")
-    asked = [Asked(one.user, one.text, one.type, groups, one.at) for one, groups, _ in read if groups]
+    asked = [EvidenceQuestion(one.user, one.text, one.type, groups, one.at) for one, groups, _ in read if groups]
     return Dataset(
         name=found.name,
         sha256=sha256(path.read_bytes()).hexdigest(),

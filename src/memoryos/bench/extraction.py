@@ -80,7 +80,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredExtraction:
     """How right an extractor is in one language."""
 
     extractor: str
@@ -98,11 +98,11 @@ class Measured:
         return sum((judgement for _, judgement in self.halves), Judgement())
 
 
-def measure(extractor: Extractor, language: Language, collection: Collection = Collection.PAGES) -> Measured:
+def measure(extractor: Extractor, language: Language, collection: Collection = Collection.PAGES) -> MeasuredExtraction:
     """Let the extractor read every labelled page of a language by itself, and count."""
     pages = load(language, collection)
     by_split = [(split, [page for page in pages if page.split is split]) for split in Split]
-    return Measured(
+    return MeasuredExtraction(
         extractor.name,
         language,
         tuple((split, len(half)) for split, half in by_split),

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.config import Settings
 from memoryos.memory import Memory
 from memoryos.memory_os import open as open_memory
@@ -31,7 +31,7 @@ _ASKED = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LanguageHits:
     """How many of the questions found their page."""
 
     first: int
@@ -43,7 +43,7 @@ class Found:
 class LanguagesReport:
     """What was found by language, set of questions and strategy."""
 
-    languages: Mapping[str, Mapping[str, Mapping[Strategy, Found]]]
+    languages: Mapping[str, Mapping[str, Mapping[Strategy, LanguageHits]]]
     embedder: str
 
 
@@ -53,7 +53,7 @@ def measure_languages(
     """Ask every question in every language, each in a store that is gone afterwards."""
     talks = json.loads(FILE.read_text("utf-8"))
     embedder = load_embedder(settings.embedder, settings)
-    found: dict[str, Mapping[str, Mapping[Strategy, Found]]] = {}
+    found: dict[str, Mapping[str, Mapping[Strategy, LanguageHits]]] = {}
     for number, (language, talk) in enumerate(talks.items(), 1):
         with (
             TemporaryDirectory(prefix="memoryos-bench-") as folder,
@@ -75,9 +75,9 @@ def _told(memory: Memory, exchanges: Sequence[Sequence[str]]) -> list[str]:
     return [memory.add(said, answer, at=_START + timedelta(days=day)) for day, (said, answer) in enumerate(exchanges)]
 
 
-def _found(memory: Memory, pages: Sequence[str], questions: Sequence[Any], strategy: Strategy) -> Found:
+def _found(memory: Memory, pages: Sequence[str], questions: Sequence[Any], strategy: Strategy) -> LanguageHits:
     places = []
     for text, answer in questions:
         hits = memory.search(text, strategy=strategy).hits
         places.append(next((place for place, hit in enumerate(hits) if hit.id == pages[answer]), len(pages)))
-    return Found(places.count(0), sum(place < TOP for place in places), len(places))
+    return LanguageHits(places.count(0), sum(place < TOP for place in places), len(places))

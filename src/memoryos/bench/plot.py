@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memoryos.bench.abstention import Roc
-from memoryos.bench.answers.report import Group
-from memoryos.bench.compression import Method, Point
+from memoryos.bench.answers.report import QuestionGroup
+from memoryos.bench.compression import CompressionPoint, Method
+from memoryos.bench.means import Summary
 from memoryos.bench.metrics import TOKEN_BUDGETS, Measure
-from memoryos.bench.summary import Summary
 from memoryos.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def plot_abstention(path: Path, datasets: Mapping[str, Mapping[str, Roc]]) -> No
     _save(figure, path)
 
 
-def plot_compression(path: Path, points: Mapping[Method, Sequence[Point]]) -> None:
+def plot_compression(path: Path, points: Mapping[Method, Sequence[CompressionPoint]]) -> None:
     """Draw what the texts of each method recall and tell. Raises InvalidInput when it cannot be written."""
     from matplotlib.figure import Figure
 
@@ -88,7 +88,7 @@ def plot_compression(path: Path, points: Mapping[Method, Sequence[Point]]) -> No
     _save(figure, path)
 
 
-def plot_answers(path: Path, systems: Mapping[str, Mapping[str, Group]], metrics: Sequence[str]) -> None:
+def plot_answers(path: Path, systems: Mapping[str, Mapping[str, QuestionGroup]], metrics: Sequence[str]) -> None:
     """Draw the metrics by group, a bar with its interval for each system. Raises InvalidInput as `plot_recall`."""
     from matplotlib.figure import Figure
 
@@ -110,7 +110,7 @@ def _bars(
     shift: float,
     width: float,
     groups: Sequence[str],
-    found: Mapping[str, Group],
+    found: Mapping[str, QuestionGroup],
     metric: str,
 ) -> None:
     """One system's bars of one metric."""
@@ -122,7 +122,7 @@ def _bars(
     axes.bar(places, means, room * width, yerr=errors, label=system, error_kw={"elinewidth": 0.7})
 
 
-def _has(found: Mapping[str, Group], name: str, metric: str) -> bool:
+def _has(found: Mapping[str, QuestionGroup], name: str, metric: str) -> bool:
     return name in found and metric in found[name].metrics
 
 

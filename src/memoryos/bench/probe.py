@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.machine import rss_mb
+from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.config import load_settings
 from memoryos.errors import MemoryOSError

@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from memoryos.bench.actor import Done, Part, Reader, notice_file, settings_of
-from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.actor import Done, Part, ReadingActor, notice_file, settings_of
+from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.bench.timing import percentiles
 from memoryos.config import Settings, load_settings
 from memoryos.errors import MemoryOSError
@@ -43,7 +43,7 @@ class Crowd:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ProcessReport:
     """What many processes did, and what was wrong."""
 
     crowd: Crowd
@@ -62,7 +62,7 @@ class Report:
         return not (self.errors or self.violations)
 
 
-def measure_processes(place: str, crowd: Crowd, settings: Settings, progress: Progress = unwatched) -> Report:
+def measure_processes(place: str, crowd: Crowd, settings: Settings, progress: Progress = unwatched) -> ProcessReport:
     """Let them all use the store at `place`, in two tenants of their own, which stay there.
 
     Raises MemoryOSError when a process dies or hangs.
@@ -147,7 +147,7 @@ def _read_back(part: Part) -> tuple[Done, int, Counter[str]]:
     """What a process that comes later finds: what is wrong, how many pages there are, and the jobs."""
     jobs: Counter[str] = Counter()
     with MemoryOS.open(part.place, settings=load_settings(**part.settings)) as memory:
-        reader, pages = Reader(memory, part), 0
+        reader, pages = ReadingActor(memory, part), 0
         for number, scope in enumerate(part.scopes):
             served = reader.check_pages(number)
             reader.done.note(reader.witness.invented(served, "pages"))
@@ -159,14 +159,16 @@ def _read_back(part: Part) -> tuple[Done, int, Counter[str]]:
     return reader.done, pages, jobs
 
 
-def _report(crowd: Crowd, played: dict[str, list[Done]], afterwards: Done, pages: int, jobs: Counter[str]) -> Report:
+def _report(
+    crowd: Crowd, played: dict[str, list[Done]], afterwards: Done, pages: int, jobs: Counter[str]
+) -> ProcessReport:
     everyone = [done for role in played.values() for done in role]
     times: dict[str, list[float]] = {}
     for done in everyone:
         for operation, taken in done.times.items():
             times.setdefault(operation, []).extend(taken)
     told = [*everyone, afterwards]
-    return Report(
+    return ProcessReport(
         crowd=crowd,
         counts={operation: len(taken) for operation, taken in times.items()},
         per_second={operation: len(taken) / crowd.seconds for operation, taken in times.items()},

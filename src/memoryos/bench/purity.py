@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, TypeAdapter
 
 from memoryos.bench.agreement import Agreement, agreement
-from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.importers.dialogue import Conversation
@@ -30,7 +30,7 @@ from memoryos.importers.source import Text, read_json
 from memoryos.language.words import keywords, stems, words
 from memoryos.memory_os import MemoryOS
 from memoryos.models.embedder import load_embedder
-from memoryos.operation.repairer import RepairReport
+from memoryos.operation.maintenance.repairer import RepairReport
 from memoryos.scope import Scope
 
 Events = Mapping[str, Sequence[frozenset[str]]]  # by session: the stems of each event's words

@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryos.bench.asking import Ask, Asked, context_of, handed_over, load, ranked, search_ms, timed
+from memoryos.bench.asking import Ask, EvidenceQuestion, context_of, handed_over, load, ranked, search_ms, timed
 from memoryos.bench.dataset import Dataset
+from memoryos.bench.means import Estimate, Rows, Summary, estimate, places_of, summarise
 from memoryos.bench.metrics import MEASURES, TEXT_MEASURES, TOKEN_BUDGETS, Measure
-from memoryos.bench.progress import Progress, unwatched
-from memoryos.bench.summary import Estimate, Rows, Summary, estimate, places_of, summarise
+from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.bench.variants import Variant
 from memoryos.config import Settings
 from memoryos.memory_os import MemoryOS
@@ -41,7 +41,7 @@ class Lead:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TypeResult:
     """What one way gave for the questions of one type."""
 
     by_questions: Summary
@@ -50,11 +50,11 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRecall:
     """What one data set gave."""
 
     dataset: Dataset
-    results: Mapping[str, Mapping[str, Group]]  #: by way (context, then rankings), "overall" and each type
+    results: Mapping[str, Mapping[str, TypeResult]]  #: by way (context, then rankings), "overall" and each type
     search_ms: Mapping[str, Mapping[str, float]]  #: by way: p50 and p95
 
 
@@ -64,7 +64,7 @@ def measure(
     settings: Settings,
     embedder: Embedder,
     progress: Progress = unwatched,
-) -> Measured:
+) -> MeasuredRecall:
     """Measure `context` and the variants in a store that is gone afterwards."""
     with (
         TemporaryDirectory(prefix="memoryos-bench-") as folder,
@@ -77,7 +77,7 @@ def measure(
         times = {CONTEXT: timed(memory, dataset.asked, _context(memory), CONTEXT, unwatched)}
         for variant in variants.values():
             times[variant.name] = search_ms(memory, dataset.asked, variant, unwatched)
-    return Measured(dataset, _groups(dataset.asked, rows), times)
+    return MeasuredRecall(dataset, _groups(dataset.asked, rows), times)
 
 
 def _context(memory: MemoryOS) -> Ask:
@@ -90,10 +90,10 @@ def _as_one(dataset: Dataset, ways: int, progress: Progress) -> Progress:
     return lambda _what, _done, _total: progress(f"{dataset.name}: asking", next(steps), total)
 
 
-def _groups(asked: Sequence[Asked], rows: Mapping[str, Rows]) -> dict[str, dict[str, Group]]:
+def _groups(asked: Sequence[EvidenceQuestion], rows: Mapping[str, Rows]) -> dict[str, dict[str, TypeResult]]:
     users = [question.user for question in asked]
     types = places_of([question.type for question in asked])
-    found: dict[str, dict[str, Group]] = {way: {} for way in rows}
+    found: dict[str, dict[str, TypeResult]] = {way: {} for way in rows}
     for name, places in types.items():
         some = {way: [scores[place] for place in places] for way, scores in rows.items()}
         baselines = {way: scores for way, scores in some.items() if way in BASELINES}
@@ -103,9 +103,11 @@ def _groups(asked: Sequence[Asked], rows: Mapping[str, Rows]) -> dict[str, dict[
     return found
 
 
-def _group(scores: Rows, measures: Sequence[Measure], users: Sequence[str], baselines: Mapping[str, Rows]) -> Group:
+def _group(
+    scores: Rows, measures: Sequence[Measure], users: Sequence[str], baselines: Mapping[str, Rows]
+) -> TypeResult:
     several = len(set(users)) > 1
-    return Group(
+    return TypeResult(
         by_questions=summarise(scores, measures),
         by_memories=summarise(scores, measures, clusters=users) if several else None,
         leads=_leads(scores, baselines),

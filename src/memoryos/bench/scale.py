@@ -14,17 +14,17 @@ from dataclasses import dataclass
 
 from memoryos.arguments import store_place
 from memoryos.bench import visitor
-from memoryos.bench.dialogue import Dialogue
-from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.made_up_dialogue import Dialogue
+from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.bench.visitor import Visited
 from memoryos.clock import system_clock
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import open_vault
-from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder, load_embedder
-from memoryos.operation import ingest
+from memoryos.operation.intake import ingest
 from memoryos.scope import Scope
 
 AT_A_TIME = 1_000  # pages in one transaction

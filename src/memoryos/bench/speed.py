@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 from memoryos.bench.adds import Adds, in_turn, summed_up
 from memoryos.bench.busy import adds_beside_worker
-from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.floor import QUERIES, Floor, Texts, least_add, measure_floor
+from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.probe import SEARCHES, SEED, USER, Probed, probe
-from memoryos.bench.progress import Progress, unwatched
+from memoryos.bench.progress_callback import Progress, unwatched
 from memoryos.bench.timing import milliseconds
 from memoryos.config import Settings
 from memoryos.memory import Memory

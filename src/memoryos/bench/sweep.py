@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryos.bench.agreement import agreement
-from memoryos.bench.asking import RANKED_PAGES, Asked
-from memoryos.bench.locomo import Corpus
+from memoryos.bench.asking import RANKED_PAGES, EvidenceQuestion
+from memoryos.bench.locomo_recall import BenchCorpus
+from memoryos.bench.means import Estimate, estimate
 from memoryos.bench.metrics import Candidate, recall, within_tokens
-from memoryos.bench.progress import Progress, unwatched
-from memoryos.bench.ranking import entries
-from memoryos.bench.summary import Estimate, estimate
+from memoryos.bench.progress_callback import Progress, unwatched
+from memoryos.bench.ranked_entries import entries
 from memoryos.bench.variants import Variant
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
@@ -49,7 +49,7 @@ SMALL, LARGE = 1024, 2048  # tokens of context
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SweepPoint:
     """Values set by hand; the defaults are the paper's."""
 
     theta: float = 0.6
@@ -74,9 +74,9 @@ class Point:
         return dict(zip(RANGES, (self.theta, self.tau, self.m, self.k, self.w), strict=True))
 
 
-PAPER = Point()
+PAPER = SweepPoint()
 
-P = TypeVar("P", Point, None)
+P = TypeVar("P", SweepPoint, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +112,23 @@ class Result:
 class Swept:
     """What one data set gave."""
 
-    points: Mapping[Point, Result]
+    points: Mapping[SweepPoint, Result]
     tuned: Result
     conversations: Sequence[str]  #: of each number in Formed
     asked: Sequence[str]  #: the conversation of each number in Recalled
     embedder: str
 
     @property
-    def best(self) -> Point:
+    def best(self) -> SweepPoint:
         """Of the points: by recall within 2,048 tokens, or by F1 where nothing is asked."""
         return max(self.points, key=lambda point: _score(self.points[point]))
 
     @property
-    def best_by_cosine(self) -> Point:
+    def best_by_cosine(self) -> SweepPoint:
         """The best of those that rank pages as the paper does."""
         return max((point for point in self.points if not point.w), key=lambda point: _score(self.points[point]))
 
-    def ahead(self, of: Point) -> dict[str, Estimate]:
+    def ahead(self, of: SweepPoint) -> dict[str, Estimate]:
         """How far self-tuning is ahead of a point, over the same questions or conversations, by the measure."""
         return self._ahead({name: measures(self.points[of])[name] for name in self._judged})
 
@@ -162,7 +162,7 @@ class Swept:
         return found.tolist()
 
 
-_Answer = Callable[[MemoryOS, Asked], tuple[float, ...]]
+_Answer = Callable[[MemoryOS, EvidenceQuestion], tuple[float, ...]]
 
 #: what must not be worse than by hand; the other measures are what it costs
 JUDGED = ("f1", "small", "large", "hybrid")
@@ -175,7 +175,7 @@ def measures(result: Result) -> dict[str, Sequence[float]]:
 
 
 def sweep(
-    conversations: Sequence[Conversation], corpus: Corpus | None, base: Settings, progress: Progress = unwatched
+    conversations: Sequence[Conversation], corpus: BenchCorpus | None, base: Settings, progress: Progress = unwatched
 ) -> Swept:
     """Measure every point and self-tuning on the conversations; with a corpus of them, on its questions too.
 
@@ -185,7 +185,7 @@ def sweep(
         raise InvalidInput(clash[0], "is set by hand", f"Unset MEMORYOS_{clash[0].upper()}: the sweep sets it")
     grid = _grid(asks=corpus is not None)
     bench = _Bench(conversations, corpus, base, _Counting(progress, _steps(len(grid), conversations, corpus)))
-    points: dict[Point, Result] = {}
+    points: dict[SweepPoint, Result] = {}
     for build in _builds():
         points |= bench.results([point for point in grid if point.build == build])
     (tuned,) = bench.results([None]).values()
@@ -198,12 +198,12 @@ def _builds() -> list[tuple[float, float]]:
     return [*((theta, PAPER.tau) for theta in THETAS), *((PAPER.theta, tau) for tau in TAUS if tau != PAPER.tau)]
 
 
-def _grid(*, asks: bool) -> list[Point]:
+def _grid(*, asks: bool) -> list[SweepPoint]:
     """Every theta, m and w, then tau and k with the paper's others; what is not theta or tau only where one asks."""
     if not asks:
-        return [Point(theta=theta, tau=tau) for theta, tau in _builds()]
-    crossed = [Point(theta=theta, m=m, w=w) for theta in THETAS for m in SEGMENTS for w in WEIGHTS]
-    others = [*(Point(tau=tau) for tau in TAUS), *(Point(k=k) for k in PAGES)]
+        return [SweepPoint(theta=theta, tau=tau) for theta, tau in _builds()]
+    crossed = [SweepPoint(theta=theta, m=m, w=w) for theta in THETAS for m in SEGMENTS for w in WEIGHTS]
+    others = [*(SweepPoint(tau=tau) for tau in TAUS), *(SweepPoint(k=k) for k in PAGES)]
     return list(dict.fromkeys([*crossed, *others]))
 
 
@@ -214,7 +214,7 @@ def _score(result: Result) -> float:
 _IMPORTING, _ASKING = "importing conversations", "asking questions"
 
 
-def _steps(points: int, conversations: Sequence[Conversation], corpus: Corpus | None) -> dict[str, int]:
+def _steps(points: int, conversations: Sequence[Conversation], corpus: BenchCorpus | None) -> dict[str, int]:
     """How often each thing is done in all: of each store hybrid is asked once, and two_stage of each point."""
     stores, asked = len(_builds()) + 1, len(corpus.questions.asked) if corpus else 0
     return {_IMPORTING: stores * len(conversations), _ASKING: (stores + points + 1) * asked}
@@ -253,7 +253,7 @@ class _Bench:
     """Stores of the same conversations, each formed by other values."""
 
     def __init__(
-        self, conversations: Sequence[Conversation], corpus: Corpus | None, base: Settings, count: _Counting
+        self, conversations: Sequence[Conversation], corpus: BenchCorpus | None, base: Settings, count: _Counting
     ) -> None:
         self._conversations = conversations
         self._corpus = corpus
@@ -268,11 +268,11 @@ class _Bench:
             formed, hybrid = self._formed(path, points[0])
             return {point: Result(formed, self._recalled(path, point, hybrid)) for point in points}
 
-    def _open(self, path: Path, point: Point | None) -> MemoryOS:
+    def _open(self, path: Path, point: SweepPoint | None) -> MemoryOS:
         changes = {"self_tuning": True} if point is None else {"self_tuning": False, **point.values}
         return MemoryOS.open(path, settings=self._base.model_copy(update=changes), embedder=self.embedder)
 
-    def _formed(self, path: Path, point: Point | None) -> tuple[Formed, list[float]]:
+    def _formed(self, path: Path, point: SweepPoint | None) -> tuple[Formed, list[float]]:
         with self._open(path, point) as memory:
             for conversation in self._conversations:
                 load_conversation(memory, conversation)
@@ -282,7 +282,7 @@ class _Bench:
             hybrid = self._asked(memory, _by_hybrid)
         return Formed(*zip(*shapes, strict=True)), [found for (found,) in hybrid]
 
-    def _recalled(self, path: Path, point: Point | None, hybrid: list[float]) -> Recalled | None:
+    def _recalled(self, path: Path, point: SweepPoint | None, hybrid: list[float]) -> Recalled | None:
         with self._open(path, point) as memory:
             rows = self._asked(memory, _by_two_stage)
         small, large, returned, tokens = zip(*rows, strict=True) if rows else ((), (), (), ())
@@ -310,7 +310,7 @@ def _shape(memory: MemoryOS, scope: Scope) -> tuple[float, ...]:
     return found.pairwise_f1, found.purity, float(len(views)), 1 - waiting / len(homes)
 
 
-def _by_two_stage(memory: MemoryOS, question: Asked) -> tuple[float, ...]:
+def _by_two_stage(memory: MemoryOS, question: EvidenceQuestion) -> tuple[float, ...]:
     """The fields of Recalled but the last."""
     ranking = _ranking(memory, question, Strategy.TWO_STAGE, RANKED_PAGES)
     returned = _ranking(memory, question, Strategy.TWO_STAGE, None)
@@ -319,15 +319,15 @@ def _by_two_stage(memory: MemoryOS, question: Asked) -> tuple[float, ...]:
     return (*(_found(question, some) for some in found), tokens)
 
 
-def _by_hybrid(memory: MemoryOS, question: Asked) -> tuple[float, ...]:
+def _by_hybrid(memory: MemoryOS, question: EvidenceQuestion) -> tuple[float, ...]:
     ranking = _ranking(memory, question, Strategy.HYBRID, RANKED_PAGES)
     return (_found(question, within_tokens(ranking, LARGE)),)
 
 
-def _found(question: Asked, entries: Sequence[Candidate]) -> float:
+def _found(question: EvidenceQuestion, entries: Sequence[Candidate]) -> float:
     return recall((entry.id for entry in entries), [[turn.id for turn in group] for group in question.evidence])
 
 
-def _ranking(memory: MemoryOS, question: Asked, strategy: Strategy, pages: int | None) -> list[Candidate]:
+def _ranking(memory: MemoryOS, question: EvidenceQuestion, strategy: Strategy, pages: int | None) -> list[Candidate]:
     variant = Variant(strategy.value, strategy)
     return entries(variant.search(memory, question.user, question.text, pages=pages))

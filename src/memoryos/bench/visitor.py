@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from memoryos.bench.dialogue import Dialogue
 from memoryos.bench.machine import rss_mb
+from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.timing import milliseconds, percentiles
 from memoryos.config import Settings, load_settings
 from memoryos.errors import MemoryOSError

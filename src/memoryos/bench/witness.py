@@ -17,7 +17,7 @@ from typing import NamedTuple
 _WORD = re.compile(r"zq(\d+)x(\d+)x(\d+)x(\d+)z", re.IGNORECASE)
 
 
-class Word(NamedTuple):
+class PageWord(NamedTuple):
     """What a page is known by."""
 
     scope: int
@@ -29,7 +29,7 @@ class Word(NamedTuple):
         return "zq{}x{}x{}x{}z".format(*self)
 
 
-class State(StrEnum):
+class WordState(StrEnum):
     """What a writer says of a word."""
 
     THERE = "there"
@@ -37,7 +37,7 @@ class State(StrEnum):
     GONE = "gone"
 
 
-class Fault(StrEnum):
+class AnswerFault(StrEnum):
     """What is wrong with an answer."""
 
     MISSING = "missing"  # a page that was stored is not found
@@ -52,20 +52,20 @@ class Fault(StrEnum):
 class Violation:
     """Something that no answer may show."""
 
-    fault: Fault
-    word: Word
+    fault: AnswerFault
+    word: PageWord
     where: str  #: the operation, or the part of its answer
 
     def __str__(self) -> str:
         return f"{self.fault}: {self.word} in {self.where}"
 
 
-def words_in(text: str) -> set[Word]:
+def words_in(text: str) -> set[PageWord]:
     """The pages that a text comes from."""
-    return {Word(*map(int, found)) for found in _WORD.findall(text)}
+    return {PageWord(*map(int, found)) for found in _WORD.findall(text)}
 
 
-def told(state: State, word: Word) -> str:
+def told(state: WordState, word: PageWord) -> str:
     """The line by which a writer tells of a word."""
     return f"{state} {word}\n"
 
@@ -74,9 +74,9 @@ class Witness:
     """What is known of every word, by the lines of all writers."""
 
     def __init__(self) -> None:
-        self._there: dict[Word, None] = {}  # in the order they were told
-        self._leaving: set[Word] = set()
-        self._gone: dict[Word, int] = {}  # and when it was told
+        self._there: dict[PageWord, None] = {}  # in the order they were told
+        self._leaving: set[PageWord] = set()
+        self._gone: dict[PageWord, int] = {}  # and when it was told
         self._heard = 0
 
     @property
@@ -90,56 +90,56 @@ class Witness:
             state, _, name = line.strip().partition(" ")
             (word,) = words_in(name)
             self._heard += 1
-            if state == State.THERE:
+            if state == WordState.THERE:
                 self._there[word] = None
             else:
                 self._leaving.add(word)
-            if state == State.GONE:
+            if state == WordState.GONE:
                 self._there.pop(word, None)
                 self._gone[word] = self._heard
 
-    def latest(self, count: int) -> list[Word]:
+    def latest(self, count: int) -> list[PageWord]:
         """The words that came last and are to stay, as far as is known."""
         newest = (word for word in reversed(self._there) if word not in self._leaving)
         return [word for word, _ in zip(newest, range(count), strict=False)]
 
-    def departed(self, count: int) -> list[Word]:
+    def departed(self, count: int) -> list[PageWord]:
         """The words that went last."""
         return [word for word, _ in zip(reversed(self._gone), range(count), strict=False)]
 
-    def there(self, scope: int) -> list[Word]:
+    def there(self, scope: int) -> list[PageWord]:
         """The words of a scope that are to stay, as far as is known."""
         return [word for word in self._there if word.scope == scope and word not in self._leaving]
 
-    def absent(self, wanted: Iterable[Word], served: Collection[Word], where: str) -> Iterator[Violation]:
+    def absent(self, wanted: Iterable[PageWord], served: Collection[PageWord], where: str) -> Iterator[Violation]:
         """Words that were there before the call and are not in its answer, though nobody is taking them away."""
         for word in wanted:
             if word not in served and word not in self._leaving:
-                yield Violation(Fault.MISSING, word, where)
+                yield Violation(AnswerFault.MISSING, word, where)
 
-    def misplaced(self, served: Iterable[Word], scope: int, before: int, where: str) -> Iterator[Violation]:
+    def misplaced(self, served: Iterable[PageWord], scope: int, before: int, where: str) -> Iterator[Violation]:
         """Words that may not be served in that scope, or were gone at the moment before the call."""
         for word in served:
             if word.scope != scope:
-                yield Violation(Fault.FOREIGN, word, where)
+                yield Violation(AnswerFault.FOREIGN, word, where)
             elif self._gone.get(word, before + 1) <= before:
-                yield Violation(Fault.GHOST, word, where)
+                yield Violation(AnswerFault.GHOST, word, where)
 
-    def invented(self, served: Iterable[Word], where: str) -> Iterator[Violation]:
+    def invented(self, served: Iterable[PageWord], where: str) -> Iterator[Violation]:
         """Words that nobody told of; to be asked when all writers have ended."""
         for word in served:
             if word not in self._there and word not in self._leaving:
-                yield Violation(Fault.UNKNOWN, word, where)
+                yield Violation(AnswerFault.UNKNOWN, word, where)
 
 
-def disordered(served: Sequence[Word], where: str) -> Iterator[Violation]:
+def disordered(served: Sequence[PageWord], where: str) -> Iterator[Violation]:
     """Pages of one scope, as they stand, that are there twice or before an earlier one of the same writer."""
     seen: set[tuple[int, int]] = set()
     last: dict[int, int] = {}
     for word in served:
         if (word.writer, word.number) in seen:
-            yield Violation(Fault.TWICE, word, where)
+            yield Violation(AnswerFault.TWICE, word, where)
         elif word.number < last.get(word.writer, 0):
-            yield Violation(Fault.ORDER, word, where)
+            yield Violation(AnswerFault.ORDER, word, where)
         seen.add((word.writer, word.number))
         last[word.writer] = max(last.get(word.writer, 0), word.number)

@@ -16,7 +16,7 @@ from memoryos.importers.dialogue import Conversation
 from memoryos.importers.memoryos_folder import LegacyMemory, LegacyPage
 from memoryos.kinds import Origin, Role, Subject
 from memoryos.memory_os import MemoryOS
-from memoryos.operation.ingest import checked_turn
+from memoryos.operation.intake.ingest import checked_turn
 from memoryos.scope import Scope
 
 

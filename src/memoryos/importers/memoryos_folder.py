@@ -108,12 +108,12 @@ class _Reading:
     skipped: int = 0
     guessed_times: int = 0
 
-    def memory(self, files: layout.Files, user: str, assistant: str) -> LegacyMemory:
+    def memory(self, files: layout.LayoutFiles, user: str, assistant: str) -> LegacyMemory:
         segments = tuple(self._segment(key, raw) for key, raw in files.mid_term.sessions.items())
         pages = self._in_order(files.short_term)
         user_facts = self._facts(files.user.knowledge_base)
         agent_facts = self._facts([*files.user.assistant_knowledge, *files.assistant.assistant_knowledge])
-        profile, profile_at = self._profile(files.user.user_profiles.get(user, layout.Profile()))
+        profile, profile_at = self._profile(files.user.user_profiles.get(user, layout.FileProfile()))
         return LegacyMemory(
             user=user,
             assistant=assistant,
@@ -127,7 +127,7 @@ class _Reading:
             guessed_times=self.guessed_times,
         )
 
-    def _segment(self, key: str, raw: layout.Segment) -> LegacySegment:
+    def _segment(self, key: str, raw: layout.FileSegment) -> LegacySegment:
         times = self._times(raw.details, _moment(raw.timestamp, self.zone) or self.last_resort)
         ids = [page.page_id or f"{key}#{number}" for number, page in enumerate(raw.details)]
         kept = [
@@ -147,7 +147,7 @@ class _Reading:
             last_visit_at=self._date(raw.last_visit_time, created_at),
         )
 
-    def _keep(self, page_id: str, raw: layout.Page, time: _Time) -> bool:
+    def _keep(self, page_id: str, raw: layout.FilePage, time: _Time) -> bool:
         """Add the page, or what this copy of it adds; False when it holds no words."""
         key = _key(page_id, raw)
         if known := self.pages.get(key):
@@ -158,7 +158,7 @@ class _Reading:
         self.pages[key] = page
         return _has_words(page)
 
-    def _page(self, page_id: str | None, raw: layout.Page, time: _Time) -> LegacyPage:
+    def _page(self, page_id: str | None, raw: layout.FilePage, time: _Time) -> LegacyPage:
         self.guessed_times += time.is_guessed
         return LegacyPage(
             page_id=page_id,
@@ -170,14 +170,14 @@ class _Reading:
             pre_page=raw.pre_page,
         )
 
-    def _in_order(self, short_term: list[layout.Page]) -> tuple[LegacyPage, ...]:
+    def _in_order(self, short_term: list[layout.FilePage]) -> tuple[LegacyPage, ...]:
         mid_term = sorted(self.pages.values(), key=_timestamp)
         recent = [raw for raw in short_term if _key(raw.page_id, raw) not in self.pages]
         times = self._times(recent, mid_term[-1].timestamp if mid_term else self.last_resort)
         latest = [self._page(raw.page_id, raw, time) for raw, time in zip(recent, times, strict=True)]
         return tuple(page for page in (*mid_term, *sorted(latest, key=_timestamp)) if _has_words(page))
 
-    def _facts(self, lines: list[layout.Knowledge]) -> tuple[LegacyFact, ...]:
+    def _facts(self, lines: list[layout.KnowledgeLine]) -> tuple[LegacyFact, ...]:
         facts = []
         for line, time in zip(lines, self._times(lines, self.last_resort), strict=True):
             text = self._without_error(line.knowledge.lstrip().removeprefix("- ").strip())
@@ -186,7 +186,7 @@ class _Reading:
                 self.guessed_times += time.is_guessed
         return tuple(facts)
 
-    def _profile(self, raw: layout.Profile) -> tuple[str | None, datetime | None]:
+    def _profile(self, raw: layout.FileProfile) -> tuple[str | None, datetime | None]:
         text = self._without_error(raw.data.strip())
         return (None, None) if _says_nothing(text) else (text, self._date(raw.last_updated, self.last_resort))
 
@@ -195,7 +195,7 @@ class _Reading:
         self.skipped += failed
         return "" if failed else text
 
-    def _times(self, entries: Sequence[layout.Page | layout.Knowledge], otherwise: datetime) -> list[_Time]:
+    def _times(self, entries: Sequence[layout.FilePage | layout.KnowledgeLine], otherwise: datetime) -> list[_Time]:
         """Date each entry: its own time, else that of the entry before it, else the first one known."""
         moments = [_moment(entry.timestamp, self.zone) for entry in entries]
         known = next(filter(None, moments), otherwise)
@@ -223,7 +223,7 @@ def _moment(text: JsonValue, zone: tzinfo) -> datetime | None:
     return None
 
 
-def _key(page_id: str | None, page: layout.Page) -> _Key:
+def _key(page_id: str | None, page: layout.FilePage) -> _Key:
     return page_id, page.user_input, page.agent_response  # ids are 32 bits: two pages may share one
 
 

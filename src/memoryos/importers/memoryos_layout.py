@@ -38,7 +38,7 @@ Said = Annotated[Text, BeforeValidator(_said)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Page(BaseModel):
+class FilePage(BaseModel):
     """One exchange; its timestamp may be any text, because that code takes it from its caller."""
 
     page_id: Text | None = None  # short-term pages have none
@@ -50,32 +50,32 @@ class Page(BaseModel):
     pre_page: Text | None = None
 
 
-class Segment(BaseModel):
+class FileSegment(BaseModel):
     """One topic with copies of its pages."""
 
     summary: Said = ""
     summary_keywords: Words = ()
-    details: Listed[Page]
+    details: Listed[FilePage]
     visits: Count = Field(default=0, alias="N_visit")
     interactions: Count = Field(default=0, alias="L_interaction")
     timestamp: JsonValue = None
     last_visit_time: JsonValue = None
 
 
-class MidTerm(BaseModel):
+class MidTermFile(BaseModel):
     """mid_term.json."""
 
-    sessions: dict[Text, Segment]
+    sessions: dict[Text, FileSegment]
 
 
-class Knowledge(BaseModel):
+class KnowledgeLine(BaseModel):
     """One line of a model's answer."""
 
     knowledge: Said
     timestamp: JsonValue = None
 
 
-class Profile(BaseModel):
+class FileProfile(BaseModel):
     """A user in free text."""
 
     data: Said = ""
@@ -85,43 +85,43 @@ class Profile(BaseModel):
 class UserKnowledge(BaseModel):
     """long_term_user.json."""
 
-    user_profiles: dict[str, Profile] = {}
-    knowledge_base: Listed[Knowledge]
-    assistant_knowledge: Listed[Knowledge] = []
+    user_profiles: dict[str, FileProfile] = {}
+    knowledge_base: Listed[KnowledgeLine]
+    assistant_knowledge: Listed[KnowledgeLine] = []
 
 
 class AssistantKnowledge(BaseModel):
     """long_term_assistant.json."""
 
-    assistant_knowledge: Listed[Knowledge]
+    assistant_knowledge: Listed[KnowledgeLine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class LayoutFiles:
     """What the files of one user and one assistant hold."""
 
-    short_term: Listed[Page]
-    mid_term: MidTerm
+    short_term: Listed[FilePage]
+    mid_term: MidTermFile
     user: UserKnowledge
     assistant: AssistantKnowledge
     written_at: datetime  #: when the newest of them was written
 
 
-_SHORT_TERM = TypeAdapter(Listed[Page])
-_MID_TERM = TypeAdapter(MidTerm)
+_SHORT_TERM = TypeAdapter(Listed[FilePage])
+_MID_TERM = TypeAdapter(MidTermFile)
 _USER = TypeAdapter(UserKnowledge)
 _ASSISTANT = TypeAdapter(AssistantKnowledge)
 
 
-def read_files(root: Path, user: str, assistant: str) -> Files:
+def read_files(root: Path, user: str, assistant: str) -> LayoutFiles:
     """Read the files of these two; a file or an id that is not there is empty."""
     with readable(root):
         mine, helpers = _files_of(root, "users", user), _files_of(root, "assistants", assistant)
         newest = max((path.stat().st_mtime for path in (*mine.values(), *helpers.values())), default=0)
     nothing_learned = AssistantKnowledge(assistant_knowledge=[])
-    return Files(
+    return LayoutFiles(
         short_term=_read(mine.get("short_term.json"), _SHORT_TERM, []),
-        mid_term=_read(mine.get("mid_term.json"), _MID_TERM, MidTerm(sessions={})),
+        mid_term=_read(mine.get("mid_term.json"), _MID_TERM, MidTermFile(sessions={})),
         user=_read(mine.get("long_term_user.json"), _USER, UserKnowledge(knowledge_base=[])),
         assistant=_read(helpers.get("long_term_assistant.json"), _ASSISTANT, nothing_learned),
         written_at=datetime.fromtimestamp(newest, UTC),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from memoryos.language.plain import plain_text
+from memoryos.language.plain_letters import plain_text
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

@@ -15,7 +15,7 @@ from memoryos.language.chinese_times import CHINESE
 from memoryos.language.english_times import ENGLISH
 from memoryos.language.marked import Marked, marks
 from memoryos.language.period import Period, after, before
-from memoryos.language.plain import plain_text
+from memoryos.language.plain_letters import plain_text
 from memoryos.language.rule import Rule
 
 # One of these is in every English expression, so that most texts are read once and not once for every rule.
@@ -40,7 +40,7 @@ _UNTIL_HAN = re.compile(r"为止")
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class TimeMention:
     """An expression of time in a text, and the period that it means."""
 
     start: int  #: of the expression in the text
@@ -49,7 +49,7 @@ class Mention:
     is_relative: bool = False  #: whether it means another period when it is said on another day
 
 
-def english_times(text: str, said_on: date) -> list[Mention]:
+def english_times(text: str, said_on: date) -> list[TimeMention]:
     """The English expressions of time in the text that have one reading, in order."""
     text = plain_text(text)
     lower = text.lower()
@@ -60,7 +60,7 @@ def english_times(text: str, said_on: date) -> list[Mention]:
     return _mentions(rules, text, said_on)
 
 
-def chinese_times(text: str, said_on: date) -> list[Mention]:
+def chinese_times(text: str, said_on: date) -> list[TimeMention]:
     """The Chinese expressions of time in the text that have one reading, in order."""
     return [] if text.isascii() else _mentions(CHINESE, plain_text(text), said_on)
 
@@ -117,12 +117,12 @@ def _is_hinted(lower: str) -> bool:
     return bool(_YEAR_HINT.search(lower) or _MONTH_HINT.search(lower, lower))
 
 
-def _times(text: str, today: date) -> list[Mention]:
+def _times(text: str, today: date) -> list[TimeMention]:
     found = english_times(text, today)
     return found if text.isascii() else sorted([*found, *chinese_times(text, today)], key=lambda mention: mention.start)
 
 
-def _opens(text: str, mention: Mention) -> bool:
+def _opens(text: str, mention: TimeMention) -> bool:
     """Whether the expression is where something begins or ends, rather than when it is."""
     head, tail = _head(text, mention), text[mention.end : mention.end + _NEAR]
     before_it = (_SINCE, _UNTIL, _BEFORE, _AFTER, _FROM)
@@ -130,9 +130,9 @@ def _opens(text: str, mention: Mention) -> bool:
     return any(pattern.search(head) for pattern in before_it) or any(pattern.match(tail) for pattern in behind_it)
 
 
-def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[Mention]:
+def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[TimeMention]:
     """Apply the rules in order; where two match the same words the earlier rule wins."""
-    found: list[Mention] = []
+    found: list[TimeMention] = []
     taken = bytearray(len(text))  # which characters have been read
     for rule in rules:
         for match in rule.pattern.finditer(text):
@@ -142,11 +142,11 @@ def _mentions(rules: Iterable[Rule], text: str, said_on: date) -> list[Mention]:
             taken[read] = b"\1" * len(match.group())
             period = rule.period(match, said_on)
             if period is not None:
-                found.append(Mention(match.start(), match.end(), period, rule.is_relative))
+                found.append(TimeMention(match.start(), match.end(), period, rule.is_relative))
     return sorted(found, key=lambda mention: mention.start)
 
 
-def _meant(text: str, found: Sequence[Mention], today: date) -> Iterator[Period]:
+def _meant(text: str, found: Sequence[TimeMention], today: date) -> Iterator[Period]:
     """The periods of the mentions as the words around them put it; two that are the ends of one make that."""
     left = list(reversed(found))
     while left:
@@ -158,12 +158,12 @@ def _meant(text: str, found: Sequence[Mention], today: date) -> Iterator[Period]
             yield _opened(_head(text, mention), mention.period, text[mention.end : mention.end + _NEAR], today)
 
 
-def _is_range(text: str, first: Mention, last: Mention) -> bool:
+def _is_range(text: str, first: TimeMention, last: TimeMention) -> bool:
     is_framed = _FROM.search(_head(text, first)) or _BETWEEN_HAN.match(text, last.end)
     return bool(is_framed and _TO.fullmatch(text[first.end : last.start]))
 
 
-def _head(text: str, mention: Mention) -> str:
+def _head(text: str, mention: TimeMention) -> str:
     return text[max(0, mention.start - _NEAR) : mention.start]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memoryos.language.calendar import DAY_NUMBER, HAN_NUMBER, MONTH, MONTHS, han_number, month_number
-from memoryos.language.plain import plain_text
+from memoryos.language.plain_letters import plain_text
 
 _LAST_DAY = 31
 _THIRDS = {"early": (1, 10), "middle": (11, 20), "late": (21, _LAST_DAY)}

@@ -9,10 +9,10 @@ from memoryos.caller import Action, Caller
 from memoryos.config import LONGEST_WAIT
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.operation.cold import Cooled
-from memoryos.operation.door import door
-from memoryos.operation.hand import Hand
-from memoryos.operation.worker import Worker
+from memoryos.operation.calls.door import door
+from memoryos.operation.calls.hand import Hand
+from memoryos.operation.maintenance.cooler import Cooled
+from memoryos.operation.maintenance.worker import Worker
 from memoryos.progress import Progress
 from memoryos.scope import Scope
 from memoryos.text import checked_text

@@ -10,9 +10,9 @@ from memoryos.clock import parse_moment
 from memoryos.cube import MemCube
 from memoryos.kinds import Origin, Subject
 from memoryos.nouns.noun import Noun
-from memoryos.operation import overview
-from memoryos.operation.door import door
-from memoryos.operation.stated import VALUE_CHARS, stated_fact
+from memoryos.operation.calls.door import door
+from memoryos.operation.knowledge.stated import VALUE_CHARS, stated_fact
+from memoryos.operation.recall import overview
 from memoryos.text import checked_text
 
 

@@ -9,7 +9,7 @@ from memoryos.caller import Action
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.records import Job, JobState
 from memoryos.nouns.noun import Noun
-from memoryos.operation.door import door
+from memoryos.operation.calls.door import door
 
 
 @door

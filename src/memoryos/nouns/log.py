@@ -7,7 +7,7 @@ from datetime import date
 from memoryos import arguments
 from memoryos.infrastructure.vault.records import Event, Spending
 from memoryos.nouns.noun import Noun
-from memoryos.operation.door import door
+from memoryos.operation.calls.door import door
 
 
 @door

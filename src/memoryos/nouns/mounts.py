@@ -11,12 +11,12 @@ from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
 from memoryos.opening import engine_at
-from memoryos.operation.door import door
-from memoryos.operation.hand import Hand
+from memoryos.operation.calls.door import door
+from memoryos.operation.calls.hand import Hand
 from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.operation.mounts.patient import Patient
 from memoryos.operation.mounts.registry import adapter_for
-from memoryos.operation.mounts.store import StoreAdapter
+from memoryos.operation.mounts.store_adapter import StoreAdapter
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memoryos.caller import Caller
 from memoryos.engine import Engine
-from memoryos.operation.hand import Hand
+from memoryos.operation.calls.hand import Hand
 from memoryos.scope import Scope
 
 

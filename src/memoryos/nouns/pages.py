@@ -8,7 +8,7 @@ from memoryos import arguments
 from memoryos.cube import MemCube
 from memoryos.kinds import Kind, Tier
 from memoryos.nouns.noun import Noun
-from memoryos.operation.door import door
+from memoryos.operation.calls.door import door
 
 
 @door

@@ -5,10 +5,10 @@ from __future__ import annotations
 from memoryos import arguments
 from memoryos.kinds import Origin, Subject
 from memoryos.nouns.noun import Noun
-from memoryos.operation import overview
-from memoryos.operation.door import door
-from memoryos.operation.overview import Profile
-from memoryos.operation.stated import stated_field
+from memoryos.operation.calls.door import door
+from memoryos.operation.knowledge.stated import stated_field
+from memoryos.operation.recall import overview
+from memoryos.operation.recall.overview import Profile
 
 
 @door

@@ -8,9 +8,9 @@ from memoryos import arguments
 from memoryos.cube import MemCube
 from memoryos.kinds import Subject
 from memoryos.nouns.noun import Noun
-from memoryos.operation.door import door
-from memoryos.operation.propose import Proposal, accept, proposals, published, reject
-from memoryos.operation.stated import VALUE_CHARS
+from memoryos.operation.calls.door import door
+from memoryos.operation.consolidation.propose import Proposal, accept, proposals, published, reject
+from memoryos.operation.knowledge.stated import VALUE_CHARS
 from memoryos.text import checked_text
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memoryos.nouns.noun import Noun
-from memoryos.operation import overview
-from memoryos.operation.door import door
-from memoryos.operation.overview import SegmentView
+from memoryos.operation.calls.door import door
+from memoryos.operation.recall import overview
+from memoryos.operation.recall.overview import SegmentView
 
 
 @door

@@ -5,8 +5,8 @@ from __future__ import annotations
 from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.nouns.noun import Noun
-from memoryos.operation.door import door
-from memoryos.operation.repairer import RepairReport
+from memoryos.operation.calls.door import door
+from memoryos.operation.maintenance.repairer import RepairReport
 from memoryos.progress import Progress
 
 

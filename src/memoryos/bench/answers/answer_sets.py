@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from memoryos.bench.answers.gvd_questions import read_gvd_questions
 from memoryos.bench.answers.locomo_questions import read_locomo_questions
-from memoryos.bench.answers.question import AnswerSet, Files
+from memoryos.bench.answers.question import AnswerSet, InputFiles
 from memoryos.bench.answers.recall_questions import read_recall_questions
 from memoryos.bench.dataset import is_locomo
 from memoryos.errors import InvalidInput
 
 
-def read_answer_set(files: Files) -> AnswerSet:
+def read_answer_set(files: InputFiles) -> AnswerSet:
     """The questions of the files. Raises InvalidInput for another shape, and when there is no question."""
     if files.questions:
         dataset = read_gvd_questions(files)

@@ -35,7 +35,7 @@ class _Line(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CachedAnswer:
     """An answer, and how long the model took for it when it was asked."""
 
     answer: Answer
@@ -58,14 +58,14 @@ class Cache:
             cache._held = {line.key: line for line in _read(path)}
         return cache
 
-    def get(self, key: str) -> Said | None:
+    def get(self, key: str) -> CachedAnswer | None:
         """What was said to this prompt."""
         line = self._held.get(key)
         if line is None:
             return None
-        return Said(Answer(line.text, Usage(line.prompt_tokens, line.completion_tokens), line.model), line.ms)
+        return CachedAnswer(Answer(line.text, Usage(line.prompt_tokens, line.completion_tokens), line.model), line.ms)
 
-    def put(self, key: str, said: Said) -> None:
+    def put(self, key: str, said: CachedAnswer) -> None:
         """Keep an answer; it is in the file when this returns."""
         usage = said.answer.usage
         line = _Line(
@@ -93,7 +93,7 @@ class CachedChat:
     calls: int = 0
     _lock: Lock = field(default_factory=Lock)
 
-    def said(self, messages: Sequence[Message]) -> Said:
+    def said(self, messages: Sequence[Message]) -> CachedAnswer:
         """The answer with its time, from the cache when it is there. Raises ModelError."""
         key = self._key(messages)
         if found := self.cache.get(key):
@@ -103,7 +103,7 @@ class CachedChat:
             ms = milliseconds(lambda: answers.append(self.chat.answer(messages)))
         with self._lock:
             self.calls += 1
-        said = Said(answers[0], ms)
+        said = CachedAnswer(answers[0], ms)
         self.cache.put(key, said)
         return said
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memoryos.bench.answers.item import Item
-from memoryos.bench.answers.question import AnswerSet, Asked
+from memoryos.bench.answers.question import AnswerSet, ReaderQuestion
 from memoryos.errors import InvalidInput
 from memoryos.importers.source import Text, readable
 from memoryos.models.chat import Message
@@ -91,7 +91,7 @@ def _given(path: Path, number: int, line: bytes) -> _Given:
         raise InvalidInput(f"{path}, line {number}", problem, _FIX) from None
 
 
-def _item(asked: Asked, given: _Given) -> Item:
+def _item(asked: ReaderQuestion, given: _Given) -> Item:
     prompt: tuple[Message, ...] = tuple(
         {"role": "system" if one.role == "system" else "user", "content": one.content} for one in given.prompt or ()
     )

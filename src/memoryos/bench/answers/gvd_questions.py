@@ -19,8 +19,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from memoryos.bench.answers.question import AnswerSet, Asked, Files, Gold, Rule
-from memoryos.bench.locomo import chosen
+from memoryos.bench.answers.question import AnswerSet, Gold, InputFiles, ReaderQuestion, ScoringRule
+from memoryos.bench.locomo_recall import chosen
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
 from memoryos.importers.gvd import read_gvd
@@ -42,14 +42,14 @@ class _Probe(BaseModel):
 _PUBLISHED = TypeAdapter(dict[Text, list[Text]])
 
 
-def read_gvd_questions(files: Files) -> AnswerSet:
+def read_gvd_questions(files: InputFiles) -> AnswerSet:
     """The data set; ids are the user and the number of the question. Raises InvalidInput for another shape."""
     path = files.questions
     if path is None:
         raise InvalidInput("--questions", "is missing", "Name the file of probing questions")
     talks = {talk.user: talk for talk in chosen(read_gvd(files.data), files.conversations)}
     known = {talk.user for talk in read_gvd(files.data)}
-    asked: list[Asked] = []
+    asked: list[ReaderQuestion] = []
     gold: dict[str, Gold] = {}
     counts: dict[str, int] = {}
     for place, probe in _probes(path):
@@ -57,10 +57,10 @@ def read_gvd_questions(files: Files) -> AnswerSet:
         if user not in known:
             raise InvalidInput(place, f"{user!r} is not in {files.data}", "Name a user of the memory bank")
         if user in talks:
-            question = Asked(f"{user}/{counts.get(user, 0)}", user, probe.question)
+            question = ReaderQuestion(f"{user}/{counts.get(user, 0)}", user, probe.question)
             counts[user] = counts.get(user, 0) + 1
             asked.append(question)
-            gold[question.id] = Gold(_language(probe), Rule.DIALOGUE, "", _evidence(place, probe, talks[user]))
+            gold[question.id] = Gold(_language(probe), ScoringRule.DIALOGUE, "", _evidence(place, probe, talks[user]))
     digest = sha256(files.data.read_bytes() + path.read_bytes()).hexdigest()
     return AnswerSet("gvd", digest, tuple(talks.values()), tuple(asked), gold, is_dialogue=True)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoryos.bench.answers.question import Asked
+from memoryos.bench.answers.question import ReaderQuestion
 from memoryos.models.chat import Message
 from memoryos.models.tokenizer import count_tokens
 
@@ -14,7 +14,7 @@ class Item:
     """One question through one system."""
 
     system: str
-    asked: Asked
+    asked: ReaderQuestion
     context: str | None  #: None: it is not known, the answer came from elsewhere
     prompt: tuple[Message, ...] = ()
     context_ms: float | None = None  #: what it took to find the context

@@ -18,7 +18,7 @@ from pydantic import BaseModel, field_validator
 
 from memoryos.bench.answers.cache import CachedChat
 from memoryos.bench.answers.item import Answered
-from memoryos.bench.answers.question import Gold, Rule
+from memoryos.bench.answers.question import Gold, ScoringRule
 from memoryos.errors import BadAnswer
 from memoryos.models import structured
 from memoryos.models.chat import Message
@@ -59,7 +59,7 @@ class Label(StrEnum):
     WRONG = "WRONG"
 
 
-class Verdict(BaseModel):
+class GoldVerdict(BaseModel):
     """What a judge of gold answers says."""
 
     label: Label
@@ -70,7 +70,7 @@ class Verdict(BaseModel):
         return value.strip().upper() if isinstance(value, str) else value
 
 
-class Scores(BaseModel):
+class DialogueScores(BaseModel):
     """What a judge of dialogues says."""
 
     accuracy: Literal[0, 1]
@@ -90,11 +90,11 @@ def verdicts(chat: CachedChat, answered: Answered, gold: Gold, dialogue: str) ->
 
     An answer that has to abstain is not judged, as is customary.
     """
-    if gold.rule is Rule.ABSTAIN:
+    if gold.rule is ScoringRule.ABSTAIN:
         return {}
     try:
-        if gold.rule is Rule.DIALOGUE:
-            return structured.ask(chat.answer, _about_dialogue(answered, dialogue), Scores).model_dump()
+        if gold.rule is ScoringRule.DIALOGUE:
+            return structured.ask(chat.answer, _about_dialogue(answered, dialogue), DialogueScores).model_dump()
         prompts = {STRICT: _about(_STRICT, answered, gold), LENIENT: _about(_LENIENT, answered, gold)}
         return {name: _passed(chat, prompt) for name, prompt in prompts.items()}
     except BadAnswer:
@@ -103,11 +103,11 @@ def verdicts(chat: CachedChat, answered: Answered, gold: Gold, dialogue: str) ->
 
 def expected(gold: Gold, wanted: Mapping[str, float]) -> bool:
     """Whether an answer that should have been judged has no verdict."""
-    return gold.rule is not Rule.ABSTAIN and not wanted
+    return gold.rule is not ScoringRule.ABSTAIN and not wanted
 
 
 def _passed(chat: CachedChat, prompt: list[Message]) -> float:
-    return float(structured.ask(chat.answer, prompt, Verdict).label is Label.CORRECT)
+    return float(structured.ask(chat.answer, prompt, GoldVerdict).label is Label.CORRECT)
 
 
 def _about(rules: str, answered: Answered, gold: Gold) -> list[Message]:

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter
 
-from memoryos.bench.answers.question import AnswerSet, Asked, Files, Gold, Rule
-from memoryos.bench.locomo import chosen
+from memoryos.bench.answers.question import AnswerSet, Gold, InputFiles, ReaderQuestion, ScoringRule
+from memoryos.bench.locomo_recall import chosen
 from memoryos.errors import InvalidInput
 from memoryos.importers.locomo import read_locomo
 from memoryos.importers.source import Text, read_json
@@ -41,15 +41,15 @@ def _as_list(value: Any) -> Any:
 _SHAPE = TypeAdapter(Annotated[list[_Sample], BeforeValidator(_as_list)])
 
 
-def read_locomo_questions(files: Files) -> AnswerSet:
+def read_locomo_questions(files: InputFiles) -> AnswerSet:
     """The data set. Raises InvalidInput for another shape, or a question of category 1 to 4 without an answer."""
     conversations = chosen(read_locomo(files.data), files.conversations)
     names = {conversation.user for conversation in conversations}
-    asked: list[Asked] = []
+    asked: list[ReaderQuestion] = []
     gold: dict[str, Gold] = {}
     for sample in read_json(files.data, _SHAPE, fix=_FIX):
         for number, raw in enumerate(sample.qa if sample.sample_id in names else []):
-            question = Asked(f"{sample.sample_id}/{number}", sample.sample_id, raw.question)
+            question = ReaderQuestion(f"{sample.sample_id}/{number}", sample.sample_id, raw.question)
             asked.append(question)
             gold[question.id] = _gold(f"{files.data} at {question.id}", raw)
     return AnswerSet("locomo", sha256(files.data.read_bytes()).hexdigest(), conversations, tuple(asked), gold)
@@ -57,10 +57,12 @@ def read_locomo_questions(files: Files) -> AnswerSet:
 
 def _gold(place: str, raw: _Question) -> Gold:
     if raw.category == _ADVERSARIAL:
-        return Gold(str(raw.category), Rule.ABSTAIN)
+        return Gold(str(raw.category), ScoringRule.ABSTAIN)
     answer = "" if raw.answer is None else str(raw.answer)
     if raw.category == _OPEN_DOMAIN:
         answer = answer.partition(";")[0]
     if not answer.strip():
         raise InvalidInput(place, "has no answer", "Add it, or remove the question")
-    return Gold(str(raw.category), Rule.LIST if raw.category == _MULTI_HOP else Rule.WHOLE, answer.strip())
+    return Gold(
+        str(raw.category), ScoringRule.LIST if raw.category == _MULTI_HOP else ScoringRule.WHOLE, answer.strip()
+    )

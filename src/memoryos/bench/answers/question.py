@@ -12,7 +12,7 @@ from memoryos.bench.asking import spread
 from memoryos.importers.dialogue import Conversation
 
 
-class Rule(StrEnum):
+class ScoringRule(StrEnum):
     """How an answer is scored."""
 
     WHOLE = "whole"  # against the gold answer
@@ -22,7 +22,7 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReaderQuestion:
     """A question, as contexts, prompts and exports see it."""
 
     id: str
@@ -36,7 +36,7 @@ class Gold:
     """What only the scoring may see of a question."""
 
     group: str  #: category, type or language, as a column of the table
-    rule: Rule
+    rule: ScoringRule
     answer: str = ""
     evidence: tuple[str, ...] = ()  #: ids of turns that a judge is shown; all of them when empty
 
@@ -48,7 +48,7 @@ class AnswerSet:
     name: str
     sha256: str  #: of the file, or of both files
     conversations: tuple[Conversation, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[ReaderQuestion, ...]
     gold: Mapping[str, Gold]  #: by the id of the question
     is_dialogue: bool = False  #: whether all answers are judged by the dialogue, as in GVD
 
@@ -60,7 +60,7 @@ class AnswerSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class InputFiles:
     """What the caller named."""
 
     data: Path

@@ -9,9 +9,9 @@ from typing import TypeVar
 from memoryos.bench.answers.cache import CachedChat
 from memoryos.bench.answers.item import Answered, Item
 from memoryos.bench.answers.prompt import messages
-from memoryos.bench.answers.question import AnswerSet, Asked
+from memoryos.bench.answers.question import AnswerSet, ReaderQuestion
 from memoryos.bench.answers.system import Contexts, System
-from memoryos.bench.progress import Progress, each
+from memoryos.bench.progress_callback import Progress, each
 from memoryos.bench.timing import milliseconds
 from memoryos.models.tokenizer import count_tokens
 
@@ -56,7 +56,7 @@ def side_by_side(call: Callable[[T], R], values: Sequence[T], at_once: int, tell
     return results
 
 
-def _item(dataset: AnswerSet, system: System, contexts: Contexts, asked: Asked) -> Item:
+def _item(dataset: AnswerSet, system: System, contexts: Contexts, asked: ReaderQuestion) -> Item:
     texts: list[str] = []
     ms = milliseconds(lambda: texts.append(contexts.of(system, asked)))
     prompt = messages(asked, texts[0], is_dialogue=dataset.is_dialogue)

@@ -10,8 +10,8 @@ from hashlib import sha256
 
 from pydantic import BaseModel, TypeAdapter
 
-from memoryos.bench.answers.question import AnswerSet, Asked, Files, Gold, Rule
-from memoryos.bench.locomo import chosen
+from memoryos.bench.answers.question import AnswerSet, Gold, InputFiles, ReaderQuestion, ScoringRule
+from memoryos.bench.locomo_recall import chosen
 from memoryos.importers.recall_set import read_recall_set
 from memoryos.importers.source import Text, read_json
 
@@ -31,19 +31,19 @@ class _Set(BaseModel):
 _SHAPE = TypeAdapter(_Set)
 
 
-def read_recall_questions(files: Files) -> AnswerSet:
+def read_recall_questions(files: InputFiles) -> AnswerSet:
     """The data set. Raises InvalidInput for another shape."""
     found = read_recall_set(files.data)
     conversations = chosen(found.conversations, files.conversations)
     users = {conversation.user for conversation in conversations}
-    asked: list[Asked] = []
+    asked: list[ReaderQuestion] = []
     gold: dict[str, Gold] = {}
     with_answers = read_json(files.data, _SHAPE, fix=_FIX).questions
     for number, (query, raw) in enumerate(zip(found.questions, with_answers, strict=True)):
         answer = "" if raw.answer is None else str(raw.answer).strip()
         if query.user in users and answer:
-            question = Asked(f"{query.user}/{number}", query.user, query.text, query.at)
+            question = ReaderQuestion(f"{query.user}/{number}", query.user, query.text, query.at)
             asked.append(question)
-            gold[question.id] = Gold(query.type or UNTYPED, Rule.WHOLE, answer)
+            gold[question.id] = Gold(query.type or UNTYPED, ScoringRule.WHOLE, answer)
     digest = sha256(files.data.read_bytes()).hexdigest()
     return AnswerSet(found.name, digest, conversations, tuple(asked), gold)

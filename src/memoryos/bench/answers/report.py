@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryos.bench.answers.item import Answered, Item
-from memoryos.bench.answers.question import Gold, Rule
-from memoryos.bench.summary import OVERALL, Estimate, estimate
+from memoryos.bench.answers.question import Gold, ScoringRule
+from memoryos.bench.means import OVERALL, Estimate, estimate
 from memoryos.bench.timing import percentiles
 
 
@@ -21,7 +21,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class QuestionGroup:
     """Some questions of a data set."""
 
     questions: int
@@ -54,7 +54,9 @@ class Handed:
 class SystemReport:
     """What one system gave."""
 
-    groups: Mapping[str, Group]  #: "overall" without the questions that have to be abstained from, then each group
+    groups: Mapping[
+        str, QuestionGroup
+    ]  #: "overall" without the questions that have to be abstained from, then each group
     cost: Cost
     unanswered: int  #: questions without an answer; they are left out
     unjudged: int  #: answers whose verdict could not be read; the judge's metrics leave them out
@@ -62,7 +64,7 @@ class SystemReport:
 
 def system_report(scored: Sequence[Scored], *, unanswered: int, unjudged: int) -> SystemReport:
     """The report of one system's answers; there must be one."""
-    groups = {OVERALL: [one for one in scored if one.gold.rule is not Rule.ABSTAIN]}
+    groups = {OVERALL: [one for one in scored if one.gold.rule is not ScoringRule.ABSTAIN]}
     for one in sorted(scored, key=lambda one: one.gold.group):
         groups.setdefault(one.gold.group, []).append(one)
     return SystemReport(
@@ -79,10 +81,10 @@ def handed(items: Sequence[Item]) -> Handed:
     return Handed(len(items), tokens or 0.0, prompts or 0.0, _percentiles([item.context_ms for item in items]))
 
 
-def _group(scored: Sequence[Scored]) -> Group:
+def _group(scored: Sequence[Scored]) -> QuestionGroup:
     names = dict.fromkeys(name for one in scored for name in one.metrics)
     values = {name: [one.metrics[name] for one in scored if name in one.metrics] for name in names}
-    return Group(len(scored), {name: estimate(found) for name, found in values.items()})
+    return QuestionGroup(len(scored), {name: estimate(found) for name, found in values.items()})
 
 
 def _cost(answered: Sequence[Answered]) -> Cost:

@@ -14,16 +14,16 @@ from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from memoryos.bench.answers.answer_metrics import text_scores
 from memoryos.bench.answers.cache import CachedChat
 from memoryos.bench.answers.item import Answered, Item
 from memoryos.bench.answers.judge import expected, verdicts
-from memoryos.bench.answers.metrics import text_scores
-from memoryos.bench.answers.question import AnswerSet, Rule
+from memoryos.bench.answers.question import AnswerSet, ScoringRule
 from memoryos.bench.answers.reader import answers, items, side_by_side
 from memoryos.bench.answers.report import Scored, SystemReport, system_report
 from memoryos.bench.answers.system import Budgets, Contexts, System, paper_settings, transcript
 from memoryos.bench.asking import load
-from memoryos.bench.progress import Progress
+from memoryos.bench.progress_callback import Progress
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
 from memoryos.importers.dialogue import Conversation
@@ -83,7 +83,7 @@ class Run:
         unjudged = 0
         for one, verdict in zip(answered, given, strict=True):
             gold = self.dataset.gold[one.item.asked.id]
-            texts = {} if gold.rule is Rule.DIALOGUE else text_scores(one.answer, gold)
+            texts = {} if gold.rule is ScoringRule.DIALOGUE else text_scores(one.answer, gold)
             scored.append(Scored(one, gold, {**texts, **verdict}))
             unjudged += judge is not None and expected(gold, verdict)
         return system_report(scored, unanswered=len(self.dataset.asked) - len(scored), unjudged=unjudged)

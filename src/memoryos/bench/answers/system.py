@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from memoryos.bench.answers.question import Asked
+from memoryos.bench.answers.question import ReaderQuestion
 from memoryos.config import Settings
 from memoryos.cube import Page, Turn
 from memoryos.importers.dialogue import Conversation
@@ -88,7 +88,7 @@ class Contexts:
     budgets: Budgets
     _whole: dict[str, list[tuple[Turn, int]]] = field(default_factory=dict)  # turns with their tokens
 
-    def of(self, system: System, asked: Asked) -> str:
+    def of(self, system: System, asked: ReaderQuestion) -> str:
         """What the system puts before the reader."""
         if system in _TIERS:
             return self._context(asked, _TIERS[system])
@@ -102,16 +102,16 @@ class Contexts:
         ranking = self._search(asked, Strategy(system.value), RANKED_PAGES).turns
         return _filled([hit.turn for hit in ranking], self.budgets.tokens)
 
-    def _context(self, asked: Asked, tiers: Sequence[Tier]) -> str:
+    def _context(self, asked: ReaderQuestion, tiers: Sequence[Tier]) -> str:
         scope = Scope(user=asked.conversation)
         return self.memory.of(scope).context(asked.text, tokens=self.budgets.tokens, as_of=asked.at, tiers=tiers).text
 
-    def _search(self, asked: Asked, strategy: Strategy, pages: int) -> Recall:
+    def _search(self, asked: ReaderQuestion, strategy: Strategy, pages: int) -> Recall:
         scope = Scope(user=asked.conversation)
         as_of = None if strategy is Strategy.TWO_STAGE else asked.at  # which cannot look back
         return self.memory.of(scope).search(asked.text, strategy=strategy, pages=pages, as_of=as_of)
 
-    def _full(self, asked: Asked) -> str:
+    def _full(self, asked: ReaderQuestion) -> str:
         """The latest turns that fit into the window, in order."""
         taken: list[Turn] = []
         room = self.budgets.window

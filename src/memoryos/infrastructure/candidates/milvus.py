@@ -20,8 +20,8 @@ from uuid import uuid4
 from pymilvus import DataType, MilvusClient
 
 from memoryos.errors import IndexFailed
-from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
 from memoryos.infrastructure.candidates.milvus_server import MilvusServer
+from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow, Place
 from memoryos.infrastructure.candidates.turns_collection import TurnsCollection
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.tables import owner_row
@@ -49,7 +49,7 @@ class _Counts:
     """What was counted in a collection, and when."""
 
     reached: int
-    totals: Totals
+    totals: IndexTotals
     frequencies: dict[str, int] = field(default_factory=dict)
 
     def holds_at(self, reached: int) -> bool:
@@ -167,7 +167,7 @@ class MilvusCandidates:
         """What is known to be in the collection; counted anew when too much may have changed."""
         counts = self._counts.get(turns.name)
         if counts is None or not counts.holds_at(reached):
-            counts = self._counts[turns.name] = _Counts(reached, Totals(turns.turns(), turns.words()))
+            counts = self._counts[turns.name] = _Counts(reached, IndexTotals(turns.turns(), turns.words()))
         return counts
 
     def _drop(self, owner: Scope, spared: str | None = None) -> None:
@@ -194,7 +194,7 @@ class MilvusTurns:
         self._counts = counts
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> IndexTotals:
         """How much there is, roughly: a hundredth of it may have changed since it was counted."""
         return self._counts.totals
 

@@ -29,10 +29,10 @@ from sqlalchemy import (
 )
 
 from memoryos.errors import IndexFailed, StorageError
-from memoryos.infrastructure.candidates.contract import Change, Narrow, Place, Totals
+from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow, Place
 from memoryos.infrastructure.candidates.turns_table import LAYOUT, SCHEMA, TurnsTable
+from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
 from memoryos.infrastructure.vault.postgres.schema import policy
-from memoryos.infrastructure.vault.postgres.store import PostgresVault
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.language.bm25 import idf
@@ -96,7 +96,7 @@ class PostgresCandidates:
             if known is None:
                 raise IndexFailed("there is no candidate index of this scope by our embedder; build it")
             table = TurnsTable(connection, owner.tenant, known.number, known.secret)
-            yield PostgresTurns(table, Totals(known.turns, known.words))
+            yield PostgresTurns(table, IndexTotals(known.turns, known.words))
 
     def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
         """Make the owner's index anew, in one transaction; of two that do so at once, one waits."""
@@ -122,7 +122,7 @@ class PostgresCandidates:
             lost = table.remove([*change.gone, *dict.fromkeys(turn.page for turn in change.changed)])
             won = table.fill(change.changed)
             table.note(change.noted)
-            totals = Totals(known.turns + won.turns - lost.turns, known.words + won.words - lost.words)
+            totals = IndexTotals(known.turns + won.turns - lost.turns, known.words + won.words - lost.words)
             _note(connection, known.number, change.reached, totals)
 
     def forget(self, owner: Scope) -> None:
@@ -176,7 +176,7 @@ class PostgresCandidates:
 class PostgresTurns:
     """One owner's turns, for one question."""
 
-    def __init__(self, table: TurnsTable, totals: Totals) -> None:
+    def __init__(self, table: TurnsTable, totals: IndexTotals) -> None:
         self._table = table
         self.totals = totals
 
@@ -215,7 +215,7 @@ def _of(owner: Scope) -> ColumnElement[bool]:
     return and_(*(_owners.c[name] == value for name, value in owner_row(owner).items()))
 
 
-def _note(connection: Connection, number: int, reached: int, totals: Totals) -> None:
+def _note(connection: Connection, number: int, reached: int, totals: IndexTotals) -> None:
     values = {"reached": reached, "turns": totals.turns, "words": totals.words}
     connection.execute(_owners.update().where(_owners.c.number == number).values(values))
 

@@ -18,9 +18,9 @@ import numpy as np
 from pymilvus import CollectionSchema, DataType, MilvusClient
 from pymilvus.milvus_client import IndexParams
 
-from memoryos.infrastructure.candidates.contract import Narrow, Place
 from memoryos.infrastructure.candidates.milvus_server import BUILT_WITHIN, MilvusServer
 from memoryos.infrastructure.candidates.number import number_of
+from memoryos.infrastructure.candidates.port import Narrow, Place
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.language.bm25 import K1, B
 from memoryos.language.words import stem

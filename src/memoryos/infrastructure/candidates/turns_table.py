@@ -20,8 +20,8 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 from sqlalchemy import Connection, CursorResult, text
 
-from memoryos.infrastructure.candidates.contract import Narrow, Place, Totals
 from memoryos.infrastructure.candidates.number import number_of
+from memoryos.infrastructure.candidates.port import IndexTotals, Narrow, Place
 from memoryos.infrastructure.vault.postgres.schema import policy
 from memoryos.infrastructure.vault.postgres.scrubbing import CANDIDATES
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
@@ -134,7 +134,7 @@ class TurnsTable:
             self.run(statement)
         self.run("ANALYZE {turns}, {words}, {terms}")
 
-    def fill(self, passages: Iterable[StoredPassage]) -> Totals:
+    def fill(self, passages: Iterable[StoredPassage]) -> IndexTotals:
         """Add turns; returns how many they are."""
         turns = words = 0
         found: Counter[int] = Counter()
@@ -148,14 +148,14 @@ class TurnsTable:
             turns += len(chunk)
             words += sum(map(len, terms))
         self._count(found)
-        return Totals(turns, words)
+        return IndexTotals(turns, words)
 
-    def remove(self, pages: Collection[str]) -> Totals:
+    def remove(self, pages: Collection[str]) -> IndexTotals:
         """Remove the turns of pages; returns how many they were."""
         if not pages:
-            return Totals(0, 0)
+            return IndexTotals(0, 0)
         turns, words = self.run(_REMOVAL, pages=list(pages)).one()
-        return Totals(turns, int(words))
+        return IndexTotals(turns, int(words))
 
     def note(self, passages: Iterable[StoredPassage]) -> None:
         """Take over tier, tags and expiry of pages."""
@@ -179,7 +179,7 @@ class TurnsTable:
         return float(self.ask(query, vector=_literal(-vector)) or 0)
 
     def matching(
-        self, rare: Sequence[str], weights: Mapping[str, float], totals: Totals, limit: int, narrow: Narrow
+        self, rare: Sequence[str], weights: Mapping[str, float], totals: IndexTotals, limit: int, narrow: Narrow
     ) -> list[Place]:
         """The turns with the highest BM25 for the weighed terms, of those that have a rare one."""
         condition, values = _condition(narrow)

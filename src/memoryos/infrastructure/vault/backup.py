@@ -24,8 +24,8 @@ from memoryos.errors import InvalidInput, StoreCorrupt
 from memoryos.infrastructure.vault import copying, migrations, rows
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
+from memoryos.infrastructure.vault.sql_vault import SqlVault, noted
 from memoryos.infrastructure.vault.sqlite import put_in_one_file, read_only_engine
-from memoryos.infrastructure.vault.store import SqlVault, noted
 from memoryos.plain import Plain
 from memoryos.progress import Progress
 

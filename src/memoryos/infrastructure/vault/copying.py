@@ -18,11 +18,11 @@ from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, rows, tables
-from memoryos.infrastructure.vault.cold import is_pack
+from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.infrastructure.vault.queries import is_cold
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
-from memoryos.infrastructure.vault.store import COPY, UNFINISHED, SqlVault, noted
+from memoryos.infrastructure.vault.sql_vault import COPY, UNFINISHED, SqlVault, noted
 from memoryos.plain import Plain
 from memoryos.progress import Progress
 

@@ -12,8 +12,8 @@ from memoryos.clock import Clock
 from memoryos.config import CONNECTIONS
 from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
-from memoryos.infrastructure.vault.store import SqlVault
 
 Place = Path | URL
 
@@ -88,7 +88,7 @@ def _opened(place: Place, use: _Use, connections: int) -> SqlVault:
     if isinstance(place, Path):
         return SqliteVault(place, **use)
     try:
-        from memoryos.infrastructure.vault.postgres.store import PostgresVault
+        from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
     except ModuleNotFoundError as error:
         if error.name != "psycopg":
             raise

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.errors import LeaseLost
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.bell import ring
+from memoryos.infrastructure.vault.job_channel import ring
 from memoryos.infrastructure.vault.records import Job, JobKind, JobState
 from memoryos.infrastructure.vault.statements import ask, insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER

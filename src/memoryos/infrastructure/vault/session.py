@@ -20,7 +20,7 @@ from memoryos.errors import CubeDamaged, StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
-from memoryos.infrastructure.vault.cold import ColdPart, packs_of
+from memoryos.infrastructure.vault.cold_part import ColdPart, packs_of
 from memoryos.infrastructure.vault.documents import (
     is_left_out,
     parse_document,

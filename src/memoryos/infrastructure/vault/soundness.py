@@ -21,7 +21,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup, checksum, rows, tables
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.records import Extent, LinkKind
-from memoryos.infrastructure.vault.store import SqlVault
+from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.strays import strays
 from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress

@@ -13,12 +13,12 @@ from memoryos.bench.answers.cache import CachedChat
 from memoryos.bench.answers.judge import DIALOGUE_METRICS, JUDGED
 from memoryos.bench.answers.locomo_questions import CATEGORY_NAMES
 from memoryos.bench.answers.question import AnswerSet
-from memoryos.bench.answers.report import Cost, Group, Handed, SystemReport
+from memoryos.bench.answers.report import Cost, Handed, QuestionGroup, SystemReport
 from memoryos.bench.answers.run import Ingested
 from memoryos.bench.answers.system import Budgets
 from memoryos.bench.machine import describe
+from memoryos.bench.means import OVERALL, Estimate
 from memoryos.bench.plot import plot_answers
-from memoryos.bench.summary import OVERALL, Estimate
 from memoryos.distribution import VERSION
 from memoryos.interface.cli import render
 from memoryos.interface.cli.bench_json import FIGURES
@@ -29,7 +29,7 @@ _OTHER = ("f1_set", "rouge_l", "bleu4", "meteor")
 
 
 @dataclass(frozen=True)
-class Found:
+class SavedRun:
     """A run's report, and what it was made with."""
 
     dataset: AnswerSet
@@ -40,7 +40,7 @@ class Found:
     ingested: Mapping[str, Ingested]  #: by store; empty when no context was made
 
 
-def draw(path: Path, found: Found) -> None:
+def draw(path: Path, found: SavedRun) -> None:
     """Draw the metrics of the tables. Raises InvalidInput when the picture cannot be written."""
     groups = {
         system: {_group_name(found.dataset, name): group for name, group in report.groups.items()}
@@ -49,7 +49,7 @@ def draw(path: Path, found: Found) -> None:
     plot_answers(path, groups, [name for metrics in _tables(found) for name in metrics])
 
 
-def show(found: Found, *, json: bool) -> None:
+def show(found: SavedRun, *, json: bool) -> None:
     """Print the report."""
     if json:
         render.print_json(_document(found))
@@ -74,7 +74,7 @@ def show_export(path: Path, systems: Mapping[str, Handed], *, json: bool) -> Non
     render.console().print(table)
 
 
-def _document(found: Found) -> dict[str, Any]:
+def _document(found: SavedRun) -> dict[str, Any]:
     return {
         "dataset": {
             "name": found.dataset.name,
@@ -102,7 +102,7 @@ def _system(report: SystemReport) -> dict[str, Any]:
     return {**groups, **left_out, "cost": _rounded(asdict(report.cost))}
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: QuestionGroup) -> dict[str, Any]:
     return {
         "questions": group.questions,
         **{name: round(one.mean, FIGURES) for name, one in group.metrics.items()},
@@ -120,7 +120,7 @@ def _round(value: Any) -> Any:
     return round(value, 1) if isinstance(value, float) else value
 
 
-def _print(found: Found) -> None:
+def _print(found: SavedRun) -> None:
     console = render.console()
     for metrics in _tables(found):
         console.print(_by_group(found, metrics))
@@ -140,7 +140,7 @@ def _print(found: Found) -> None:
             console.print(f"{name}: {report.unjudged:,} answers have no verdict that could be read.", markup=False)
 
 
-def _tables(found: Found) -> list[tuple[str, ...]]:
+def _tables(found: SavedRun) -> list[tuple[str, ...]]:
     """The metrics that share a table."""
     if found.dataset.is_dialogue:
         return [DIALOGUE_METRICS]
@@ -152,7 +152,7 @@ def _group_name(dataset: AnswerSet, group: str) -> str:
     return CATEGORY_NAMES.get(group, group) if dataset.name == "locomo" else group
 
 
-def _by_group(found: Found, metrics: Sequence[str]) -> Table:
+def _by_group(found: SavedRun, metrics: Sequence[str]) -> Table:
     """Rows are systems and columns groups, as in the papers."""
     named = [_short(name) for name in metrics]
     title = f"{found.dataset.name}, %: {' / '.join(named)}; below, the 95 % interval of {named[0]}"
@@ -167,7 +167,7 @@ def _by_group(found: Found, metrics: Sequence[str]) -> Table:
     return table
 
 
-def _cell(group: Group | None, metrics: Sequence[str]) -> str:
+def _cell(group: QuestionGroup | None, metrics: Sequence[str]) -> str:
     known = [group.metrics[name] for name in metrics if name in group.metrics] if group else []
     if not known:
         return "–"

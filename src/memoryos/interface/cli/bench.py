@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from memoryos.bench import chinese as chinese_talk
+from memoryos.bench import chinese_talk as chinese_talk
 from memoryos.bench.languages import measure_languages
-from memoryos.bench.locomo import Corpus, RecallReport, load_corpus, run
+from memoryos.bench.locomo_recall import BenchCorpus, RecallReport, load_corpus, run
+from memoryos.bench.means import OVERALL
 from memoryos.bench.plot import check_plot, plot_recall
 from memoryos.bench.scale import SEARCHES
 from memoryos.bench.scale import measure as measure_scale
 from memoryos.bench.speed import Size, measure_sizes
-from memoryos.bench.summary import OVERALL
 from memoryos.bench.sweep import Swept
 from memoryos.bench.sweep import sweep as run_sweep
 from memoryos.config import Settings, load_settings
@@ -176,12 +176,12 @@ def scale(
         bench_tables.print_scale(found)
 
 
-def _asked(corpus: Corpus, strategies: list[Strategy] | None, settings: Settings, **options: Any) -> RecallReport:
+def _asked(corpus: BenchCorpus, strategies: list[Strategy] | None, settings: Settings, **options: Any) -> RecallReport:
     with watched() as progress:
         return run(corpus, strategies or list(Strategy), settings, progress, **options)
 
 
-def _show(corpus: Corpus, report: RecallReport, *, json: bool) -> None:
+def _show(corpus: BenchCorpus, report: RecallReport, *, json: bool) -> None:
     if json:
         render.print_json(bench_json.recall(corpus, report))
     else:

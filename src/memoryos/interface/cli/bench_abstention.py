@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from memoryos.bench.abstention import ANSWERABLE, OPEN_MESSAGES, Measured, measure
+from memoryos.bench.abstention import ANSWERABLE, OPEN_MESSAGES, MeasuredAbstention, measure
 from memoryos.bench.dataset import read_datasets
 from memoryos.bench.plot import check_plot, plot_abstention
 from memoryos.config import load_settings
@@ -57,7 +57,7 @@ def abstention(
         _print(found, settings.abstain_below, model.name)
 
 
-def _as_json(found: Measured) -> dict[str, Any]:
+def _as_json(found: MeasuredAbstention) -> dict[str, Any]:
     curves = {
         name: {
             "auc": round(curve.auc, FIGURES),
@@ -77,7 +77,7 @@ def _as_json(found: Measured) -> dict[str, Any]:
     }
 
 
-def _print(found: Sequence[Measured], threshold: float, embedder: str) -> None:
+def _print(found: Sequence[MeasuredAbstention], threshold: float, embedder: str) -> None:
     console = render.console()
     console.print(f"Questions with a confidence below {threshold:g} are refused; embedder {embedder}.")
     console.print("In %: caught of these, refused of the answerable questions and of the open messages,")

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
+from memoryos.bench.answers.answer_metrics import check_metrics
 from memoryos.bench.answers.answer_sets import read_answer_set
 from memoryos.bench.answers.cache import Cache, CachedChat
 from memoryos.bench.answers.exchange import read_answers, write_prompts
 from memoryos.bench.answers.item import Answered
-from memoryos.bench.answers.metrics import check_metrics
-from memoryos.bench.answers.question import AnswerSet, Files
+from memoryos.bench.answers.question import AnswerSet, InputFiles
 from memoryos.bench.answers.report import handed
 from memoryos.bench.answers.run import Run, check_judge, given_answer
 from memoryos.bench.answers.system import ABLATIONS, COMPARED, Budgets, System
@@ -89,7 +89,7 @@ def answers(
     _check(export, answers, plot)
     _check_folders(("--export", export), ("--cache", cache))
     settings = _settings(embedder)
-    dataset = _dataset(Files(data, questions, _names(conversations)), limit)
+    dataset = _dataset(InputFiles(data, questions, _names(conversations)), limit)
     budgets = Budgets(tokens, window, PAPER_PAGES_GVD if dataset.is_dialogue else PAPER_PAGES)
     systems = list(dict.fromkeys([*(system or COMPARED), *(ABLATIONS if ablation else ())]))
     if export:
@@ -104,13 +104,13 @@ def answers(
         run = Run(dataset, settings, budgets, progress)
         given = run.answered(systems, reader) if reader else _given(answers, dataset)
         report = run.report(given, judging)
-    found = answers_output.Found(dataset, report, reader, judging, None if answers else budgets, run.ingested)
+    found = answers_output.SavedRun(dataset, report, reader, judging, None if answers else budgets, run.ingested)
     if plot:
         answers_output.draw(plot, found)
     answers_output.show(found, json=json)
 
 
-def _dataset(files: Files, limit: int | None) -> AnswerSet:
+def _dataset(files: InputFiles, limit: int | None) -> AnswerSet:
     dataset = read_answer_set(files)
     return dataset if limit is None else dataset.limited(limit)
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from memoryos.bench.compression import CompressionReport, Method, Point, measure_compression
-from memoryos.bench.locomo import load_corpus
+from memoryos.bench.compression import CompressionPoint, CompressionReport, Method, measure_compression
+from memoryos.bench.locomo_recall import load_corpus
 from memoryos.bench.plot import check_plot, plot_compression
 from memoryos.config import load_settings
 from memoryos.interface.cli import render
@@ -49,7 +49,7 @@ def _as_json(report: CompressionReport) -> dict[str, Any]:
     return {**asdict(replace(report, points={})), "points": points}
 
 
-def _point(point: Point) -> dict[str, float]:
+def _point(point: CompressionPoint) -> dict[str, float]:
     per_thousand = {
         "recall_per_thousand": round(point.recall_per_thousand, 4),
         "told_per_thousand": round(point.told_per_thousand, 4),
@@ -57,7 +57,7 @@ def _point(point: Point) -> dict[str, float]:
     return {**{name: round(value, 4) for name, value in asdict(point).items()}, **per_thousand}
 
 
-def _print(points: Mapping[Method, Sequence[Point]]) -> None:
+def _print(points: Mapping[Method, Sequence[CompressionPoint]]) -> None:
     table = Table(title="Evidence recalled / days told / days covered, by tokens", title_justify="left")
     table.add_column("tokens", justify="right")
     for method in points:

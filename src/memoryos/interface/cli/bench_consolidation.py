@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from memoryos.bench.consolidation import Consolidated, Reader, measure
-from memoryos.bench.extraction import Measured
+from memoryos.bench.consolidation import Consolidated, ReaderKind, measure
+from memoryos.bench.extraction import MeasuredExtraction
 from memoryos.bench.extraction import measure as measure_rules
 from memoryos.bench.labels import Language
-from memoryos.bench.locomo import chosen
+from memoryos.bench.locomo_recall import chosen
 from memoryos.bench.purity import PurityReport, measure_locomo
 from memoryos.config import Settings, load_settings
 from memoryos.importers.locomo import read_locomo
@@ -52,7 +52,7 @@ def _measured(data: Path, names: str | None, settings: Settings) -> dict[str, An
     wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
     talks = chosen(read_locomo(data), wanted)
     with watched() as progress:
-        read = {reader.value: _as_json(measure(talks, reader, settings, progress)) for reader in Reader}
+        read = {reader.value: _as_json(measure(talks, reader, settings, progress)) for reader in ReaderKind}
         purity = _purity_json(measure_locomo(data, settings, progress))
     rules = {language.value: _rules_json(measure_rules(RuleExtractor(), language)) for language in Language}
     return {"embedder": settings.embedder, **read, "purity": purity, "rules_on_labelled_pages": rules}
@@ -74,7 +74,7 @@ def _purity_json(report: PurityReport) -> dict[str, Any]:
     return {when: found[when] for when in ("before", "after")}
 
 
-def _rules_json(found: Measured) -> dict[str, Any]:
+def _rules_json(found: MeasuredExtraction) -> dict[str, Any]:
     return {
         split.value: {
             "precision": round(judgement.together.precision, 3),
@@ -87,9 +87,9 @@ def _rules_json(found: Measured) -> dict[str, Any]:
 def _print(document: Mapping[str, Any]) -> None:
     table = Table(title=f"Consolidation of LoCoMo, {document['embedder']}", title_justify="left")
     table.add_column("")
-    for reader in Reader:
+    for reader in ReaderKind:
         table.add_column(reader.value, justify="right")
-    for name, *values in _rows([document[reader.value] for reader in Reader]):
+    for name, *values in _rows([document[reader.value] for reader in ReaderKind]):
         table.add_row(name, *(str(value) for value in values))
     render.console().print(table)
     purity = Table(title="Segments against sessions", title_justify="left")

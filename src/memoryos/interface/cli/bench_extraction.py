@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from memoryos.bench.extraction import Count, Measured, measure
+from memoryos.bench.extraction import Count, MeasuredExtraction, measure
 from memoryos.bench.labels import Collection, Language, Split
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Json
@@ -36,7 +36,7 @@ def extraction(
             render.console().print(*map(escape, _mistakes(measured)), sep="\n")
 
 
-def _json(found: Iterable[Measured], *, mistakes: bool) -> dict[str, Any]:
+def _json(found: Iterable[MeasuredExtraction], *, mistakes: bool) -> dict[str, Any]:
     return {
         one.language.value: {
             split.value: {
@@ -63,7 +63,7 @@ def _count(count: Count) -> dict[str, Any]:
     }
 
 
-def _mistakes(found: Iterable[Measured]) -> list[str]:
+def _mistakes(found: Iterable[MeasuredExtraction]) -> list[str]:
     """What was wrong or missed in the half that may be looked at; the other one stays unseen."""
     halves = [one.half(Split.DEV) for one in found]
     return [
@@ -72,7 +72,7 @@ def _mistakes(found: Iterable[Measured]) -> list[str]:
     ]
 
 
-def _table(name: Collection, found: Iterable[Measured]) -> Table:
+def _table(name: Collection, found: Iterable[MeasuredExtraction]) -> Table:
     table = Table(title=f"Rules on labelled pages: {name}", title_justify="left")
     for column in ("language", "half"):
         table.add_column(column)

@@ -7,19 +7,19 @@ from dataclasses import asdict
 from typing import Any
 
 from memoryos.bench.languages import LanguagesReport
-from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
+from memoryos.bench.locomo_recall import BenchCorpus, RecallReport, VariantResult
 from memoryos.bench.machine import describe
+from memoryos.bench.means import Estimate, Summary
 from memoryos.bench.metrics import LEVELS, Measure
 from memoryos.bench.scale import Populated
 from memoryos.bench.speed import Size
-from memoryos.bench.summary import Estimate, Summary
 from memoryos.bench.sweep import PAPER, Result, Swept, measures
 from memoryos.distribution import VERSION
 
 FIGURES = 4  # decimals of a recall
 
 
-def recall(corpus: Corpus, report: RecallReport) -> dict[str, Any]:
+def recall(corpus: BenchCorpus, report: RecallReport) -> dict[str, Any]:
     """Recall by strategy and group, hybrid without each part, then what it cost and on what it was measured.
 
     Of the pages, some are archived: two_stage leaves them out, the other strategies search them.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from memoryos.bench.locks import BOUND_MS, Kind, Locked, measure
+from memoryos.bench.lock_times import BOUND_MS, Locked, ScopeKind, measure
 from memoryos.config import load_settings
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Json
@@ -19,7 +19,7 @@ from memoryos.interface.cli.watched import watched
 def locks(
     pages: Annotated[int, typer.Option(help="Pages of each scope.", min=200)] = 10_000,
     scope: Annotated[
-        list[Kind] | None, typer.Option("--scope", help="May be given twice (default: both).", show_default=False)
+        list[ScopeKind] | None, typer.Option("--scope", help="May be given twice (default: both).", show_default=False)
     ] = None,
     db: Annotated[
         str | None,
@@ -33,7 +33,7 @@ def locks(
     """Time the write lock: the steps of each operation, in an ordinary and in a hostile scope."""
     settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     with watched() as progress:
-        found = list(measure(scope or list(Kind), pages, settings, progress, db=db))
+        found = list(measure(scope or list(ScopeKind), pages, settings, progress, db=db))
     if json:
         render.print_json(_as_json(found))
     else:

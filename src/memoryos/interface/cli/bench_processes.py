@@ -12,7 +12,7 @@ from rich.table import Table
 
 from memoryos.arguments import store_place
 from memoryos.bench.machine import describe
-from memoryos.bench.processes import Crowd, Report, measure_processes
+from memoryos.bench.processes import Crowd, ProcessReport, measure_processes
 from memoryos.config import load_settings
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
@@ -60,13 +60,13 @@ def _new_place(db: str) -> str:
     return db
 
 
-def _as_json(report: Report) -> dict[str, Any]:
+def _as_json(report: ProcessReport) -> dict[str, Any]:
     rates = {operation: round(rate, 2) for operation, rate in report.per_second.items()}
     times = {name: {key: round(value, 2) for key, value in ms.items()} for name, ms in report.ms.items()}
     return {**asdict(report), "per_second": rates, "ms": times, "is_sound": report.is_sound}
 
 
-def _print(report: Report) -> None:
+def _print(report: ProcessReport) -> None:
     console = render.console()
     table = Table(title=_title(report), title_justify="left")
     for name in ("", "calls", "per second", "p50, ms", "p95, ms"):
@@ -82,6 +82,6 @@ def _print(report: Report) -> None:
         console.print(violation, markup=False)
 
 
-def _title(report: Report) -> str:
+def _title(report: ProcessReport) -> str:
     crowd = report.crowd
     return f"{crowd.writers} writers, {crowd.readers} readers, {crowd.workers} workers, {crowd.seconds:g} s"

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from memoryos.bench.dataset import read_datasets
+from memoryos.bench.means import OVERALL, Estimate, Summary
 from memoryos.bench.metrics import LEVELS, Measure
 from memoryos.bench.plot import check_plot, plot_recall
-from memoryos.bench.recall import DEFAULT, Group, Lead, Measured, measure
-from memoryos.bench.summary import OVERALL, Estimate, Summary
+from memoryos.bench.recall import DEFAULT, Lead, MeasuredRecall, TypeResult, measure
 from memoryos.bench.variants import Variant, whole, without_parts
 from memoryos.config import Settings, load_settings
 from memoryos.interface.cli import render
@@ -65,7 +65,7 @@ def recall(
 
 def _measured(
     data: Sequence[Path], limit: int | None, variants: Mapping[str, Variant], settings: Settings
-) -> tuple[list[Measured], str]:
+) -> tuple[list[MeasuredRecall], str]:
     """What every file gave, and the embedder's name."""
     embedder = load_embedder(settings.embedder, settings)
     datasets = read_datasets(data, limit)
@@ -74,11 +74,11 @@ def _measured(
     return found, embedder.name
 
 
-def _overall(found: Measured) -> dict[str, Summary]:
+def _overall(found: MeasuredRecall) -> dict[str, Summary]:
     return {way: groups[OVERALL].by_questions for way, groups in found.results.items()}
 
 
-def _as_json(found: Measured) -> dict[str, Any]:
+def _as_json(found: MeasuredRecall) -> dict[str, Any]:
     dataset = found.dataset
     return {
         "results": {
@@ -93,7 +93,7 @@ def _as_json(found: Measured) -> dict[str, Any]:
     }
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: TypeResult) -> dict[str, Any]:
     means = {name: _levels(group.by_questions, name) for name in _TOLD}
     return {
         "questions": group.by_questions.questions,

@@ -8,12 +8,12 @@ from itertools import pairwise
 from rich.table import Table
 
 from memoryos.bench.evidence import CATEGORIES, QuestionSet
-from memoryos.bench.languages import SETS, TOP, Found, LanguagesReport
-from memoryos.bench.locomo import Corpus, RecallReport, VariantResult
+from memoryos.bench.languages import SETS, TOP, LanguageHits, LanguagesReport
+from memoryos.bench.locomo_recall import BenchCorpus, RecallReport, VariantResult
+from memoryos.bench.means import OVERALL, Estimate
 from memoryos.bench.metrics import SESSION_COUNTS, TOKEN_BUDGETS, TURN_COUNTS, Measure
 from memoryos.bench.scale import Populated
 from memoryos.bench.speed import TURNS_PER_PAGE, Size
-from memoryos.bench.summary import OVERALL, Estimate
 from memoryos.bench.sweep import PAPER, Result, Swept, measures
 from memoryos.interface.cli import render
 
@@ -24,7 +24,7 @@ _GROUPS = {OVERALL: OVERALL} | {str(number): name for number, name in CATEGORIES
 _Cell = Callable[[VariantResult], str]
 
 
-def print_recall(corpus: Corpus, report: RecallReport) -> None:
+def print_recall(corpus: BenchCorpus, report: RecallReport) -> None:
     """Recall with its 95 % intervals, then time, and what could not be asked."""
     console = render.console()
     by_tokens = _columns("tokens", TOKEN_BUDGETS, "{:,}")
@@ -52,7 +52,7 @@ def print_languages(report: LanguagesReport) -> None:
     render.console().print(table)
 
 
-def _shown(found: Found) -> str:
+def _shown(found: LanguageHits) -> str:
     return f"{found.first} / {found.top}"
 
 
@@ -90,7 +90,7 @@ def _table(title: str, report: RecallReport, columns: Mapping[str, _Cell]) -> Ta
     return table
 
 
-def _cost(corpus: Corpus, report: RecallReport) -> str:
+def _cost(corpus: BenchCorpus, report: RecallReport) -> str:
     turns, asked = sum(map(len, corpus.turns.values())), len(corpus.questions.asked)
     loaded = f"{turns:,} turns in {report.pages:,} pages loaded in {report.ingest_s:.1f} s"
     memory = f", {report.rss_mb:,.0f} MB of memory" if report.rss_mb else ""

@@ -20,8 +20,8 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_memory
 from memoryos.kinds import Role
 from memoryos.memory import Memory
-from memoryos.operation.overview import SegmentView, Stats
 from memoryos.operation.recall.hit import Hit
+from memoryos.operation.recall.overview import SegmentView, Stats
 
 SHOWN = 3  # pages shown for each question
 

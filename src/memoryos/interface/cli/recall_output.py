@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from memoryos.bench.means import OVERALL, Estimate, Summary
 from memoryos.bench.metrics import Measure
-from memoryos.bench.recall import CONTEXT, Group, Lead, Measured
-from memoryos.bench.summary import OVERALL, Estimate, Summary
+from memoryos.bench.recall import CONTEXT, Lead, MeasuredRecall, TypeResult
 from memoryos.interface.cli import render
 from memoryos.operation.recall.hit import Strategy
 
@@ -21,7 +21,7 @@ _COMPARED = (1024, 4096)  # the budgets whose intervals are shown
 _BY_TYPE = 1024  # the budget of the table of types
 
 
-def print_recalled(found: Sequence[Measured], embedder: str) -> None:
+def print_recalled(found: Sequence[MeasuredRecall], embedder: str) -> None:
     """Print the tables of every data set."""
     console = render.console()
     console.print("Evidence recalled, % of its groups within tokens, turns or sessions; p50 of a call in ms.")
@@ -36,7 +36,7 @@ def print_recalled(found: Sequence[Measured], embedder: str) -> None:
             console.print(line, markup=False)
 
 
-def _overall(found: Measured, embedder: str) -> Table:
+def _overall(found: MeasuredRecall, embedder: str) -> Table:
     dataset = found.dataset
     size = f"questions: {len(dataset.asked):,}, memories: {len(dataset.conversations):,}, turns: {dataset.turns:,}"
     table = _table(f"{dataset.name}, embedder {embedder}; {size}", ("", *_SHOWN, "ms"))
@@ -46,7 +46,7 @@ def _overall(found: Measured, embedder: str) -> Table:
     return table
 
 
-def _certainty(found: Measured) -> Table:
+def _certainty(found: MeasuredRecall) -> Table:
     columns = ("", "within", "recall", "other questions", "other memories", "attained", "ahead", "of")
     table = _table(f"{found.dataset.name}: what other questions or other memories might give", columns)
     for way, groups in found.results.items():
@@ -55,7 +55,7 @@ def _certainty(found: Measured) -> Table:
     return table
 
 
-def _compared(group: Group, budget: int) -> list[str]:
+def _compared(group: TypeResult, budget: int) -> list[str]:
     """Recall, its intervals, the share of what is attainable, the lead and the baseline."""
     measure = Measure("tokens", budget)
     return [
@@ -67,7 +67,7 @@ def _compared(group: Group, budget: int) -> list[str]:
     ]
 
 
-def _types(found: Measured) -> Table:
+def _types(found: MeasuredRecall) -> Table:
     ways = [way for way in found.results if way == CONTEXT or way in set(Strategy)]  # too wide with the ablations
     title = f"{found.dataset.name} @{_BY_TYPE:,} by type; interval and all that follows: of {CONTEXT}"
     table = _table(title, ("", "asked", *ways, "interval", "attained", "ahead", "of"))
@@ -77,7 +77,7 @@ def _types(found: Measured) -> Table:
     return table
 
 
-def _of_type(found: Measured, name: str, ways: Sequence[str]) -> list[str]:
+def _of_type(found: MeasuredRecall, name: str, ways: Sequence[str]) -> list[str]:
     """The questions of a type, the recall of each way, and what is known of that of `context`."""
     measure, group = Measure("tokens", _BY_TYPE), found.results[CONTEXT][name]
     return [
@@ -122,7 +122,7 @@ def _percent(fraction: float) -> str:
     return f"{100 * fraction:.1f}"
 
 
-def _notes(found: Measured) -> list[str]:
+def _notes(found: MeasuredRecall) -> list[str]:
     lines = []
     if found.dataset.malformed:
         lines.append(f"Groups of evidence that name no turn, left out: {found.dataset.malformed}.")

@@ -17,9 +17,9 @@ from rich.text import Text
 
 from memoryos.cube import MemCube
 from memoryos.operation.hierarchy.tuning import Tuned
-from memoryos.operation.overview import Profile, SegmentView
 from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Hit, TurnHit
+from memoryos.operation.recall.overview import Profile, SegmentView
 from memoryos.text import visible, visible_json
 
 SUMMARY_CHARS = 90  # of a segment's summary in a table

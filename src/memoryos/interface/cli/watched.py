@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from rich.progress import TaskID
 
-from memoryos.bench.progress import Progress
+from memoryos.bench.progress_callback import Progress
 from memoryos.interface.cli import render
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from memoryos.language.foreign import function_words, language_of, latin_language
 from memoryos.language.stopwords import CHINESE
 from memoryos.models.static import Static
-from memoryos.models.static.languages import NO_PIECE, Pieces, load_pieces
+from memoryos.models.static.pieces import NO_PIECE, Pieces, load_pieces
 
 _MARKS = "\u0300-\u036f\u064b-\u065f\u0670\u0640"  # accents by themselves, and the vowels of Arabic
 _FOREIGN = re.compile(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from memoryos.language.plain import plain_text
+from memoryos.language.plain_letters import plain_text
 from memoryos.language.segmenter import tagged
 from memoryos.operation.consolidation.chinese import without_question
 from memoryos.operation.consolidation.statement import AGES, SENTENCE_LIMIT, Claim

@@ -10,7 +10,7 @@ from memoryos.language.segmenter import tagged
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.chinese import KIN
-from memoryos.operation.consolidation.own_words import Piece
+from memoryos.operation.consolidation.own_words import QuotedPiece
 
 _CUT = re.compile(r"[，,；;：:。！!？?\n]+\s*|(?<=[^，,；;：:])(?=但是|可是|然而|所以|因为)")
 _EMPTY = frozenset("的了是我你您他她它们用户助手一个只也都就还又很得地着过呢吗啊吧呀在有这那其与和跟")
@@ -143,7 +143,7 @@ def is_denial(part: str) -> bool:
     return any(signs.search(plain) for signs in (_NOT, _LESS, _DISLIKES))
 
 
-def is_of_source(one: Assertion, piece: Piece) -> bool:
+def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
     """Whether the claim says of quoted words whose they are; or they are the speaker's own, or no statement."""
     is_handed_on = _HANDED_ON.search(piece.before) or _TOLD_BEHIND.match(piece.behind)
     if piece.is_marked and not piece.says_i and not is_handed_on:

@@ -8,7 +8,7 @@ from memoryos.cube import Fact, MemCube, ProfileField
 from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.grounding import Evidence, flaw_of_stance, flaw_of_value
-from memoryos.operation.hierarchy.lesson import Learned, Lesson
+from memoryos.operation.knowledge.lesson import Learned, Lesson
 
 
 def confirmed(

@@ -12,7 +12,7 @@ from datetime import date, datetime
 
 from memoryos.language.calendar import MONTHS, spoken
 from memoryos.language.period import Grain
-from memoryos.language.times import Mention, chinese_times, english_times
+from memoryos.language.times import TimeMention, chinese_times, english_times
 from memoryos.language.words import HAN
 
 _OPENS = re.compile(r"\b(?:since|until) $", re.IGNORECASE)  # "since last year" is a span, not a date
@@ -67,7 +67,7 @@ def labelled_day(day: date, text: str) -> str:
     return (_CHINESE if HAN.search(text) else _ENGLISH)[Grain.DAY](day)
 
 
-def _labelled(text: str, mentions: Iterable[Mention], labels: _Labels) -> list[DateMention]:
+def _labelled(text: str, mentions: Iterable[TimeMention], labels: _Labels) -> list[DateMention]:
     return [
         DateMention(mention.start, mention.end, labels[mention.period.grain](mention.period.first))
         for mention in mentions

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from memoryos.language.calendar import MONTHS
-from memoryos.language.plain import plain_text
+from memoryos.language.plain_letters import plain_text
 from memoryos.operation.consolidation import english_clauses as clauses
 from memoryos.operation.consolidation.english_clauses import without_question
 from memoryos.operation.consolidation.english_homes import homes, left_homes

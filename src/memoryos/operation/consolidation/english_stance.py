@@ -9,7 +9,7 @@ from itertools import pairwise
 from memoryos.language.words import stem
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.english_words import RELATIONS, alternatives
-from memoryos.operation.consolidation.own_words import Piece
+from memoryos.operation.consolidation.own_words import QuotedPiece
 
 
 def _any_of(*parts: str) -> re.Pattern[str]:
@@ -285,7 +285,7 @@ def is_denial(part: str) -> bool:
     return any(signs.search(plain) for signs in (_NOT, _LESS, _DISLIKES))
 
 
-def is_of_source(one: Assertion, piece: Piece) -> bool:
+def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
     """Whether the claim says of quoted words whose they are; or they are the speaker's own, or no statement."""
     lead = piece.before
     is_handed_on = _HANDED_ON.search(lead) or _TOLD_BEHIND.match(piece.behind)

@@ -17,7 +17,7 @@ from functools import cached_property
 from memoryos.cube import MemCube
 from memoryos.language.orders import gives_orders
 from memoryos.language.period import Period
-from memoryos.language.plain import plain_text
+from memoryos.language.plain_letters import plain_text
 from memoryos.language.sentences import split_sentences
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.times import named_periods, untimed

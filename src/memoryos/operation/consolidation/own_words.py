@@ -127,7 +127,7 @@ _BREAK = re.compile(r"[.!?,;\n。！？，；]")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class QuotedPiece:
     """What a text quotes or brings along: where it begins and ends."""
 
     text: str  #: all of it
@@ -190,7 +190,7 @@ def _pieces(text: str, plain: str) -> list[str]:
     return [*pieces, text[start:]]
 
 
-def pieces_of_others(plain: str) -> Iterator[Piece]:
+def pieces_of_others(plain: str) -> Iterator[QuotedPiece]:
     """What a text, with straight apostrophes, quotes or brings along, in order."""
     end = 0
     for piece in sorted([*_quoted(plain), *_pasted(plain)], key=lambda one: one.start):
@@ -199,11 +199,11 @@ def pieces_of_others(plain: str) -> Iterator[Piece]:
             end = piece.end
 
 
-def _quoted(plain: str) -> Iterator[Piece]:
+def _quoted(plain: str) -> Iterator[QuotedPiece]:
     for match in _OTHERS.finditer(plain):
         quoted = match["quoted"]
-        yield Piece(plain, *match.span(), bool(quoted and _SAYS_I.search(quoted)), quoted is not None)
+        yield QuotedPiece(plain, *match.span(), bool(quoted and _SAYS_I.search(quoted)), quoted is not None)
 
 
-def _pasted(plain: str) -> Iterator[Piece]:
-    return (Piece(plain, start, end, True, False) for start, end in said_by_others(plain))
+def _pasted(plain: str) -> Iterator[QuotedPiece]:
+    return (QuotedPiece(plain, start, end, True, False) for start, end in said_by_others(plain))

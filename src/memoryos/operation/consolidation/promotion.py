@@ -19,21 +19,21 @@ from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
-from memoryos.operation.consolidation.reader import ModelReader, Reading, Topic
+from memoryos.operation.consolidation.model_reader import ModelReader, Reading, SummaryTarget
 from memoryos.operation.consolidation.stretch import Stretch, have_changed, stretches, write_metas
 from memoryos.operation.consolidation.utterance import utterances
-from memoryos.operation.hierarchy.calibrator import tuned_for
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by, is_hot
-from memoryos.operation.hierarchy.knowledge import doubts
-from memoryos.operation.hierarchy.lesson import Lesson
-from memoryos.operation.hierarchy.likeness import Judge, Verdicts, judged
-from memoryos.operation.hierarchy.long_term import LongTerm
 from memoryos.operation.hierarchy.mid_term import SUMMARY_CHARS, segment_of
 from memoryos.operation.hierarchy.recent import ask_for_recent, due_recent, note_early, read_early, unread_recent
-from memoryos.operation.hierarchy.tally import Tally, count
-from memoryos.operation.job_runner import LEASE
-from memoryos.operation.step import Step, some_at_a_time, take
+from memoryos.operation.knowledge.fact_base import doubts
+from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.knowledge.likeness import Judge, Verdicts, judged
+from memoryos.operation.knowledge.long_term import LongTerm
+from memoryos.operation.knowledge.tally import Tally, count
+from memoryos.operation.paging.calibrator import tuned_for
+from memoryos.operation.scheduler.job_runner import LEASE
+from memoryos.operation.scheduler.step import Step, some_at_a_time, take
 from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
@@ -192,7 +192,7 @@ class Promoter:
         if self.reader is None:
             return Reading(self.extractor.extract(pages))
         segments = [_topic(portion.segment, portion.pages) for portion in portions if portion.pages]
-        chains = [Topic(one.last, one.known, one.pages) for one in seen]
+        chains = [SummaryTarget(one.last, one.known, one.pages) for one in seen]
         return self.reader.read(scope, pages, [*filter(None, segments), *chains])
 
     def _end(self, writer: Writer, portions: Sequence[Portion], reading: Reading) -> None:
@@ -319,11 +319,11 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
         note_early(writer, early, joined=joined)
 
 
-def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> Topic | None:
+def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> SummaryTarget | None:
     """A segment with its new pages; None for a page that is read alone."""
     if segment is None or not isinstance(segment.payload, Segment):
         return None
-    return Topic(segment.id, segment.payload.summary, pages)
+    return SummaryTarget(segment.id, segment.payload.summary, pages)
 
 
 def in_parts(lessons: Sequence[Lesson]) -> list[Sequence[Lesson]]:

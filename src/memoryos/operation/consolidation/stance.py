@@ -21,7 +21,7 @@ from memoryos.language.quotation import visible
 from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Span, Stance
-from memoryos.operation.consolidation.own_words import Piece, end_of_own, is_ironic, pieces_of_others
+from memoryos.operation.consolidation.own_words import QuotedPiece, end_of_own, is_ironic, pieces_of_others
 from memoryos.operation.consolidation.taken_back import is_taken_back
 from memoryos.operation.consolidation.wording import WORD, wording
 
@@ -121,7 +121,7 @@ class Said:
         return f" {' '.join(word.group().casefold() for word in WORD.finditer(self.text))} "
 
     @cached_property
-    def _others(self) -> list[Piece]:
+    def _others(self) -> list[QuotedPiece]:
         pieces = pieces_of_others(self.text)
         return [one for one in pieces if one.is_marked or not self._is_label_of_speaker(one.before)]
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from memoryos.cube import Trait
 from memoryos.kinds import Subject
 from memoryos.operation.consolidation.persona import Dimension, PersonaSchema
-from memoryos.operation.hierarchy.trait import graded
+from memoryos.operation.knowledge.trait import graded
 
 _REASON_CUES = 5  # cues named in a reason; more would be a list, not a reason
 

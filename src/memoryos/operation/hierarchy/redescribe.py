@@ -15,7 +15,7 @@ from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Ve
 from memoryos.operation.hierarchy.chain import summarised
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed, page_of, segment_of
-from memoryos.operation.passages import page_vectors
+from memoryos.operation.hierarchy.page_entries import page_vectors
 
 FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it, and STM
 

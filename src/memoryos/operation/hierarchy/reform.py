@@ -17,7 +17,7 @@ from memoryos.infrastructure.vault.contract import Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
 from memoryos.kinds import Kind, Tier
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, joined, opened
-from memoryos.operation.passages import page_vectors
+from memoryos.operation.hierarchy.page_entries import page_vectors
 
 
 @dataclass

@@ -20,8 +20,8 @@ from memoryos.kinds import Kind, Origin, SemanticType, State, Tier
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed
+from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.hierarchy.redescribe import in_order
-from memoryos.operation.passages import page_vectors
 
 LAST_PAGES = 64  # that tell of a segment while its pages go or come in several steps
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from time import monotonic
 
 from memoryos.errors import IndexFailed
-from memoryos.infrastructure.candidates.contract import CandidateIndex, Candidates, Change
+from memoryos.infrastructure.candidates.port import CandidateIndex, Candidates, Change
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Event, Operation
 from memoryos.kinds import Kind

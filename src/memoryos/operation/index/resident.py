@@ -18,11 +18,11 @@ from memoryos.infrastructure.vault.records import Entry, Event, Operation
 from memoryos.kinds import Kind, Subject, Tier
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
+from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.index.arrays import ArrayReader, ArrayWriter
 from memoryos.operation.index.keeper import Kept, followed
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Kin, Vocabulary
-from memoryos.operation.passages import page_vectors
 
 T = TypeVar("T")
 

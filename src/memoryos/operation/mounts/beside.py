@@ -15,7 +15,7 @@ from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Recall, Strategy
 from memoryos.operation.recall.offer import Found, Wanted
 from memoryos.operation.recall.search import Search
-from memoryos.operation.searcher import Searcher
+from memoryos.operation.recall.searcher import Searcher
 from memoryos.scope import Scope
 
 logger = logging.getLogger(__name__)

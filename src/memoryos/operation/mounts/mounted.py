@@ -9,7 +9,7 @@ from threading import Lock
 
 from memoryos.errors import InvalidInput, StorageError, StoreReadOnly
 from memoryos.mount import Mount
-from memoryos.operation.intake import Arriving
+from memoryos.operation.intake.page_writer import Arriving
 from memoryos.operation.mounts.adapter import MemoryAdapter
 from memoryos.scope import Scope
 

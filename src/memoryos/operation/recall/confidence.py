@@ -88,14 +88,14 @@ class Signals:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SaidText:
     """A text, ready to be looked at for words."""
 
     text: str  #: in lower case
     stems: frozenset[str]  #: of its words in ASCII
 
     @classmethod
-    def of(cls, text: str) -> Said:
+    def of(cls, text: str) -> SaidText:
         """Segments no Chinese: that takes longer than the search."""
         low = text.lower()
         dated = text.isascii() and _DIGIT.search(text) is not None
@@ -116,7 +116,7 @@ class Word:
     characters: frozenset[str]  #: of a Chinese word of several
     unsaid: float  #: 1 when nobody said it
 
-    def within(self, said: Said) -> float:
+    def within(self, said: SaidText) -> float:
         """How far a text has the word, from 0 to 1."""
         if said.has(self.stem):
             return 1.0
@@ -170,10 +170,10 @@ def _elsewhere(resident: Resident, asked: Asked, asked_words: Sequence[Word], tu
 
 
 def _most_covered(asked_words: Sequence[Word], texts: Iterable[str]) -> float:
-    return max((_covered(asked_words, Said.of(text)) for text in texts), default=0.0)
+    return max((_covered(asked_words, SaidText.of(text)) for text in texts), default=0.0)
 
 
-def _covered(asked_words: Sequence[Word], said: Said) -> float:
+def _covered(asked_words: Sequence[Word], said: SaidText) -> float:
     return sum(word.weight * word.within(said) for word in asked_words)
 
 

@@ -18,7 +18,7 @@ from memoryos.cube import MemCube, Trait
 from memoryos.kinds import Level, Subject
 from memoryos.language.calendar import spoken
 from memoryos.language.quotation import item
-from memoryos.operation.passages import turns_of
+from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.cut import LEAST, asked_words, cut, share
 from memoryos.operation.recall.draft import CountTokens, Draft
 from memoryos.operation.recall.hit import Hit, Recall, TurnHit

@@ -21,13 +21,13 @@ from memoryos.cube import MemCube, Segment
 from memoryos.language.quotation import name, one_line, quotation
 from memoryos.language.summary import Sentence, commonness, cover, running, sentences
 from memoryos.language.words import stem, words
+from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.index.turns import Flags, Ints
-from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import quoted
 from memoryos.operation.recall.search import Source
-from memoryos.operation.recall.span import Run, Span
+from memoryos.operation.recall.span import Span, TurnRun
 from memoryos.operation.recall.worth import by_question, by_use
 from memoryos.plain import Plain
 
@@ -54,7 +54,7 @@ _LEAST_CUT = 6  # tokens; what is shorter tells nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DigestLine:
     """A line of a digest."""
 
     text: str
@@ -70,7 +70,7 @@ class Digest(Plain):
 
     text: str
     tokens: int
-    lines: tuple[Line, ...]  #: by time
+    lines: tuple[DigestLine, ...]  #: by time
     turns: int  #: that were said
     days: int  #: on which something was said
     covered: float  #: share of the days that a line tells of: all, unless the budget is too small for a single line
@@ -106,7 +106,7 @@ def digest(
         return _bound(lines, span, count_tokens)
 
 
-def _bound(lines: Sequence[Line], span: Span, count_tokens: CountTokens) -> Digest:
+def _bound(lines: Sequence[DigestLine], span: Span, count_tokens: CountTokens) -> Digest:
     text = "\n".join(line.text for line in lines)
     days = len(np.unique(span.days))
     own = {line.start.date() for line in lines if line.start.date() == line.end.date()}
@@ -133,7 +133,7 @@ class _Teller:
     _cubes: dict[str, MemCube] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)  # tokens of texts
 
-    def lines(self, budget: int) -> list[Line]:
+    def lines(self, budget: int) -> list[DigestLine]:
         """The lines, by time, of at most `budget` tokens together."""
         share = ASKED_COVER_SHARE if self.asked else COVER_SHARE
         full = self._all_in_full(budget) or self._best_in_full(budget - max(LEAST_TOKENS, int(share * budget)))
@@ -142,7 +142,7 @@ class _Teller:
         room = budget - sum(map(self._cost, full.values()))
         return [line for _, line in sorted({**full, **self._covering(left, room)}.items())]
 
-    def _all_in_full(self, room: int) -> dict[int, Line]:
+    def _all_in_full(self, room: int) -> dict[int, DigestLine]:
         """Every turn by its place; none when they do not all fit."""
         if len(self.span) * _TURN_TOKENS > room:
             return {}
@@ -154,9 +154,9 @@ class _Teller:
                 return {}
         return found
 
-    def _best_in_full(self, room: int) -> dict[int, Line]:
+    def _best_in_full(self, room: int) -> dict[int, DigestLine]:
         """The worthiest turns by their places; one that is too long for what is left is passed over."""
-        found: dict[int, Line] = {}
+        found: dict[int, DigestLine] = {}
         misses = 0
         for place, line in self._in_full():
             cost = self._cost(line)
@@ -168,7 +168,7 @@ class _Teller:
                 break
         return found
 
-    def _in_full(self) -> Iterator[tuple[int, Line]]:
+    def _in_full(self) -> Iterator[tuple[int, DigestLine]]:
         """Every turn in full, with its place, the worthiest first."""
         best = self.span.best()
         for start in range(0, len(best), _AT_A_TIME):
@@ -179,9 +179,9 @@ class _Teller:
                 if said := self._said(row):
                     at = self._at(row)
                     text = f"[{at:%Y-%m-%d}] {said[0]}: {said[1]}"
-                    yield place, Line(text, at, at, 1, (self._page(row),))
+                    yield place, DigestLine(text, at, at, 1, (self._page(row),))
 
-    def _covering(self, left: Flags, room: int) -> dict[int, Line]:
+    def _covering(self, left: Flags, room: int) -> dict[int, DigestLine]:
         """Lines for the turns that are left, by the place of the first of each; none when there is no room for one."""
         rest, places = self.span.where(left), np.flatnonzero(left)
         runs = rest.runs(max(1, room // RUN_TOKENS))
@@ -198,7 +198,7 @@ class _Teller:
                 room -= self._cost(line)
         return lines
 
-    def _typical(self, rest: Span, run: Run) -> list[int]:
+    def _typical(self, rest: Span, run: TurnRun) -> list[int]:
         """Rows of turns that stand for the run: closest to what is asked, or to all that is said in it; by time."""
         step = -(-(run.end - run.first) // _SAMPLE)
         places = np.arange(run.first, run.end)
@@ -211,7 +211,7 @@ class _Teller:
         best = places[np.lexsort((-places, -scores))[:_TYPICAL]]
         return [int(row) for row in rest.rows[np.sort(best)]]
 
-    def _summarised(self, rest: Span, runs: Sequence[Run]) -> dict[Run, list[str]]:
+    def _summarised(self, rest: Span, runs: Sequence[TurnRun]) -> dict[TurnRun, list[str]]:
         """Segments of each run whose stored summaries tell of nothing outside it, nor of what may not be told."""
         numbers, names = self.span.index.facets.segments, self.span.index.facets.segment_names
         size = len(names)
@@ -240,7 +240,7 @@ class _Teller:
         told = sentences(one_line(line) for summary in summaries for line in summary.split("\n"))
         return [one.said_by(_SUMMARY if ":" in one.text else "") for one in told]
 
-    def _run_line(self, rest: Span, run: Run, said: Sequence[Sentence], room: int) -> Line | None:
+    def _run_line(self, rest: Span, run: TurnRun, said: Sequence[Sentence], room: int) -> DigestLine | None:
         """The line of a run in at most `room` tokens; none when not even its dates fit."""
         rows = rest.rows[run.first : run.end]
         start, end = self._at(rows[0]), self._at(rows[-1])
@@ -252,7 +252,7 @@ class _Teller:
         if room < 0:
             return None
         body = self._extract(said, room)
-        return Line(f"{head} {body}" if body else head, start, end, told, self._ids(rows))
+        return DigestLine(f"{head} {body}" if body else head, start, end, told, self._ids(rows))
 
     def _extract(self, said: Sequence[Sentence], room: int) -> str:
         """The sentences that say most in at most `room` tokens, or the beginning of one that says much."""
@@ -296,7 +296,7 @@ class _Teller:
     def _at(self, row: int) -> datetime:
         return from_micros(int(self.span.index.said_at[row]))
 
-    def _cost(self, line: Line) -> int:
+    def _cost(self, line: DigestLine) -> int:
         return self._count(line.text) + _BREAK_TOKENS
 
     def _count(self, text: str) -> int:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, time
 
 from memoryos.clock import micros
-from memoryos.infrastructure.candidates.contract import Candidates, Narrow, Place
+from memoryos.infrastructure.candidates.port import Candidates, Narrow, Place
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.language.period import Period
 from memoryos.language.times import asked_periods

@@ -10,8 +10,8 @@ from memoryos.clock import micros
 from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, Tier
+from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.index.turns import Flags, TurnIndex
-from memoryos.operation.passages import turns_of
 
 SEARCHABLE = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE, Kind.SEGMENT)
 UNASKED = frozenset(SEARCHABLE) - {Kind.SEGMENT}  # the kinds that are found when none is named

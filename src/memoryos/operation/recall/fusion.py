@@ -36,7 +36,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
 from memoryos.operation.index.vocabulary import NO_KIN, Kin
 from memoryos.operation.recall.hit import Strategy
-from memoryos.operation.recall.lexical import Group, attainable, bm25, bm25_in_context, identified
+from memoryos.operation.recall.lexical import WordGroup, attainable, bm25, bm25_in_context, identified
 from memoryos.operation.recall.speakers import are_two, name_stems, named_speakers
 from memoryos.operation.recall.timely import DAY, timeliness
 from memoryos.text import shown
@@ -203,7 +203,7 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
     if not weights.context:
         return bm25(index, asked_words)
     kin = kin_of(resident, timeless(asked, asked_words)) if weights.kin and _has_kin(asked.text) else {}
-    return bm25_in_context(index, [Group(word, kin.get(word, NO_KIN)) for word in asked_words])
+    return bm25_in_context(index, [WordGroup(word, kin.get(word, NO_KIN)) for word in asked_words])
 
 
 def _identified(index: TurnIndex, asked: Asked) -> Floats:

@@ -2,7 +2,7 @@
 
 Plain, f is how often the word w occurs in the turn and L is its length. In context, both are taken over a window
 whose turns count less the farther they are (`recall/window.py`), so that an answer is found by the words of its
-question; and the words near to w in meaning count as occurrences of it, each by its closeness (`Group`).
+question; and the words near to w in meaning count as occurrences of it, each by its closeness (`WordGroup`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_TERMS, _NO_SHARES, _WHOLE = np.empty(0, np.int64), np.empty(0, np.float32), 
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class WordGroup:
     """A word of the question and the words that stand for it."""
 
     word: str
@@ -35,13 +35,13 @@ class Group:
 
 def bm25(index: TurnIndex, words: Sequence[str]) -> Floats:
     """The plain BM25 score of every row, shape (n,)."""
-    said = _occurrences(index, [Group(word) for word in words])
+    said = _occurrences(index, [WordGroup(word) for word in words])
     counts = said.counts / (said.counts + index.derived("saturation", partial(_alone, index))[said.rows])
     counts *= np.repeat(said.weights, said.sizes)
     return np.bincount(said.rows, counts, len(index)).astype(np.float32)
 
 
-def bm25_in_context(index: TurnIndex, groups: Sequence[Group]) -> Floats:
+def bm25_in_context(index: TurnIndex, groups: Sequence[WordGroup]) -> Floats:
     """The BM25 score of every row in its window, shape (n,)."""
     said, laid = _occurrences(index, groups), layout(index)
     saturation = index.derived("saturation of windows", partial(_windows, index))
@@ -133,7 +133,7 @@ class _Said:
     counts: Floats  #: how much each occurrence counts
 
 
-def _occurrences(index: TurnIndex, groups: Sequence[Group]) -> _Said:
+def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Said:
     """Where each word or its kin occurs. A rarer kin tells more than the word, a more frequent one less."""
     asked = _distinct(index, groups)
     turns = index.total
@@ -153,7 +153,7 @@ def _occurrences(index: TurnIndex, groups: Sequence[Group]) -> _Said:
     return _Said(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
 
 
-def _distinct(index: TurnIndex, groups: Sequence[Group]) -> dict[int, Kin]:
+def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:
     """The words by their terms, each with its kin behind it; one that nobody said is its kin, by a number below 0."""
     found: dict[int, Kin] = {}
     for place, group in enumerate(groups, 1):

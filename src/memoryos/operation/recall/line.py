@@ -12,7 +12,7 @@ from memoryos.cube import MemCube
 from memoryos.kinds import Kind
 from memoryos.language.calendar import spoken
 from memoryos.language.quotation import said
-from memoryos.operation.passages import turns_of
+from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import Span, TurnHit, quoted
 from memoryos.plain import Plain, plain
 

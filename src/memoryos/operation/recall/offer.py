@@ -12,7 +12,7 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.records import Entry, StoredPassage, Vector, tags_text
 from memoryos.kinds import Kind
 from memoryos.language.words import stem
-from memoryos.operation.passages import vector_of
+from memoryos.operation.hierarchy.page_entries import vector_of
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Strategy

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from memoryos.cube import MemCube
+from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.index.turns import Flags, Floats, Ints, TurnIndex
-from memoryos.operation.passages import turns_of
 from memoryos.operation.recall.fusion import Scores
 from memoryos.operation.recall.hit import TurnHit
 from memoryos.operation.recall.repetition import told_once

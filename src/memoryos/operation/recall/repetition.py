@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 from memoryos.language.marks import asks, mentions_time
-from memoryos.operation.passages import turns_of
+from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import TurnHit
 
 SHORT = 20  # bytes: some four English words, or seven Chinese characters

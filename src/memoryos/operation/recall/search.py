@@ -16,8 +16,8 @@ from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, Subject
 from memoryos.models.reranker import Reranker
-from memoryos.operation.hierarchy.calibrator import tuned_for
 from memoryos.operation.index.resident import Resident
+from memoryos.operation.paging.calibrator import tuned_for
 from memoryos.operation.recall.confidence import confidence
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored

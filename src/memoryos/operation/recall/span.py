@@ -32,7 +32,7 @@ class Break(IntEnum):
     YEAR = 6
 
 
-class Run(NamedTuple):
+class TurnRun(NamedTuple):
     """Turns that follow each other in a span, from `first` to before `end`."""
 
     first: int
@@ -77,14 +77,14 @@ class Span:
         """The places of the turns, the worthiest first and the later first in a tie, shape (n,)."""
         return np.lexsort((-np.arange(len(self)), -self.worth))
 
-    def runs(self, count: int) -> list[Run]:
+    def runs(self, count: int) -> list[TurnRun]:
         """The span as at most `count` runs, in order; again and again the worthiest is split."""
         if not len(self):
             return []
         sums = np.concatenate(([0.0], np.cumsum(self.worth, dtype=np.float64)))
-        whole = Run(0, len(self))
+        whole = TurnRun(0, len(self))
         heap = [(-sums[-1], whole)]
-        single: list[Run] = []
+        single: list[TurnRun] = []
         while heap and len(heap) + len(single) < count:
             _, run = heapq.heappop(heap)
             if run.end - run.first == 1:
@@ -94,13 +94,13 @@ class Span:
                 heapq.heappush(heap, (sums[part.first] - sums[part.end], part))
         return sorted([*single, *(run for _, run in heap)])
 
-    def _halves(self, run: Run) -> Iterator[Run]:
+    def _halves(self, run: TurnRun) -> Iterator[TurnRun]:
         """The run in two, at its strongest break; of several the one nearest to the middle."""
         breaks = self.breaks[run.first + 1 : run.end]
         places = np.flatnonzero(breaks == breaks.max()) + run.first + 1
         middle = int(places[np.abs(2 * places - run.first - run.end).argmin()])
-        yield Run(run.first, middle)
-        yield Run(middle, run.end)
+        yield TurnRun(run.first, middle)
+        yield TurnRun(middle, run.end)
 
 
 def _breaks(index: TurnIndex, rows: Ints) -> NDArray[np.int8]:

@@ -15,9 +15,9 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.language.words import keywords, stems
+from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.hierarchy.score import jaccard
 from memoryos.operation.index.resident import Resident
-from memoryos.operation.passages import page_vectors
 from memoryos.operation.recall.filters import Admitted, Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import TurnHit

@@ -38,7 +38,7 @@ LESS_LOCK_TIMEOUT = (  # what the locks before it, in the same statement, have l
 )
 
 
-class Gate:
+class ThreadLimit:
     """Lets so many threads use the database at once.
 
     Who is in may open a second session without asking again: it would wait for others, while they wait for a lock

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from memoryos.infrastructure.vault.sqlite.store import SqliteVault, put_in_one_file, read_only_engine
+from memoryos.infrastructure.vault.sqlite.sqlite_vault import SqliteVault, put_in_one_file, read_only_engine
 
 __all__ = ["SqliteVault", "put_in_one_file", "read_only_engine"]

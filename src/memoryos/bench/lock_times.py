@@ -1,0 +1,220 @@
+"""How long each operation holds the write lock: in an ordinary scope, and in one that somebody made to be slow.
+
+On SQLite a writer keeps all others waiting, whoever they are. So long work is planned beside them and written in
+steps; here every step is timed, from when it has the lock until it lets go, with the commit. The hostile scope is one
+talk about one thing, which is one segment and one chain, with facts that rest on every page; a page that fills one slot
+1,000 times, 400 pages that fill it once each, and a page of 400,000 characters.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from memoryos.bench.made_up_dialogue import Dialogue
+from memoryos.bench.progress_callback import Progress, unwatched
+from memoryos.bench.timing import percentiles
+from memoryos.clock import system_clock
+from memoryos.config import JobsRun, Settings
+from memoryos.cube import Turn
+from memoryos.engine import Engine
+from memoryos.infrastructure.vault.locks import Hold
+from memoryos.infrastructure.vault.place import database_url, is_url, open_vault
+from memoryos.kinds import Role
+from memoryos.memory import Memory
+from memoryos.memory_os import MemoryOS
+from memoryos.models.embedder import Embedder, load_embedder
+from memoryos.operation.scheduler.step import some_at_a_time
+
+BOUND_MS = 50.0  # of the lock in one step
+
+SINGLE = 100  # pages added one by one
+CHANGED = 10  # pages updated, and as many deleted
+AT_ONCE = 64  # pages in one add_many
+STATEMENTS = 1_000  # of one slot, on one page
+NAMING = 400  # pages that name the slot
+HUGE_CHARS = 400_000
+
+BESIDE = "memoryos-housekeeping"  # the name of the thread that moves pages beside the calls
+
+_SEED = 1
+_USER = "ann"
+
+
+class ScopeKind(StrEnum):
+    """What a scope is like."""
+
+    ORDINARY = "ordinary"
+    HOSTILE = "hostile"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The steps of one operation."""
+
+    steps: int
+    seconds: float  #: that all of it took, also what was planned beside others
+    p95_ms: float  #: of the lock
+    longest_ms: float
+    longest_cpu_ms: float  #: of the thread that had it: on a busy machine the rest is spent waiting
+
+    @classmethod
+    def of(cls, holds: Sequence[Hold], seconds: float) -> Held:
+        """Sum up."""
+        times = [1_000 * hold.seconds for hold in holds] or [0.0]
+        cpu = max((1_000 * hold.cpu_seconds for hold in holds), default=0.0)
+        return cls(len(holds), seconds, percentiles(times, 95)["p95"], max(times), cpu)
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What was measured in one scope."""
+
+    kind: ScopeKind
+    pages: int
+    held: Mapping[str, Held]  #: by operation
+
+
+@dataclass
+class _Meter:
+    """The holds of each operation. What moves pages is told from what adds them by its thread."""
+
+    held: dict[str, Held] = field(default_factory=dict)
+    _mine: list[Hold] = field(default_factory=list)
+    _others: list[Hold] = field(default_factory=list)
+
+    def note(self, hold: Hold) -> None:
+        is_beside = threading.current_thread().name.startswith(BESIDE)
+        (self._others if is_beside else self._mine).append(hold)
+
+    @contextmanager
+    def measuring(self, operation: str, beside: str | None = None) -> Iterator[None]:
+        """All holds are those of the operation, but for those `beside` it in other threads."""
+        self._mine.clear()
+        self._others.clear()
+        start = perf_counter()
+        yield
+        seconds = perf_counter() - start
+        if beside is None:
+            self.held[operation] = Held.of([*self._mine, *self._others], seconds)
+        else:
+            self.held[operation] = Held.of(self._mine, seconds)
+            self.held[beside] = Held.of(self._others, seconds)
+
+
+def measure(
+    kinds: Sequence[ScopeKind], pages: int, settings: Settings, progress: Progress = unwatched, *, db: str | None = None
+) -> Iterator[Locked]:
+    """Measure one scope after the other: each in a file that is gone afterwards, or for a user of its own in `db`."""
+    embedder = load_embedder(settings.embedder, settings)
+    chosen = settings.model_copy(update={"jobs": JobsRun.WORKER})  # they run when they are measured
+    for kind in kinds:
+        with TemporaryDirectory(prefix="memoryos-bench-") as folder:
+            place = db or str(Path(folder) / "locks.db")
+            yield Locked(kind, pages, _measured(kind, pages, chosen, embedder, place, progress))
+
+
+def _measured(
+    kind: ScopeKind, pages: int, settings: Settings, embedder: Embedder, place: str, progress: Progress
+) -> dict[str, Held]:
+    meter = _Meter()
+    vault = open_vault(
+        database_url(place) if is_url(place) else Path(place),
+        embedder=embedder.name,
+        clock=system_clock,
+        busy_timeout_seconds=settings.busy_timeout_seconds,
+    )
+    with MemoryOS(Engine(vault, embedder, settings=settings)) as store:
+        memory = store.memory(f"{_USER}-{kind.value}")
+        memory.add("warm up")
+        memory.consolidate()
+        memory.wait()
+        vault.on_lock = meter.note
+        for operation, work, beside in _operations(kind, pages, store, memory):
+            progress(f"{kind.value}: {operation}", 0, 1)
+            with meter.measuring(operation, beside):
+                work()
+            progress(f"{kind.value}: {operation}", 1, 1)
+        vault.on_lock = None
+    return meter.held
+
+
+def _operations(
+    kind: ScopeKind, pages: int, store: MemoryOS, memory: Memory
+) -> Iterator[tuple[str, Callable[[], object], str | None]]:
+    """What is measured, in this order; with the name of what goes on beside it."""
+    said = _dialogue(pages) if kind is ScopeKind.ORDINARY else _hostile(pages)
+    single, loaded = said[:SINGLE], said[SINGLE:]
+    special: list[str] = []
+
+    def add() -> None:
+        for turns in single:
+            memory.add_many(turns)
+
+    def add_many() -> None:
+        for some in some_at_a_time(loaded, AT_ONCE):
+            memory.add_many([turn for page in some for turn in page])
+        if kind is ScopeKind.HOSTILE:
+            special.extend(_add_special(memory))
+        memory.wait()
+
+    yield "add", add, "move (a few at a time)"
+    yield f"add_many, {AT_ONCE} pages", add_many, "move"
+    yield "consolidate", lambda: _consolidated(store, memory), None
+    ids = [page.id for page in memory.pages.list()]
+    some = ids[:: max(1, len(ids) // (2 * CHANGED))][: 2 * CHANGED]
+    yield "update", partial(_each, some[:CHANGED], memory.update, "I moved to Lisbon and like jazz."), None
+    if special:
+        yield "update, special pages", lambda: memory.update(special[0], "I live in Lisbon."), None
+    yield "delete, a page", partial(_each, some[CHANGED:], memory.delete), None
+    if special:
+        yield "delete, special pages", partial(_each, special[1:], memory.delete), None
+    yield "repair", memory.upkeep.repair, None
+    yield "rebuild", lambda: _rebuilt(store, memory), None
+    largest = max(memory.segments.list(archive=True), key=lambda view: len(view.page_ids))
+    yield f"delete, a segment of {len(largest.page_ids):,} pages", lambda: memory.delete(largest.cube.id), None
+
+
+def _each(pages: Sequence[str], change: Callable[..., object], *words: str) -> None:
+    for page in pages:
+        change(page, *words)
+
+
+def _consolidated(store: MemoryOS, memory: Memory) -> None:
+    memory.consolidate()
+    store.admin.work(threading.Event(), poll_seconds=None)
+
+
+def _rebuilt(store: MemoryOS, memory: Memory) -> None:
+    memory.upkeep.rebuild()
+    store.admin.work(threading.Event(), poll_seconds=None)
+
+
+Page = Sequence[Turn]
+
+
+def _dialogue(pages: int) -> list[Page]:
+    turns = Dialogue(_SEED).session(pages)
+    return [turns[start : start + 2] for start in range(0, len(turns), 2)]
+
+
+def _hostile(pages: int) -> list[Page]:
+    """One talk that never ends, on one thing."""
+    text = "I like green tea and I play chess with my brother Tom."
+    return [[Turn(role=Role.USER, text=f"{text} Game {number}.")] for number in range(pages)]
+
+
+def _add_special(memory: Memory) -> list[str]:
+    """The pages that are worst by themselves."""
+    statements = " ".join(f"I live in Town{number}." for number in range(STATEMENTS))
+    naming = [Turn(role=Role.USER, text=f"I live in City{number}.") for number in range(NAMING)]
+    huge = " ".join(f"Word{number} of a very long text." for number in range(HUGE_CHARS // 32))
+    first, second = (memory.add(f"{name} speaks. {statements}") for name in ("Ann", "Ben"))
+    return [first, second, *memory.add_many(naming)[:: NAMING // CHANGED], memory.add(huge)]

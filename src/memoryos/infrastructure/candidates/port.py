@@ -1,0 +1,119 @@
+"""The port of candidate indexes: what finds some turns of a very large scope that may answer a question.
+
+The index is fed by following the store's event log, so it may lag behind the store, and never leads it. It says only
+where to look: what a search returns is read from the store, and ranked as in a small scope. So what was deleted, or
+belongs to somebody else, is not served even by an index that is wrong. It can be forgotten and built again at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from memoryos.infrastructure.vault.records import COLD_TIER, StoredPassage, Vector
+from memoryos.kinds import Tier
+from memoryos.scope import Scope
+
+
+class Place(NamedTuple):
+    """Where a turn is."""
+
+    page: str
+    part: int  #: of the page, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """Which turns may be found; an index applies it before it ranks."""
+
+    now: int  #: what has expired by then is gone; microseconds since the epoch, like the others
+    tiers: frozenset[Tier] = frozenset(Tier)
+    session: str | None = None
+    tags: frozenset[str] = frozenset()  #: all of them
+    since: int | None = None
+    until: int | None = None
+    cold: bool = True  #: whether pages of the archive are among them whose documents lie in the object store
+
+    @property
+    def tier_names(self) -> list[str] | None:
+        """The tiers as `StoredPassage.tier` names them; None when there is nothing to leave out."""
+        if self.cold and self.tiers == set(Tier):
+            return None
+        return [*self.tiers, *([COLD_TIER] if self.cold and Tier.ARCHIVE in self.tiers else ())]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to an owner's pages between two moments of the event log."""
+
+    after: int  #: the sequence that the index had reached
+    reached: int  #: and the one it reaches with this
+    changed: Sequence[StoredPassage] = ()  #: the turns of new pages, and of those whose words changed
+    noted: Sequence[StoredPassage] = ()  #: of pages of which only tier, tags or expiry changed
+    gone: Collection[str] = ()  #: pages
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTotals:
+    """How much an index holds of an owner."""
+
+    turns: int
+    words: int
+
+
+class Candidates(Protocol):
+    """One owner's turns, for one question."""
+
+    @property
+    def totals(self) -> IndexTotals:
+        """How much there is."""
+        ...
+
+    def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:
+        """The turns nearest to a unit vector by cosine, the nearest first."""
+        ...
+
+    def matching(self, stems: Sequence[str], limit: int, narrow: Narrow) -> list[Place]:
+        """The turns with the highest BM25 for these stems, the best first; none without one of them."""
+        ...
+
+    def farthest(self, vector: Vector) -> float:
+        """The lowest cosine of a turn with a unit vector, roughly; 0 when there is no turn."""
+        ...
+
+    def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
+        """In how many turns each of these stems occurs; those that occur in none are left out."""
+        ...
+
+
+class CandidateIndex(Protocol):
+    """The turns of large owners."""
+
+    def reached(self, owner: Scope) -> int | None:
+        """The event up to which the owner was followed; None when there is no index of them by our embedder."""
+        ...
+
+    def asking(self, owner: Scope) -> AbstractContextManager[Candidates]:
+        """The owner's turns; StorageError when there is no index of them."""
+        ...
+
+    def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
+        """Make the owner's index anew from all their turns: all of it or, when it is cut off, nothing.
+
+        Searches go on with the one before, meanwhile.
+        """
+        ...
+
+    def apply(self, owner: Scope, change: Change) -> None:
+        """Take in a change; one whose `after` is not what was reached is left out: another process was faster."""
+        ...
+
+    def forget(self, owner: Scope) -> None:
+        """Remove all that is held of the owner."""
+        ...
+
+    def close(self) -> None:
+        """Release what it uses; calling it twice is harmless."""
+        ...

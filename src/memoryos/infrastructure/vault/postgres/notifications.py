@@ -1,0 +1,59 @@
+"""PostgresBell: hears the notifications of transactions that made a job due."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from threading import Event
+
+import psycopg
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+
+from memoryos.infrastructure.vault.job_channel import CHANNEL
+
+_STEP = 0.25  # seconds between two looks whether to stop
+_PAUSE = 1.0  # seconds until a lost connection is made again
+
+
+class PostgresBell:
+    """Listens on a connection of its own, made by the first wait, and again when it was lost."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._connection: psycopg.Connection | None = None
+
+    def wait(self, seconds: float, stop: Event) -> bool:
+        """Return when it rings, `stop` is set or the time is over; whether it rang."""
+        deadline = time.monotonic() + seconds
+        while not stop.is_set() and (left := deadline - time.monotonic()) > 0:
+            try:
+                if self._heard(min(left, _STEP)):
+                    return True
+            except (psycopg.Error, DBAPIError):
+                self.close()
+                stop.wait(min(left, _PAUSE))
+        return False
+
+    def close(self) -> None:
+        """Hear no more. Calling it twice is harmless."""
+        if self._connection:
+            with suppress(psycopg.Error):  # it was lost
+                self._connection.close()
+            self._connection = None
+
+    def _heard(self, seconds: float) -> bool:
+        if self._connection is None:
+            self._connection = self._listening()
+            return True  # nobody knows what was to be heard before
+        return any(True for _ in self._connection.notifies(timeout=seconds, stop_after=1))
+
+    def _listening(self) -> psycopg.Connection:
+        pooled = self._engine.raw_connection()
+        connection = pooled.driver_connection
+        pooled.detach()
+        if not isinstance(connection, psycopg.Connection):
+            raise TypeError(f"a connection of psycopg is needed, not {type(connection).__name__}")
+        connection.autocommit = True
+        connection.execute(f"LISTEN {CHANNEL}")
+        return connection

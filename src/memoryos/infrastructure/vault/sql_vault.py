@@ -1,0 +1,275 @@
+"""SqlVault: what every vault on a SQL database does the same way; a back end says how its transactions begin."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import timedelta
+
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.exc import DBAPIError
+
+from memoryos.caller import Action, Gate, current
+from memoryos.clock import Clock
+from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
+from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.vault import migrations, queries, tables
+from memoryos.infrastructure.vault.cold_part import is_pack
+from memoryos.infrastructure.vault.contract import Bell, Order
+from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.locks import OnLock, timed, uncollected
+from memoryos.infrastructure.vault.patience import patience
+from memoryos.infrastructure.vault.queue import Queue, waiting_owners
+from memoryos.infrastructure.vault.records import Job, JobKind
+from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
+from memoryos.infrastructure.vault.scrubbed import Scrubbed
+from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
+from memoryos.infrastructure.vault.statements import ask, ask_one
+from memoryos.kinds import Kind, State, Tier
+from memoryos.progress import Progress
+from memoryos.scope import Scope
+
+EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store
+
+COPY = "copy"  # in `meta`: which copy of another store this is
+UNFINISHED = "unfinished"  # in the place of the embedder, while a store is being copied; in `meta`, who does so
+
+
+class SqlVault(ABC):
+    """A vault behind an engine; `name` is what errors call it, `embedder` names what makes its vectors.
+
+    No embedder, for a store that is there already, is whatever made them: to change to another one. One that is only
+    read refuses writes with StoreReadOnly, and is not brought up to date.
+    """
+
+    driver_error: type[Exception]  #: what the driver raises where SQLAlchemy is not between
+
+    def __init__(
+        self, name: str, engine: Engine, *, embedder: str | None, clock: Clock, is_only_read: bool = False
+    ) -> None:
+        self.name = name
+        self.is_only_read = is_only_read
+        self.packs = Packs()
+        self.index_files: IndexFiles | None = None
+        self.on_lock: OnLock | None = None
+        self.gate: Gate | None = None
+        self._engine = engine
+        self._embedder = embedder
+        self._clock = clock
+        self._is_closed = False
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._prepare()
+            undo.pop_all()  # usable: the store stays open
+
+    @contextmanager
+    def read(self, scope: Scope) -> Iterator[SqlReader]:
+        """A snapshot of the scope's owner."""
+        self._admit(Action.READ, scope)
+        with self._reading(scope.tenant) as connection:
+            self._check_embedder(connection)
+            yield SqlReader(connection, scope, self._clock, self.packs)
+
+    @contextmanager
+    def write(self, scope: Scope) -> Iterator[SqlWriter]:
+        """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
+        self._admit(Action.WRITE, scope)
+        with uncollected(timed(self._writing(scope.owner), self.on_lock)) as connection:
+            self._check_embedder(connection)
+            writer = SqlWriter(connection, scope, self._clock, self.packs)
+            yield writer
+            self._forget_words(writer, scope)
+        self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
+        if writer.has_erased:
+            self.empty_log()
+
+    def _admit(self, action: Action, scope: Scope) -> None:
+        if self.gate is not None:
+            self.gate.admit(current(), action, scope)
+
+    def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
+        """Remove what is kept of the owner's words outside of the database, when some of them are to go."""
+        if self.index_files and writer.has_removed_words:
+            self.index_files.remove(scope.owner)
+
+    @contextmanager
+    def reembedding(self, embedder: str) -> Iterator[SqlReembedding]:
+        """A write transaction on the whole store, towards that embedder."""
+        with timed(self._rewriting(), self.on_lock) as connection:
+            yield SqlReembedding(connection, embedder, self._clock, self.packs)
+
+    def snapshot(self) -> AbstractContextManager[Connection]:
+        """One snapshot of the whole store."""
+        return self._reading(EVERY_TENANT)
+
+    @contextmanager
+    def change(self) -> Iterator[Connection]:
+        """A transaction on the whole store, beside no other that writes."""
+        with timed(self._rewriting(), self.on_lock) as connection:
+            self._check_embedder(connection)
+            yield connection
+
+    def errors_in_file(self, connection: Connection) -> list[str]:  # noqa: ARG002 - a server looks after its files
+        """What the database finds wrong with how it stored the rows."""
+        return []
+
+    def empty_log(self) -> None:  # noqa: B027 - a server keeps its own
+        """Remove what was written from the log beside the rows, where deleted words would stay on."""
+
+    @abstractmethod
+    def scrub(self, progress: Progress | None = None) -> Scrubbed:
+        """Overwrite what deleted rows left behind in the database's files, as far as that is allowed."""
+
+    def number_after(self, connection: Connection, sequence: int) -> None:  # noqa: B027 - SQLite knows by itself
+        """Let the next event have a higher number than that."""
+
+    def owners(self, tenant: str) -> list[Scope]:
+        """Every scope of the tenant that holds a cube."""
+        cubes = tables.cubes
+        query = (
+            select(cubes.c.tenant, cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
+            .where(cubes.c.tenant == tenant)
+            .distinct()
+            .order_by(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
+        )
+        with self._reading(tenant) as connection:
+            return [tables.scope_of(*row) for row in connection.execute(query)]
+
+    def copy_id(self) -> str | None:
+        """Which copy of another store this is; None for one that is none."""
+        with self._reading(EVERY_TENANT) as connection:
+            return noted(connection, COPY)
+
+    def waiting(self) -> list[Scope]:
+        """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held.
+
+        The one with the oldest of these jobs comes first.
+        """
+        with self._reading(EVERY_TENANT) as connection:
+            return [tables.scope_of(*row) for row in connection.execute(waiting_owners(self._clock()))]
+
+    def claim(
+        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = (), order: Order = list
+    ) -> tuple[Scope, list[Job]] | None:
+        """Lease the jobs of the next owner whom nobody is at; None when there is none."""
+        for owner in order(self.waiting()):
+            with timed(self._trying(owner), self.on_lock) as connection:
+                if connection is None:
+                    continue
+                self._check_embedder(connection)
+                jobs = Queue(connection, tables.owner_row(owner), self._clock).lease(
+                    lasting=lasting, limit=limit, early=early
+                )
+            if jobs:
+                return owner, jobs
+        return None
+
+    def unsettled(self) -> list[Scope]:
+        """The owners, of every tenant, with pages that a process left in STM before it found their place."""
+        cubes = tables.cubes
+        fresh = {cubes.c.kind: Kind.PAGE, cubes.c.tier: Tier.STM, cubes.c.state: State.GENERATED}
+        query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
+        with self._reading(EVERY_TENANT) as connection:
+            rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
+            return [tables.scope_of(*row) for row in rows]
+
+    def archiving(self) -> list[Scope]:
+        """The owners, of every tenant, with archived pages or with packs."""
+        cubes, notes = tables.cubes, tables.notes
+        archived = select(*(cubes.c[name] for name in tables.OWNER)).where(
+            cubes.c.kind == Kind.PAGE.value, cubes.c.tier == Tier.ARCHIVE.value
+        )
+        packed = select(*(notes.c[name] for name in tables.OWNER)).where(is_pack(notes.c.key))
+        with self._reading(EVERY_TENANT) as connection:
+            rows = connection.execute(archived.union(packed).order_by(*tables.OWNER))
+            return [tables.scope_of(*row) for row in rows]
+
+    @abstractmethod
+    def nbytes(self) -> int:
+        """What the store takes on disk, bytes."""
+
+    def close(self) -> None:
+        """Release the store. Calling it twice is harmless."""
+        self._is_closed = True
+        self._engine.dispose()
+
+    @abstractmethod
+    def _reading(self, tenant: str | None) -> AbstractContextManager[Connection]:
+        """A transaction that sees one snapshot of a tenant, or of EVERY_TENANT."""
+
+    @abstractmethod
+    def _writing(self, owner: Scope) -> AbstractContextManager[Connection]:
+        """A transaction on one owner, beside no other of that owner."""
+
+    @abstractmethod
+    def _trying(self, owner: Scope) -> AbstractContextManager[Connection | None]:
+        """As `_writing`; None when another is at that owner, if only that can be told at once."""
+
+    @abstractmethod
+    def bell(self) -> Bell:
+        """What tells a worker that jobs may have become due; close it."""
+
+    @abstractmethod
+    def _rewriting(self) -> AbstractContextManager[Connection]:
+        """A transaction on the whole store, beside no other that writes."""
+
+    @abstractmethod
+    def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
+        """Which of our errors the driver's is, and what the driver says, without a word of a user."""
+
+    def _upgrade(self, connection: Connection) -> None:
+        migrations.upgrade(connection)
+
+    def _prepare(self) -> None:
+        """Make sure that the store is there, has our schema and our embedder."""
+        if not self._is_ready():
+            self._make_ready()
+        with self._reading(EVERY_TENANT) as connection:
+            self._check_embedder(connection)
+
+    def _is_ready(self) -> bool:
+        with self._reading(EVERY_TENANT) as connection:
+            return migrations.is_current(connection) and any(ask(connection, queries.EMBEDDER, {}))
+
+    def _make_ready(self) -> None:
+        if self.is_only_read:
+            raise StoreReadOnly(f"{self.name} has an older schema, or is empty; to open it to be written upgrades it")
+        with self._rewriting() as connection:
+            self._upgrade(connection)
+            if self._embedder and noted(connection, EMBEDDER) is None:
+                connection.execute(tables.meta.insert(), {"key": EMBEDDER, "value": self._embedder})
+
+    def _check_embedder(self, connection: Connection) -> None:
+        """Refuse to mix vectors. Each session looks anew: another process may have changed the store."""
+        named = self._embedder is not None
+        recorded = ask_one(connection, queries.EMBEDDER, {}) if named else noted(connection, EMBEDDER)
+        if recorded == UNFINISHED and self._embedder != UNFINISHED:
+            command = noted(connection, UNFINISHED) or "the copy that was begun"
+            raise StorageError(f"{self.name} is not complete yet; to finish it, run again: {command}")
+        if named and recorded != self._embedder:
+            raise EmbedderMismatch(
+                f"the vectors in {self.name} were made by the embedder {recorded!r}, not by {self._embedder!r}; "
+                f"open it with the setting `embedder` that gives {recorded!r}"
+            )
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Turn the driver's errors into ours, and refuse a store that was closed."""
+        if self._is_closed:
+            raise StorageError(f"the store {self.name} is closed; open it again")
+        try:
+            yield
+        except (DBAPIError, self.driver_error) as error:
+            kind, said = self._explained(error.orig if isinstance(error, DBAPIError) else error)
+            if kind is StoreBusy:  # what this call does next waits no more
+                patience(0).spend_all()
+            raise kind(f"{self.name}: {said}. {kind.__doc__}") from error
+        except UnicodeError as error:  # of the driver: all text of ours was checked; it may hold what a user said
+            raise StoreCorrupt(f"{self.name}: {type(error).__name__}. {StoreCorrupt.__doc__}") from None
+
+
+def noted(connection: Connection, key: str) -> str | None:
+    """What the store says of itself under that key of `meta`."""
+    value: str | None = connection.scalar(select(tables.meta.c.value).where(tables.meta.c.key == key))
+    return value

@@ -1,0 +1,337 @@
+"""SqliteVault: the vault in one SQLite file (WAL, foreign keys, full sync, one transaction per operation).
+
+Reads run beside a write and see the state before it. Writes take the lock at BEGIN, so two of them
+never deadlock; the second waits as long as its call may still wait (`patience`). It asks for the lock again every
+millisecond or so: SQLite's own waiting sleeps for longer and longer, so beside seven others that write without a pause
+one got two turns in six seconds, and sooner or later none within its timeout.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import random
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL
+
+from memoryos.clock import Clock
+from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.vault import compiled
+from memoryos.infrastructure.vault.checksum import ESCAPED, shown
+from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.patience import Patience, patience
+from memoryos.infrastructure.vault.scrubbed import Scrubbed
+from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
+from memoryos.infrastructure.vault.sqlite.file_changes import SqliteBell
+from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
+from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
+from memoryos.progress import Progress
+from memoryos.scope import Scope
+
+logger = logging.getLogger(__name__)
+
+_WRITES = "memoryos_writes"  # execution option: has taken the write lock
+_PATIENCE = "memoryos_patience"  # execution option: seconds that a call waits
+
+_PAUSE = (0.0005, 0.002)  # seconds between two tries to take it; by chance, so that nobody is always late
+
+_ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the primary code
+    sqlite3.SQLITE_BUSY: StoreBusy,
+    sqlite3.SQLITE_LOCKED: StoreBusy,
+    sqlite3.SQLITE_READONLY: StoreReadOnly,
+    sqlite3.SQLITE_CANTOPEN: StoreReadOnly,
+    sqlite3.SQLITE_PERM: StoreReadOnly,
+    sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_IOERR_SHMSIZE: StoreFull,  # no room for the index of the log, without which nothing is read
+    sqlite3.SQLITE_CORRUPT: StoreCorrupt,
+    sqlite3.SQLITE_NOTADB: StoreCorrupt,
+}
+
+_TEXT = partial(str, encoding="utf-8", errors=ESCAPED)  # the driver's own decoding quotes what it cannot decode
+
+_OF_THE_SCHEMA = ("no such ", "malformed ", "unsupported file format", "error in ")
+
+_PRIMARY = 0xFF  # the bits of an error's code that name its kind
+
+
+class SqliteVault(SqlVault):
+    """A vault in the file at `path`."""
+
+    driver_error = sqlite3.Error
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        embedder: str | None,
+        clock: Clock,
+        busy_timeout_seconds: float,
+        is_only_read: bool = False,
+    ) -> None:
+        refuse_inherited(path)
+        self.path = path
+        self._most = busy_timeout_seconds  # that a call waits
+        self._lock = Lock()  # threads queue here instead of polling the file lock
+        self._log_is_due = False  # to be emptied of what was erased
+        self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
+        self._still = StillFile.at(path, is_only_read=is_only_read)
+        engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
+        opened(self)
+        super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
+        self.index_files = IndexFiles(path)
+
+    def nbytes(self) -> int:
+        """What the file and its log take on disk."""
+        return sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists())
+
+    def close(self) -> None:
+        """Release the file. Calling it twice is harmless."""
+        self._is_closed = True
+        with self._lock:
+            if self._writer:
+                self._writer.close()
+                self._writer = None
+        super().close()
+        closed(self)
+
+    def errors_in_file(self, connection: Connection) -> list[str]:
+        """What SQLite finds wrong with its pages and indexes."""
+        return [said for (said,) in connection.exec_driver_sql("PRAGMA integrity_check") if said != "ok"]
+
+    def empty_log(self) -> None:
+        """Put the log into the file, and cut it to nothing; put off while somebody reads an older state."""
+        self._log_is_due = True
+        with suppress(StoreBusy), self._alone(), self._usable():  # what was erased is erased: this is no error
+            self._log_is_due = not _is_log_emptied(self._kept_writer())
+        if self._log_is_due:
+            logger.info("log not emptied yet", extra={"action": "erase"})  # the next erasure or close does it
+
+    def scrub(self, progress: Progress | None = None) -> Scrubbed:
+        """Write the file anew without what deleted rows left, and empty its log."""
+        before, refused = self.nbytes(), []
+        steps: list[tuple[str, Callable[[Connection], bool]]] = [("file", _is_compacted), ("log", _is_log_emptied)]
+        with self._alone(), self._usable():
+            for number, (name, step) in enumerate(steps, 1):
+                if not step(self._kept_writer()):
+                    refused.append(f"{name}: another connection is in a transaction; run it again later")
+                if progress:
+                    progress(number, len(steps))
+        names = [name for name, _ in steps if not any(said.startswith(name) for said in refused)]
+        return Scrubbed(tuple(names), tuple(refused), before, self.nbytes())
+
+    def _connected(self, path: Path, busy_timeout_seconds: float, *, is_only_read: bool) -> Engine:
+        if self._still:
+            return _engine(_url(path, immutable="1"), busy_timeout_seconds)
+        if is_only_read and log_of(path).exists():
+            return read_only_engine(path, busy_timeout_seconds)
+        engine = _engine(_url(path), busy_timeout_seconds)
+        if is_only_read:  # with mode=ro SQLite would leave a log and its index beside a file that had none
+            event.listen(engine, "connect", _only_read)
+        return engine
+
+    @contextmanager
+    def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
+        with self._usable(), self._undisturbed(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        if self._still:
+            self._still.check()
+        yield
+        if self._still:
+            self._still.check()
+
+    @contextmanager
+    def _writing(self, owner: Scope) -> Iterator[Connection]:  # noqa: ARG002 - one writer at a time, whose ever
+        # The driver begins and commits: with SQLAlchemy's events around, that takes three times as long.
+        with self._alone() as waiting, self._usable():
+            writer = self._kept_writer()
+            driver = writer.connection
+            self._take_write_lock(writer, waiting)
+            try:
+                yield writer
+                driver.commit()
+            finally:
+                driver.rollback()  # of what was not committed
+                writer.rollback()  # SQLAlchemy's own, which a statement that it ran may have begun
+            if self._log_is_due:  # a reader was in the way when words were erased
+                self._log_is_due = not _is_log_emptied(writer)
+
+    def _trying(self, owner: Scope) -> AbstractContextManager[Connection]:
+        return self._writing(owner)
+
+    def bell(self) -> SqliteBell:
+        """What tells a worker that jobs may have become due; close it."""
+        with self._usable():
+            return SqliteBell(self._engine)
+
+    @contextmanager
+    def _rewriting(self) -> Iterator[Connection]:
+        with self._alone() as waiting, self._usable():
+            writer = self._kept_writer()
+            self._take_write_lock(writer, waiting)
+            try:
+                with writer.begin():
+                    yield writer
+            finally:
+                writer.connection.rollback()  # where SQLAlchemy did not begin
+
+    @contextmanager
+    def _alone(self) -> Iterator[Patience]:
+        """Be the one thread that writes; gives the call's patience."""
+        waiting = patience(self._most)
+        if not waiting.takes(self._lock):
+            raise StoreBusy(f"{self.name}: another thread of this process writes, or waits for others; try again.")
+        try:
+            yield waiting
+        finally:
+            self._lock.release()
+
+    def _take_write_lock(self, writer: Connection, waiting: Patience) -> None:
+        """Begin a transaction that writes."""
+        cursor = writer.connection.cursor()
+        while True:
+            try:
+                cursor.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & _PRIMARY != sqlite3.SQLITE_BUSY or not waiting.left:
+                    raise
+            else:
+                return
+            waiting.pause(random.uniform(*_PAUSE))  # noqa: S311 - spreads load, guards nothing
+
+    def _kept_writer(self) -> Connection:
+        if self._writer is None:
+            self._writer = self._engine.connect().execution_options(**{_WRITES: True})
+            self._writer.connection.cursor().execute("PRAGMA busy_timeout = 0")  # the waiting is ours
+        return self._writer
+
+    def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
+        code = getattr(driver, "sqlite_errorcode", 0)
+        log = log_of(self.path)
+        if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and log.exists():
+            return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
+        if code == sqlite3.SQLITE_ERROR and str(driver).startswith(_OF_THE_SCHEMA):  # our statements fit our schema
+            return StoreCorrupt, shown(driver)
+        return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
+
+    def _prepare(self) -> None:
+        if not self.is_only_read:
+            _create_private(self.path)
+        is_ready = self._is_ready()
+        if not self._still and not self.is_only_read:
+            self._keep_a_log()  # only now: a database that is not ours was refused, and is left as it was
+        if not is_ready:
+            self._make_ready()
+        with self._reading(EVERY_TENANT) as connection:
+            self._check_embedder(connection)
+
+    def _keep_a_log(self) -> None:
+        """Switch the file to WAL; it stays so. Outside a transaction, as SQLite demands."""
+        with self._usable(), closing(self._engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA journal_mode = WAL")
+
+
+def _is_log_emptied(writer: Connection) -> bool:
+    """Empty the log; whether nobody was in the way. What fails is put off: the erasure itself is on the disk."""
+    try:
+        is_busy, _, _ = writer.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError:
+        return False
+    return not is_busy
+
+
+def _is_compacted(writer: Connection) -> bool:
+    """Write the file anew; whether nobody was in the way."""
+    try:
+        writer.connection.cursor().execute("VACUUM")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+        return False
+    return True
+
+
+def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0) -> Engine:
+    """Connections that cannot change the file."""
+    return _engine(_url(path, mode="ro"), busy_timeout_seconds)
+
+
+def put_in_one_file(path: Path) -> None:
+    """Fold the log of a store that nobody uses into its file, for good, and the file into the disk."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _create_private(path: Path) -> None:
+    """Create the file readable by its owner only; SQLite gives its WAL the same mode.
+
+    One that exists is not touched: to close it would drop the locks that another memory of this process has on it.
+    """
+    if path.is_dir():
+        raise InvalidInput("path", f"{path} is a folder", "Name a file in it, e.g. memory.db")
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        raise InvalidInput("path", f"the folder {path.parent} does not exist", "Create it first") from None
+    except OSError as error:
+        raise _from_os(path, error) from error
+
+
+def _from_os(path: Path, error: OSError) -> StorageError:
+    kind = StoreFull if error.errno == errno.ENOSPC else StoreReadOnly
+    return kind(f"{path}: {error.strerror}. {kind.__doc__}")
+
+
+def _url(path: Path, **query: str) -> URL:
+    if not query:
+        return URL.create("sqlite", database=str(path))
+    return URL.create("sqlite", database=path.absolute().as_uri(), query={**query, "uri": "true"})
+
+
+def _engine(address: URL, busy_timeout_seconds: float) -> Engine:
+    engine = create_engine(
+        address,
+        connect_args={"timeout": busy_timeout_seconds, "check_same_thread": False},
+        hide_parameters=True,  # an error must not quote what a user said
+        max_overflow=-1,  # a thread waits for SQLite's lock, not for a free connection
+        execution_options={_PATIENCE: busy_timeout_seconds, **compiled.SHARED},
+    )
+    event.listen(engine, "connect", _configure)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _configure(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.text_factory = _TEXT
+    connection.isolation_level = None  # we say BEGIN ourselves, or DDL would commit behind our back
+    connection.execute("PRAGMA synchronous = FULL")  # durable when add() returns, power cut included
+    connection.execute("PRAGMA fullfsync = ON")  # on macOS only this empties the drive's own cache
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, not only unlinked
+
+
+def _only_read(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.execute("PRAGMA query_only = ON")
+
+
+def _begin(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    if not options.get(_WRITES, False):  # a writer has begun already, before SQLAlchemy does with its first statement
+        cursor = connection.connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {patience(options[_PATIENCE]).left * 1000:.0f}")
+        cursor.execute("BEGIN")

@@ -1,0 +1,61 @@
+"""`memoryos digest`: a stretch of time in words, under a budget of tokens."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.operation.recall.digest import Digest, DigestLine
+
+
+def digest(
+    since: Annotated[
+        str | None, typer.Option(help="From when on, e.g. 2026-05-01T00:00Z (default: from the first).")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Until when (default: now).")] = None,
+    tokens: Annotated[
+        int | None, typer.Option(min=1, help="At most so many (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False)
+    ] = None,
+    query: Annotated[str | None, typer.Option(help="Tell most of what bears on this.", show_default=False)] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Tell what was said in a stretch of time, all of it, as finely as the budget allows."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        told = memory.digest(since, until, tokens=tokens, query=query)
+    if json:
+        render.print_json(_as_json(told))
+    elif told.text:
+        render.say(told.text)
+    elif told.turns:
+        render.console().print(f"{told.turns} turns; not one line fits: raise --tokens.")
+    else:
+        render.console().print("Nothing was said then.")
+
+
+def _as_json(told: Digest) -> dict[str, Any]:
+    return {
+        "text": told.text,
+        "tokens": told.tokens,
+        "turns": told.turns,
+        "days": told.days,
+        "covered": told.covered,
+        "resolved": told.resolved,
+        "lines": [_line_json(line) for line in told.lines],
+    }
+
+
+def _line_json(line: DigestLine) -> dict[str, Any]:
+    return {
+        "text": line.text,
+        "start": line.start.isoformat(),
+        "end": line.end.isoformat(),
+        "turns": line.turns,
+        "ids": list(line.ids),
+    }

@@ -1,0 +1,126 @@
+"""`memoryos jobs`: the work behind the writes of one user: what waits, what failed and why, and trying it again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from memoryos.infrastructure.vault.records import Job, JobState
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.memory import Memory
+from memoryos.operation.recall.overview import Stats
+
+_LOOK_SECONDS = 0.5  # between two looks at jobs that cannot run yet
+
+app = typer.Typer(no_args_is_help=True, help="The work behind the writes: list it, try again what failed, wait for it.")
+
+
+@app.command("list")
+def list_jobs(
+    state: Annotated[list[JobState] | None, typer.Option(help="Only these; or any of several.")] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the jobs, oldest first; a dead one tells its cause."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        jobs = memory.jobs.list(*(state or ()))
+    if json:
+        render.print_json({"jobs": [_as_json(job) for job in jobs]})
+    elif jobs:
+        render.console().print(_table(jobs))
+    else:
+        render.console().print("There are no such jobs.")
+
+
+@app.command()
+def retry(
+    job: Annotated[
+        list[str] | None, typer.Argument(help="Ids of dead jobs (default: all).", show_default=False)
+    ] = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Try dead jobs again, and wait for them."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        tried = memory.jobs.retry(*(job or ()))
+        memory.wait()
+        dead = memory.stats().jobs_dead
+    if json:
+        render.print_json({"tried": tried, "dead": dead})
+    else:
+        render.console().print(f"Tried {tried} again; {_dead(dead)}")
+
+
+@app.command()
+def wait(
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds after which it gives up.")] = 600.0,
+    json: Json = False,
+) -> None:
+    """Do what waits, and return when all is done; exit code 1 when jobs are dead or still wait.
+
+    What failed and is to be tried again, or is held by another worker, is waited for; what is planned for some day is
+    not.
+    """
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        left = _waited(memory, time.monotonic() + timeout)
+    if json:
+        render.print_json({"waiting": left.jobs_waiting, "dead": left.jobs_dead})
+    else:
+        render.console().print(f"{left.jobs_waiting} waiting, {_dead(left.jobs_dead)}")
+    if left.jobs_dead or left.jobs_waiting:
+        raise typer.Exit(1)
+
+
+def _waited(memory: Memory, deadline: float) -> Stats:
+    while True:
+        memory.jobs.run()
+        left = memory.stats()
+        if not left.jobs_waiting or time.monotonic() >= deadline:
+            return left
+        time.sleep(_LOOK_SECONDS)
+
+
+def _dead(count: int) -> str:
+    return f"{count} dead: `memoryos jobs list --state dead` tells why." if count else "none dead."
+
+
+def _table(jobs: Sequence[Job]) -> Table:
+    table = Table(title="Jobs", title_justify="left")
+    for column in ("id", "kind", "of", "state", "tries", "since", "waits until", "cause"):
+        table.add_column(column, overflow="fold")
+    for job in jobs:
+        since = f"{job.created_at:%Y-%m-%d %H:%M}"
+        until = f"{job.not_before:%Y-%m-%d %H:%M}" if job.not_before else ""
+        cause = escape(job.error or "")
+        table.add_row(job.id, job.kind.value, job.cube_id, job.state.value, str(job.attempts), since, until, cause)
+    return table
+
+
+def _as_json(job: Job) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "kind": job.kind.value,
+        "cube_id": job.cube_id,
+        "state": job.state.value,
+        "attempts": job.attempts,
+        "priority": job.priority,
+        "created_at": job.created_at.isoformat(),
+        "not_before": job.not_before.isoformat() if job.not_before else None,
+        "error": job.error,
+    }

@@ -1,0 +1,91 @@
+"""`memoryos proposals`: changes to what is known that wait for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.operation.consolidation.propose import Proposal
+
+app = typer.Typer(no_args_is_help=True, help="Changes to what is known: list them, accept or reject them.")
+
+Id = Annotated[str, typer.Argument(help="Id of the proposal.")]
+
+
+@app.command("list")
+def list_proposals(
+    user: User = "default", agent: Agent = "default", tenant: Tenant = "default", db: Db = None, json: Json = False
+) -> None:
+    """List what waits for an answer, oldest first, with what it would replace."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.proposals.list()
+    if json:
+        render.print_json({"proposals": [_as_json(proposal) for proposal in found]})
+    elif found:
+        render.console().print(_table(found))
+    else:
+        render.console().print("No change waits for an answer.")
+
+
+@app.command()
+def accept(
+    proposal: Id,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Make the change; what gives way stays in the history."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        cube = memory.proposals.accept(proposal)
+    _tell("accepted", cube.id, cube.text, json=json)
+
+
+@app.command()
+def reject(
+    proposal: Id,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Keep what is known; the same is not proposed again."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        cube = memory.proposals.reject(proposal)
+    _tell("rejected", cube.id, cube.text, json=json)
+
+
+def _tell(done: str, cube_id: str, text: str, *, json: bool) -> None:
+    if json:
+        render.print_json({"id": cube_id, "text": text, "answer": done})
+    else:
+        render.console().print(Text(f"{done.capitalize()}: {text}"))
+
+
+def _table(found: Sequence[Proposal]) -> Table:
+    table = Table(title="Proposals", title_justify="left")
+    for column in ("id", "would hold", "in place of", "from"):
+        table.add_column(column, overflow="fold")
+    for proposal in found:
+        replaced = "\n".join(cube.text for cube in proposal.replaces)
+        table.add_row(proposal.id, Text(proposal.cube.text), Text(replaced), Text(proposal.source or ""))
+    return table
+
+
+def _as_json(proposal: Proposal) -> dict[str, Any]:
+    return {
+        "id": proposal.id,
+        "text": proposal.cube.text,
+        "replaces": [{"id": cube.id, "text": cube.text} for cube in proposal.replaces],
+        "source": proposal.source,
+        "pages": list(proposal.cube.descriptive.provenance),
+        "at": proposal.cube.descriptive.recorded_at.isoformat(),
+    }

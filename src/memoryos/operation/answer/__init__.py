@@ -1,0 +1,1 @@
+"""Answers of a chat model with memory: the prompt, the call, the stream."""

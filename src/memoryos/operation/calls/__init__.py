@@ -1,0 +1,1 @@
+"""What every public call passes: the gate, the thread that no interrupt reaches."""

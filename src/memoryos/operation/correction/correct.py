@@ -1,0 +1,422 @@
+"""Correction: changing or removing a memory, and everything that was derived from it.
+
+Raw pages are the truth. When one changes or goes, its segment is described anew from the pages that
+remain, the summaries of its chain are made again, and what LPM derived from it is derived again from
+the pages that still support it, or goes as well.
+
+Much of that is done in several steps (`step`), what is derived first: a crash in between leaves the page, and the
+user can ask again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
+from memoryos.kinds import Kind, Origin, Role
+from memoryos.language.words import keywords
+from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
+from memoryos.operation.correction.rederive import Again, derived_from
+from memoryos.operation.hierarchy.changes import Changes, Urgency
+from memoryos.operation.hierarchy.mid_term import page_of
+from memoryos.operation.hierarchy.page_entries import direction_of, page_entries, topic_words
+from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
+from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
+from memoryos.operation.knowledge.fact_base import relatives
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
+from memoryos.scope import Scope
+
+PAGES_AT_ONCE = 16  # of a segment, deleted in one transaction
+SHORT_CHARS = 1_000  # a page of fewer says few things
+
+
+@dataclass(frozen=True)
+class Corrector:
+    """Changes and removes memories of one scope."""
+
+    promoter: Promoter
+    scope: Scope
+
+    def delete(self, cube_id: str) -> None:
+        """Remove a memory with what rests on it alone; a segment goes with its pages. Raises NotFound.
+
+        One that is damaged goes as well: nothing but its kind is read.
+        """
+        kind, home = self._kind(cube_id)
+        self._load_rules()
+        if self._persona != self._owner and kind in (Kind.PAGE, Kind.SEGMENT):
+            self._forget(cube_id, kind)
+        if kind is Kind.SEGMENT:
+            self._unlearn(home, cube_id)
+        is_last = False
+        while not is_last:
+            self._shorten_chains(home, lambda reader: _unchained(Changes(reader), _going(reader, cube_id, kind)))
+            is_last = take(self._vault, home, lambda reader: self._deletion(reader, home, cube_id, kind)).is_last
+
+    def postpone(self, cube_id: str) -> None:
+        """Note that a memory is to be deleted as soon as the object store answers. Raises NotFound."""
+        for home in dict.fromkeys((self._owner, self._persona)):
+            with self._vault.write(home) as writer:
+                if writer.added([cube_id]):
+                    writer.enqueue(JobKind.ERASE, [cube_id], priority=Urgency.ASKED)
+                    return
+        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+
+    def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
+        """Give a memory new words; the old ones stay in its history. Raises NotFound.
+
+        `role` says which turn of a page is meant.
+        """
+        cube, home = self.find(cube_id)
+        self._load_rules()
+        revision = _Revision(self, home, cube_id, text, role)
+        if cube.kind is Kind.PAGE:
+            self._shorten_chains(home, lambda reader: described_chains(revision.changes(reader), [cube_id]))
+            with self._vault.read(home) as reader:
+                _, *later = some_at_a_time(derived_from(reader, [cube_id])) or [[]]
+            for some in later:
+                take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
+        take(self._vault, home, revision.planned)
+        if cube.kind is Kind.PAGE and self._persona != self._owner:
+            self._derive_in_persona(cube_id, revision.read_before)
+        return self.find(cube_id)[0]
+
+    def find(self, cube_id: str) -> tuple[MemCube, Scope]:
+        """A memory of the scope, or of the persona its agents share, and where it lives. Raises NotFound."""
+        for home in dict.fromkeys((self._owner, self._persona)):
+            with self._vault.read(home) as reader:
+                if cube := reader.one(cube_id):
+                    return cube, home
+        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+
+    def _kind(self, cube_id: str) -> tuple[Kind, Scope]:
+        """What kind a memory is of, and where it lives. Raises NotFound."""
+        for home in dict.fromkeys((self._owner, self._persona)):
+            with self._vault.read(home) as reader:
+                if kind := reader.kinds([cube_id]).get(cube_id):
+                    return kind, home
+        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+
+    @property
+    def _vault(self) -> Vault:
+        return self.promoter.vault
+
+    @property
+    def _owner(self) -> Scope:
+        return self.scope.owner
+
+    @property
+    def _persona(self) -> Scope:
+        return persona_scope(self.scope, self.promoter.settings)
+
+    def _load_rules(self) -> None:
+        """Load what reads pages again, the first time for 0.2 s or longer, before a snapshot is taken."""
+        self.promoter.extractor.extract([])
+
+    def again(self, home: Scope) -> Again:
+        """What derives again in `home` what rests on pages of the scope."""
+        return Again(self.promoter, self.scope, home)
+
+    # Chains
+
+    def _shorten_chains(self, home: Scope, described: Callable[[Reader], Sequence[MemCube]]) -> None:
+        """Describe the far ends of long chains, so that few pages are left for the step that is to come.
+
+        The last first: who asks again after a crash begins where the chain is described as before.
+        """
+        with self._vault.read(home) as reader:
+            _, *later = some_at_a_time(described(reader)) or [[]]
+            before = reader.get(cube.id for some in later for cube in some)
+            chains = [_Followers(reader, [cube.id for cube in some]) for some in later]
+        for some, chain in zip(reversed(later), reversed(chains), strict=True):
+            with self._vault.write(home) as writer:
+                if not chain.are_as_they_were(writer):
+                    return  # the step that is to come describes more
+                present = writer.get(cube.id for cube in some)
+                unchanged = [cube for cube in some if present.get(cube.id) == before[cube.id]]
+                writer.update([Entry(cube) for cube in unchanged], Operation.REFRESH)
+
+    # Deletion
+
+    def _forget(self, cube_id: str, kind: Kind) -> None:
+        """Take what pages support from a persona that is shared."""
+        with self._vault.read(self._owner) as reader:
+            pages = _pages_of(reader, cube_id, kind)
+        for some in some_at_a_time(pages):
+            with self._vault.write(self._owner) as writer:
+                _renumber(writer, some)  # who is reading them now learns nothing from them any more
+        take_all(self._vault, self._persona, lambda reader: self._forgetting(reader, pages))
+
+    def _forgetting(self, reader: Reader, pages: Sequence[str]) -> Step:
+        derived, changes = derived_from(reader, pages), Changes(reader)
+        evidence = _Evidence(self._of_all_agents, pages)
+        some = _readable(changes, derived[:CUBES_AT_ONCE])
+        planned = self.again(self._persona).planned(changes, some, pages, read=evidence)
+        is_last = len(derived) <= CUBES_AT_ONCE
+        return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was)
+
+    def _unlearn(self, home: Scope, segment: str) -> None:
+        """Derive again what rests on a large segment once, and not for each few of its pages that go."""
+        with self._vault.read(home) as reader:
+            pages = _pages_of(reader, segment, Kind.SEGMENT)
+            derived = derived_from(reader, pages) if len(pages) > PAGES_AT_ONCE else []
+        for some in some_at_a_time(derived):
+            take(self._vault, home, lambda reader, some=some: self._unlearning(reader, home, some, pages))  # type: ignore[misc]
+
+    def _unlearning(self, reader: Reader, home: Scope, some: Sequence[str], pages: Sequence[str]) -> Step:
+        changes, evidence = Changes(reader), _Evidence(reader.get, frozenset(pages))
+        planned = self.again(home).planned(changes, _readable(changes, some), pages, read=evidence)
+        return Step(planned.flush, {*evidence.ids, *changes.touched})
+
+    def _deletion(self, reader: Reader, home: Scope, cube_id: str, kind: Kind) -> Step:
+        """Take out what is derived, and then the pages; of a large segment, some of them."""
+        changes = Changes(reader)
+        if cube_id not in reader.kinds([cube_id]):
+            return Step(changes.flush, ())  # somebody else was faster
+        cube = next(iter(changes.get([cube_id])), None)  # None: it is damaged
+        pages = _going(reader, cube_id, kind)
+        derived = derived_from(reader, pages)
+        evidence = _Evidence(reader.get, pages)
+        freed = relatives(reader, [cube]) if cube and kind is Kind.FACT else []
+        is_ready = len(derived) <= CUBES_AT_ONCE
+        is_last = is_ready and len(pages) == len(_pages_of(reader, cube_id, kind))
+        if is_ready:
+            self._take_out(changes, cube_id, kind, pages, is_last=is_last)
+        some = _readable(changes, derived[:CUBES_AT_ONCE])
+        planned = self.again(home).planned(changes, some, pages, read=evidence, freed=freed)
+
+        def write(writer: Writer) -> None:
+            planned.flush(writer)
+            if pages and is_ready and not is_asked_for(writer):  # the job went with its page
+                ask_for_recent(writer, self.promoter.settings)
+
+        chains = _Followers(reader, {*pages, *changes.touched})
+        return Step(write, {cube_id, *pages, *evidence.ids, *changes.touched}, is_last, chains.are_as_they_were)
+
+    def _take_out(self, changes: Changes, cube_id: str, kind: Kind, pages: Sequence[str], *, is_last: bool) -> None:
+        """Remove pages from their chains and segments, and with the last of them the memory itself."""
+        homes = [link.target for link in changes.reader.targets(pages, LinkKind.MEMBER_OF)]
+        for described in _unchained(changes, pages):
+            changes.change(Entry(described), Operation.REFRESH)
+        if is_last:
+            changes.remove(cube_id)
+        if kind is not Kind.SEGMENT:
+            redescribe_segments(changes, homes, self.promoter.clock())
+        elif not is_last:
+            for segment in changes.get([cube_id]):
+                changes.change(described_while_it_goes(changes, segment, PAGES_AT_ONCE), Operation.REFRESH)
+
+    def _derive_in_persona(self, cube_id: str, read_before: Sequence[str]) -> None:
+        """Derive again in a shared persona what rests on a page that has new words."""
+        with self._vault.read(self._persona) as reader:
+            *first, last = some_at_a_time(derived_from(reader, [cube_id])) or [[]]
+        for some, read in [*((one, ()) for one in first), (last, read_before)]:
+
+            def plan(reader: Reader, some: Sequence[str] = some, read: Sequence[str] = read) -> Step:
+                changes, evidence = Changes(reader), _Evidence(self._of_all_agents, ())
+                derived = _readable(changes, some)
+                again = self.again(self._persona)
+                planned = again.planned(changes, derived, [cube_id], read=evidence, read_before=read)
+                return Step(planned.flush, changes.touched, holds=lambda _: evidence.is_as_it_was)
+
+            take(self._vault, self._persona, plan)
+
+    def _of_all_agents(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        """These pages, whichever agent of the user has them: a shared persona rests on all of them."""
+        wanted = list(ids)
+        found: dict[str, MemCube] = {}
+        for scope in self._vault.owners(self.scope.tenant):
+            if scope.across_agents == self._persona:
+                with self._vault.read(scope) as reader:
+                    found |= reader.get(wanted)
+        return found
+
+
+@dataclass
+class _Evidence:
+    """The pages that still support something, without those that go; it knows which were read."""
+
+    read: Callable[[Iterable[str]], Mapping[str, MemCube]]
+    gone: Collection[str]
+    _found: dict[str, MemCube] = field(default_factory=dict)
+
+    def __call__(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        self._found = dict(self.read(one for one in ids if one not in self.gone))
+        return self._found
+
+    @property
+    def ids(self) -> Collection[str]:
+        return self._found.keys()
+
+    @property
+    def is_as_it_was(self) -> bool:
+        """Whether the pages say the same now."""
+        now = self.read(self._found)
+        numbers = [{name: page.version.number for name, page in found.items()} for found in (now, self._found)]
+        return numbers[0] == numbers[1]
+
+
+class _Followers:
+    """The pages that continue some pages: their chain summaries are made of the words of these."""
+
+    def __init__(self, reader: Reader, pages: Iterable[str]) -> None:
+        self._pages = list(pages)
+        self._found = self._in(reader)
+
+    def are_as_they_were(self, reader: Reader) -> bool:
+        """Whether no other page has found its chain here since."""
+        return self._in(reader) == self._found
+
+    def _in(self, reader: Reader) -> set[Link]:
+        return set(reader.sources(self._pages, LinkKind.CHAIN))
+
+
+@dataclass
+class _Revision:
+    """New words of a memory."""
+
+    corrector: Corrector
+    home: Scope
+    cube_id: str
+    text: str
+    role: Role
+    read_before: Sequence[str] = ()  #: the page, if all it says is to be learned now
+    _prepared: set[str] = field(default_factory=set)  # what was derived again before
+
+    def changes(self, reader: Reader) -> Changes:
+        """The memory with its new words. Raises NotFound, InvalidInput."""
+        changes = Changes(reader)
+        changes.revise(self._entry(reader))
+        return changes
+
+    def prepared(self, reader: Reader, some: Sequence[str]) -> Step:
+        """Some of what rests on the page as it will stand with the new words, while the page has the old ones."""
+        changes, ahead = Changes(reader), self.changes(reader)
+        evidence = _Evidence(lambda ids: {cube.id: cube for cube in ahead.get(ids)}, ())
+        derived = _readable(changes, some)
+        planned = self.corrector.again(self.home).planned(changes, derived, [self.cube_id], read=evidence)
+        self._prepared.update(some, changes.added)
+        return Step(planned.flush, {self.cube_id, *evidence.ids, *changes.touched})
+
+    def planned(self, reader: Reader) -> Step:
+        """The new words, with what follows from them."""
+        changes, promoter = Changes(reader), self.corrector.promoter
+        entry = self._entry(reader)
+        changes.revise(entry)
+        pages = [self.cube_id] if entry.cube.kind is Kind.PAGE else []
+        read = [page for page in pages if was_extracted(reader, page)]
+        is_for_later = promoter.reader is not None or (bool(read) and self._says_much(entry.cube))
+        self.read_before = [] if is_for_later else read  # what is read later is learned by a job
+        evidence = _Evidence(lambda ids: {cube.id: cube for cube in changes.get(ids)}, ())
+        derived = [cube for cube in reader.get(derived_from(reader, pages)).values() if cube.id not in self._prepared]
+        planned = self.corrector.again(self.home).planned(
+            changes, derived, pages, read=evidence, read_before=self.read_before
+        )
+        _describe(changes, entry, promoter.clock())
+
+        def write(writer: Writer) -> None:
+            planned.flush(writer)
+            if is_for_later:
+                writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
+
+        chains = _Followers(reader, {*pages, *changes.touched})
+        return Step(write, {self.cube_id, *evidence.ids, *changes.touched}, holds=chains.are_as_they_were)
+
+    def _entry(self, reader: Reader) -> Entry:
+        found = reader.one(self.cube_id)
+        if found is None:
+            raise NotFound(f"there is no memory {self.cube_id!r} in this scope")
+        promoter = self.corrector.promoter
+        cube = _revised(found, self.text, self.role, promoter.clock())
+        if cube.kind is Kind.PAGE:
+            return page_entries([cube], promoter.embedder)[0]
+        return Entry(cube, promoter.embedder.embed([cube.meaning])[0] if cube.kind is Kind.FACT else None)
+
+    def _says_much(self, page: MemCube) -> bool:
+        """Whether it says more than is learned in one transaction."""
+        if sum(len(turn.text) for turn in page_of(page).turns) <= SHORT_CHARS:
+            return False
+        return len(self.corrector.again(self.home).lessons([page])) > CUBES_AT_ONCE
+
+
+def _describe(changes: Changes, entry: Entry, now: datetime) -> None:
+    """Describe the chain and the segment of a page that has new words."""
+    if entry.cube.kind is not Kind.PAGE:
+        return
+    page = entry.cube.id
+    for cube in described_chains(changes, [page]):
+        changes.change(Entry(cube), Operation.REFRESH)
+    homes = [link.target for link in changes.reader.targets([page], LinkKind.MEMBER_OF)]
+    redescribe_segments(changes, homes, now, {page: direction_of(entry)})
+
+
+def _unchained(changes: Changes, pages: Sequence[str]) -> list[MemCube]:
+    """The pages that these were continued by, and those after them, as they are described without these."""
+    followers = [link.source for link in changes.reader.sources(pages, LinkKind.CHAIN)]
+    for page in pages:
+        changes.remove(page)
+    return described_chains(changes, followers)
+
+
+def _readable(changes: Changes, ids: Sequence[str]) -> list[MemCube]:
+    """These derived memories; those that are damaged go, for they may quote what changes."""
+    found = changes.reader.get(ids)
+    for damaged in set(ids).difference(found):
+        changes.remove(damaged)
+    return list(found.values())
+
+
+def _going(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
+    """The pages that go next when a cube goes: the last of them, for others continue them rather than the first."""
+    return _pages_of(reader, cube_id, kind)[-PAGES_AT_ONCE:]
+
+
+def _renumber(writer: Writer, pages: Sequence[str]) -> None:
+    """Give pages another version, with the same words."""
+    cubes = writer.get(pages).values()
+    changed = [replace(cube, version=replace(cube.version, number=cube.version.number + 1)) for cube in cubes]
+    writer.update([Entry(cube) for cube in changed], Operation.REFRESH)
+
+
+def _pages_of(reader: Reader, cube_id: str, kind: Kind) -> list[str]:
+    """The pages that go when a cube of that kind goes."""
+    if kind is Kind.SEGMENT:
+        return [link.source for link in reader.sources([cube_id], LinkKind.MEMBER_OF)]
+    return [cube_id] if kind is Kind.PAGE else []
+
+
+def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
+    payload = cube.payload
+    if isinstance(payload, Page):
+        payload = _with_turn(payload, text, role)
+        fingerprint = topic_words(payload)
+    elif isinstance(payload, Fact):
+        payload = replace(payload, text=text)
+        fingerprint = keywords(text)
+    elif isinstance(payload, ProfileField):
+        payload = replace(payload, value=text)
+        fingerprint = keywords(text)
+    elif isinstance(payload, Trait):
+        payload = replace(payload, reason=text)
+        fingerprint = keywords(text)
+    else:
+        raise InvalidInput("id", f"a {cube.kind.value} cannot be edited", "Edit its pages instead")
+    # What the user corrects is the user's word from now on: no page can take it back.
+    return replace(
+        cube,
+        payload=payload,
+        descriptive=replace(cube.descriptive, updated_at=now, origin=Origin.USER_INPUT),
+        behaviour=replace(cube.behaviour, fingerprint=fingerprint),
+        version=replace(cube.version, number=cube.version.number + 1),
+    )
+
+
+def _with_turn(page: Page, text: str, role: Role) -> Page:
+    if page.turn_of(role) is None:
+        raise InvalidInput("role", f"the page has no {role.value} turn", "Name the role of a turn it has")
+    return replace(page, turns=tuple(replace(turn, text=text) if turn.role is role else turn for turn in page.turns))

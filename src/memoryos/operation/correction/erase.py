@@ -1,0 +1,32 @@
+"""Erasure that had to wait: a memory that could not be deleted while the object store was away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryos.infrastructure.vault.records import Job
+from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.recall.sources import Sources
+from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.scope import Scope
+
+
+@dataclass(frozen=True)
+class Eraser:
+    """Does jobs of the kind `ERASE`: each goes with its memory, in the transaction that deletes it."""
+
+    promoter: Promoter
+    sources: Sources
+    at_once: int = 1
+    takes_early: bool = False
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
+        """Delete the memories; returns those left. Raises ObjectsUnreachable, as long as that lasts."""
+        for number, job in enumerate(jobs):
+            if not goes_on():
+                return jobs[number:]
+            Corrector(self.promoter, scope).delete(job.cube_id)
+        self.sources.follow_erasure(scope.owner)
+        return []

@@ -1,0 +1,128 @@
+"""From messages to page cubes: checking, paginating, embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from uuid_utils.compat import uuid7
+
+from memoryos.clock import parse_moment
+from memoryos.cube import Attachment, Behaviour, Descriptive, MemCube, Page, Turn
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.records import Entry
+from memoryos.kinds import Origin, Role, SemanticType, Tier
+from memoryos.models.embedder import Embedder
+from memoryos.operation.hierarchy.page_entries import page_entries
+from memoryos.progress import Progress
+from memoryos.scope import Scope
+from memoryos.text import checked_text
+
+TURNS_PER_PAGE = 16  # a page of tool messages without a dialogue turn must end somewhere
+EMBED_BATCH = 256  # pages embedded between two progress reports
+
+
+def turns_of(
+    query: str | None,
+    response: str | None,
+    *,
+    at: datetime | str | None,
+    attachments: tuple[Attachment, ...],
+    now: datetime,
+    limit: int,
+) -> list[Turn]:
+    """The turns of one exchange, checked, said at the time that was stated, or now.
+
+    Raises InvalidInput naming the field; also without query and response.
+    """
+    if query is None and response is None and not attachments:
+        raise InvalidInput("query", "is missing, and so is the response", "Pass at least one of them")
+    said_at = now if at is None else parse_moment("at", at, now=now)
+    for index, attachment in enumerate(attachments):
+        _check_attachment(attachment, limit, f"attachments[{index}]")
+    turns = []
+    if query is not None or response is None:
+        text = "" if attachments and not query else checked_text("query", query, limit=limit)
+        turns.append(Turn(role=Role.USER, text=text, at=said_at, attachments=attachments))
+    if response is not None:
+        own = () if turns else attachments
+        text = "" if own and not response else checked_text("response", response, limit=limit)
+        turns.append(Turn(role=Role.ASSISTANT, text=text, at=said_at, attachments=own))
+    return turns
+
+
+def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") -> Turn:
+    """The turn with its time in UTC (now, when it has none). Raises InvalidInput naming the field."""
+    if turn.text.strip() or not turn.attachments:
+        checked_text(f"{field}.text", turn.text, limit=limit)
+    for attachment in turn.attachments:
+        _check_attachment(attachment, limit, f"{field}.attachments")
+    if turn.speaker is not None:
+        checked_text(f"{field}.speaker", turn.speaker, limit=256)
+    if turn.source_id is not None:
+        checked_text(f"{field}.source_id", turn.source_id, limit=256)
+    said_at = now if turn.at is None else parse_moment(f"{field}.at", turn.at, now=now)
+    return turn if said_at is turn.at else replace(turn, at=said_at)
+
+
+def _check_attachment(attachment: Attachment, limit: int, field: str) -> None:
+    checked_text(f"{field}.caption", attachment.caption, limit=limit)
+    for name in ("uri", "media_type"):
+        if getattr(attachment, name) is not None:
+            checked_text(f"{field}.{name}", getattr(attachment, name), limit=limit)
+
+
+def paginate(turns: Iterable[Turn]) -> list[Page]:
+    """Group turns into pages of at most one query and one response; nothing is dropped.
+
+    A page closes when a turn of a role it already has arrives, or a user turn after a response.
+    System and tool messages go with the page that is open, up to TURNS_PER_PAGE.
+    """
+    pages: list[list[Turn]] = []
+    for turn in turns:
+        if not pages or _closes(pages[-1], turn):
+            pages.append([])
+        pages[-1].append(turn)
+    return [Page(turns=tuple(group)) for group in pages]
+
+
+def _closes(page: Sequence[Turn], turn: Turn) -> bool:
+    roles = {present.role for present in page}
+    if turn.role is Role.USER:
+        return bool(roles & {Role.USER, Role.ASSISTANT})
+    if turn.role is Role.ASSISTANT:
+        return Role.ASSISTANT in roles
+    return len(page) >= TURNS_PER_PAGE
+
+
+def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, tags: tuple[str, ...] = ()) -> MemCube:
+    """A new cube in STM for a page whose turns have been checked."""
+    moments = [turn.at for turn in page.turns if turn.at]
+    said_at = min(moments)
+    return MemCube(
+        id=str(uuid7()),
+        scope=scope,
+        tier=Tier.STM,
+        payload=page,
+        descriptive=Descriptive(
+            event_at=said_at,
+            recorded_at=now,
+            updated_at=now,
+            origin=origin,
+            semantic_type=SemanticType.DIALOGUE,
+            tags=tags,
+            source_ids=tuple(turn.source_id for turn in page.turns if turn.source_id),
+        ),
+        behaviour=Behaviour(last_access=said_at),
+    )
+
+
+def embedded(cubes: Sequence[MemCube], embedder: Embedder, progress: Progress | None = None) -> list[Entry]:
+    """The pages with their vectors and passages."""
+    entries: list[Entry] = []
+    for start in range(0, len(cubes), EMBED_BATCH):
+        entries += page_entries(cubes[start : start + EMBED_BATCH], embedder)
+        if progress:
+            progress(len(entries), len(cubes))
+    return entries

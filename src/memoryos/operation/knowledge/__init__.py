@@ -1,0 +1,1 @@
+"""Long-term memory: facts with their successions, personas, traits."""

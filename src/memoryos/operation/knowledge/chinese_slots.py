@@ -1,0 +1,113 @@
+"""The slots that Chinese statements fill: 小明住在上海, 最喜欢的颜色是蓝色, 不再喝咖啡了."""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.operation.knowledge.filling import NO, YES, Filling, Slot
+
+_HAN = r"[\u4e00-\u9fff]"
+_HOLDER = r"(?P<holder>[^，,。；;！!：:“”]{0,12}?)"
+_ADVERB = r"(?:现在|目前|如今|已经|终于|刚刚?|最近|前不久|也|还|一直|又|都|真的|其实|非常|很|特别|最近|后来)*"
+_END = r"(?=[，,。；;！!（(\s了]|$)"
+_PLACE = rf"(?P<value>{_HAN}{{2,12}}?)"
+_LEAD = re.compile(r"^(?:[^，,]{1,12}(?:年|月|日|天|起|以来|开始|后)[，,]?(?=我|[^，,]))(?=.{4})")
+_NOT_CLAIMED = re.compile(r"如果|要是|想|希望|打算|可能|也许|曾|以前|过去|小时候|计划|将|准备|本来|原来|会|要|应该")
+_NO_LONGER = r"(?P<no>不再|不|没有?再?|早就不)?"
+
+
+def _rule(relation: str, pattern: str, *, change: bool = False) -> tuple[str, re.Pattern[str], bool]:
+    return relation, re.compile(rf"^{_HOLDER}{_ADVERB}{pattern}"), change
+
+
+_RULES = (
+    _rule("residence", rf"{_NO_LONGER}(?:住在|定居在?|定居于|居住在){_PLACE}(?=生活|工作|{_END})"),
+    _rule("residence", rf"(?:从{_HAN}{{2,12}}?)?(?:搬到|搬去|搬回|搬来|移居到?|移民到?)了?{_PLACE}{_END}", change=True),
+    _rule("employer", rf"{_NO_LONGER}在(?P<value>[\w&·]{{2,20}}?)(?:工作|上班|任职|就职)(?!.*过)"),
+    _rule("employer", rf"(?:跳槽到|入职|加入|跳槽去)了?(?P<value>[\w&·]{{2,20}}?)(?:公司|工作)?{_END}", change=True),
+    _rule("occupation", rf"(?:的?(?:职业|工作)是|转行做了?|改行做了?|现在当)(?P<value>{_HAN}{{2,10}}?){_END}"),
+    _rule("name", rf"(?:的?(?:全名|名字|本名)[是叫]|改名叫?|名叫)(?P<value>{_HAN}{{2,6}}|[A-Z]\w+){_END}"),
+    _rule("name", rf"叫(?P<value>{_HAN}{{2,4}}|[A-Z]\w+){_END}"),
+    _rule("age", r"(?:今年|已经|刚满|满了?|快)*(?P<value>\d{1,3})岁"),
+    _rule("marital status", rf"(?:是|还是|恢复)?(?P<value>单身|已婚|离异|丧偶|未婚){_END}"),
+    _rule("marital status", rf"(?P<value>结婚|离婚|订婚)了{_END}", change=True),
+    _rule(
+        "phone",
+        r"的?(?:新的?)?(?:电话|手机|手机号码?|电话号码|号码)(?:[换改变]成了?|是|为)(?P<value>\+?\d[\d -]{4,}\d)",
+    ),
+    _rule(
+        "phone",
+        r"换了?(?:个|新)*(?:手机号?码?|电话号?码?|号码)了?[，,]"
+        r"新?的?(?:手机|电话)?号?码?是(?P<value>\+?\d[\d -]{4,}\d)",
+        change=True,
+    ),
+    _rule(
+        "e-mail",
+        r"的?(?:新的?)?(?:邮箱|电子邮箱|邮件地址|邮箱地址)(?:换成了?|改成了?|是|为|变成了?)(?P<value>[\w.+-]+@[\w.-]+\w)",
+    ),
+    _rule(
+        "favourite",
+        rf"最(?:喜欢|爱)的(?P<of>{_HAN}{{1,6}}?)(?:现在)?(?:换成了?|变成了?|改成了?|是|为)(?P<value>[^，,。；;！!]{{1,20}})",
+    ),
+)
+_STATUS = {"结婚": "已婚", "离婚": "离异", "未婚": "单身"}
+
+_FREQUENCY = re.compile(r"每(?:天|周|个?月|年|晚|个周末)(?:早上|晚上)?|经常|常常|有时候?|总是|平时|通常|几乎|（.*?）")
+_LIKES = r"喜欢|爱|热爱"
+_HABITS = r"喝|吃|抽|玩|养|学|练|弹|打|骑|听|看|跑|做|穿|开|教|读|写"
+_WHETHER = re.compile(
+    rf"^{_HOLDER}{_ADVERB}(?P<no>不再|再也不|不太|不怎么|不是很|不|没有?再|停止了?|放弃了?)?{_ADVERB}"
+    rf"(?P<verb>{_LIKES}|{_HABITS})(?!过)(?P<object>[^，,；;。！!]{{1,16}}?)了?[。！!～~]*$"
+)
+_DISLIKES = re.compile(rf"^{_HOLDER}{_ADVERB}(?:讨厌|受不了|厌恶)(?P<object>[^，,；;。！!]{{1,16}}?)了?[。！!]*$")
+_GAVE_UP = re.compile(
+    rf"^{_HOLDER}{_ADVERB}(?:把(?P<early>烟|酒|咖啡)戒了?|戒掉?了?(?P<late>烟|酒|咖啡)(?:了|[\d一二两三四五六七八九十半几]+个?[天周月年])*)[。！!]*$"
+)
+_TAKEN = {"烟": "抽", "酒": "喝", "咖啡": "喝"}
+_PAST = re.compile(r"^(?:了|过)")
+_STANDS_FOR = re.compile("^(?:该?用户|助手)")  # whom the persona describes
+_USER = re.compile("用户|助手|我们?|他|她")
+
+
+def filling(text: str, speaker: str) -> Filling | None:
+    """The slot that the statement fills; `speaker` is who says 我."""
+    clause = _STANDS_FOR.sub("我", _LEAD.sub("", text))
+    for relation, pattern, is_change in _RULES:
+        if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
+            groups = match.groupdict()
+            slot = Slot(holder, relation, groups.get("of") or "")
+            value = re.sub(r"\D", "", groups["value"]) if relation == "phone" else groups["value"].strip()
+            value = value.removesuffix("了") if relation == "favourite" else value
+            return Filling(slot, _STATUS.get(value, value), bool(groups.get("no")), is_change)
+    return _whether(_FREQUENCY.sub("", clause), speaker)
+
+
+def _holder(found: str, speaker: str) -> str | None:
+    """Whose slot it is; None where the words before the verb claim nothing of the present."""
+    if _NOT_CLAIMED.search(found):
+        return None
+    name = "" if _USER.fullmatch(speaker) else speaker.casefold()
+    plain = found.strip().removesuffix("的").casefold()
+    if not plain or _USER.fullmatch(plain):
+        return name
+    own = re.sub(r"^我们?的?", "", plain)
+    return plain if own == plain else f"{name}的{own}" if name else own
+
+
+def _whether(clause: str, speaker: str) -> Filling | None:
+    """Whether somebody likes or does something: yes and no exclude each other when all else is the same."""
+    if gave_up := _GAVE_UP.match(clause):
+        thing = gave_up["early"] or gave_up["late"]
+        return _answer(gave_up["holder"], speaker, _TAKEN[thing], thing, is_denied=True)
+    if disliked := _DISLIKES.match(clause):
+        return _answer(disliked["holder"], speaker, "喜欢", disliked["object"], is_denied=True)
+    match = _WHETHER.match(clause)
+    if match is None or _PAST.match(match["object"]):
+        return None
+    verb = "喜欢" if re.fullmatch(_LIKES, match["verb"]) else match["verb"]
+    return _answer(match["holder"], speaker, verb, match["object"], is_denied=bool(match["no"]))
+
+
+def _answer(holder: str, speaker: str, verb: str, thing: str, *, is_denied: bool) -> Filling | None:
+    whose = _holder(holder, speaker)
+    return None if whose is None else Filling(Slot(whose, verb, thing.strip()), NO if is_denied else YES)

@@ -1,0 +1,210 @@
+"""The slots that English statements fill: "Tom lives in Rome", "my favourite color is blue", "stopped smoking"."""
+
+from __future__ import annotations
+
+import re
+
+from memoryos.language.stopwords import FUNCTION_WORDS
+from memoryos.language.words import stem, words
+from memoryos.operation.knowledge.filling import NO, YES, Filling, Slot
+
+# Words before the verb with which nothing is claimed of the present: wishes, plans, suppositions, the past.
+_NOT_CLAIMED = frozenset(
+    """to will would might may could should want wants wanted hope hopes plan plans if when whether used who that which
+    because once before had was were dreams thinks wishes wish considering maybe perhaps almost nearly how where what
+    i'll i'd we'll we'd""".split()
+)
+_NEGATIONS = frozenset(
+    """not never don't doesn't didn't isn't aren't ain't haven't hasn't can't cannot won't longer stopped quit
+    dont doesnt""".split()
+)
+_AUXILIARIES = frozenset("is am are 's 'm 're 've be been has have do does did can no gave up".split())
+_ADVERBS = frozenset(
+    """still now currently just recently also always often usually really very much actually finally already sometimes
+    mostly generally typically regularly even totally absolutely simply lately newly happily officially only""".split()
+)
+_GENERIC = re.compile(r"(?:(?:the )?user|(?:the )?speaker|(?:the )?assistant|i|we|he|she|they)", re.IGNORECASE)
+
+_LEAD = re.compile(
+    r"^(?:(?:well|oh|yes|so|and|but|now|currently|recently|lately|today|yesterday|these days|nowadays)\b,?\s+"
+    r"|(?:since|in|on|last|this|from|as of)\b[^,]{1,30},\s+)+",
+    re.IGNORECASE,
+)
+_HOLDER = r"(?P<holder>(?:[\w'.&-]+(?: [\w'.&-]+){0,6}?)?)(?:^|\s+|(?='(?:m|s|ve)\b))"
+_BE = r"(?:'m|'s|'re|is|am|are)"
+_HAS = r"(?:'ve|'s|has|have)"
+_PLACE = r"(?P<value>(?:the )?[A-Z][\w'.-]*(?:(?: (?:of|de|la|do|upon))? [A-Z][\w'.-]*)*)"
+_COMPANY = r"(?P<value>(?:the )?[A-Z0-9][\w'.&-]*(?: (?:of |and |& )?[A-Z][\w'.&-]*)*)"
+_END = r"(?=\s*(?:[.,;!()]|$)|\s(?:and|but|at|in|for|with|on|from|since|because|now|who|by|until|these|any)\b)"
+_LATEST = r"(?:new |latest |current )?"
+_NUMBER = r"(?P<value>\+?[\d(][\d\s().-]{4,}\d)"
+_ADDRESS = r"(?P<value>[^\s@]+@[^\s@,;]+[^\s@,;.])"
+_SPARE = r"(?:\w+ly |still |now |just |also |both |back |not |no longer |never )*"
+_DO_NOT = r"(?:(?:do|does)(?:n't| not) |stopped |quit )?"
+
+
+def _rule(relation: str, pattern: str, *, change: bool = False) -> tuple[str, re.Pattern[str], bool]:
+    return relation, re.compile(rf"^{_HOLDER}{pattern}"), change
+
+
+_RULES = (
+    _rule("residence", rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:lives?|living|resides?|residing|based) {_SPARE}in {_PLACE}"),
+    _rule("residence", rf"{_HAS} (?:been )?{_SPARE}(?:lived|living|based) {_SPARE}in {_PLACE}(?=.*\b(?:since|for)\b)"),
+    _rule(
+        "residence",
+        rf"(?:{_HAS} )?{_SPARE}(?:moved|relocated|moving) (?:back |over |out )?(?:from .{{2,40}}? )?to {_PLACE}",
+        change=True,
+    ),
+    _rule("employer", rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:works?|working|employed) (?:at|for|by) {_COMPANY}"),
+    _rule("employer", rf"{_HAS} (?:been )?{_SPARE}(?:worked|working) (?:at|for) {_COMPANY}(?=.*\bsince\b)"),
+    _rule(
+        "employer",
+        rf"(?:{_HAS} )?{_SPARE}(?:got (?:a|the) (?:new )?job (?:at|with)|started (?:working |a (?:new )?job |work )?at"
+        rf"|got hired (?:at|by)|was hired by|moved over to work for) {_COMPANY}",
+        change=True,
+    ),
+    _rule(
+        "occupation",
+        rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:works?|working|employed) as (?:an? |the )?(?P<value>[\w' -]+?){_END}",
+    ),
+    _rule(
+        "occupation",
+        rf"(?:{_HAS} )?{_SPARE}(?:got|found|started|landed) (?:an?|the|their) (?:new )?(?:job|position|role) as "
+        rf"(?:an? |the )?(?P<value>[\w' -]+?){_END}",
+        change=True,
+    ),
+    _rule("diet", rf"{_BE} {_SPARE}(?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
+    _rule("diet", r"(?:went|became|turned) (?P<value>vegan|vegetarian|pescatarian)\b", change=True),
+    _rule("name", rf"(?:full |real |first )?name {_SPARE}(?:is|'s) (?P<value>[A-Z]\w+(?: [A-Z]\w+)*){_END}"),
+    _rule("name", r"(?:is|'s|are) (?:called|named) (?P<value>[A-Z]\w+(?: [A-Z]\w+)*)"),
+    _rule("name", r"changed (?:my |his |her |their )?name to (?P<value>[A-Z]\w+(?: [A-Z]\w+)*)", change=True),
+    _rule("age", rf"{_BE} {_SPARE}(?P<value>\d{{1,3}})(?: years? old)?\s*(?:now)?\s*(?:[.!]|$)"),
+    _rule("age", rf"(?:{_HAS} )?{_SPARE}turned (?P<value>\d{{1,3}})\b(?! (?:pages?|times?))"),
+    _rule(
+        "marital status",
+        rf"{_BE} {_SPARE}(?P<value>single|married|divorced|engaged|widowed|separated)\b(?![-\w])(?! (?:in|from) the\b)"
+        r"(?! in\b)",
+    ),
+    _rule(
+        "marital status",
+        rf"(?:{_HAS} )?{_SPARE}(?:got|gotten) {_SPARE}(?P<value>married|divorced|engaged)\b",
+        change=True,
+    ),
+    _rule(
+        "phone",
+        rf"{_LATEST}(?:(?:cell|mobile|phone|telephone|cellphone|mobile phone)(?: phone)?(?: number)?|number)"
+        rf" (?:is|'s) {_SPARE}{_NUMBER}",
+    ),
+    _rule("phone", rf"(?:can be reached|is reachable) (?:at|on|under) {_NUMBER}"),
+    _rule(
+        "phone", rf"(?:changed|switched) (?:\w+ ){{0,2}}?(?:phone|mobile|number)(?: number)? to {_NUMBER}", change=True
+    ),
+    _rule("e-mail", rf"{_LATEST}e-?mail(?: address)? (?:is|'s) {_SPARE}{_ADDRESS}"),
+    _rule("e-mail", rf"(?:can be reached|is reachable) (?:at|on|under) {_ADDRESS}"),
+    _rule("e-mail", rf"(?:changed|switched) (?:\w+ ){{0,2}}?e-?mail(?: address)? to {_ADDRESS}", change=True),
+    _rule(
+        "favourite",
+        rf"{_SPARE}favou?rite (?P<of>(?!thing|part|one|things|parts)\w+(?: (?!is\b|'s\b|has\b)\w+){{0,2}}?) "
+        rf"(?:{_SPARE}(?:is|'s)(?: now)?|has become|has to be|has changed to) "
+        rf"{_SPARE}(?:the )?(?P<value>(?!when|how|that)[^.,;!]+)",
+    ),
+)
+_NUMBERS = frozenset({"phone"})
+_BEING = re.compile(
+    rf"^{_HOLDER}{_BE} (?P<no>not |no longer )?(?:still |now |also )?an? (?P<of>[a-z][\w-]*(?: [a-z][\w-]*)??)"
+    r"(?P<gone> any ?more| any longer)?[.!]*$"
+)
+
+_LIKE = frozenset({"like", "love", "enjoy", "ador"})
+_DISLIKE = frozenset({"hate", "dislik", "despis", "detest", "loath"})
+_HABITS = frozenset(map(stem, """drink smoke eat play practice run swim hike jog dance knit read watch drive own have
+    teach volunteer speak paint cook bake use wear take sing meditate attend""".split()))  # fmt: skip
+_FREQUENCY = re.compile(
+    r"\b(?:every|each) \w+|\b(?:once|twice|\w+ times) (?:a|per) \w+|\b(?:daily|weekly|regularly|often|usually|always)\b"
+    r"|\b(?:in|on) (?:the )?(?:mornings?|evenings?|afternoons?|weekends?)|\b(?:at|by) (?:night|noon)\b|\ba lot\b"
+    r"|\bvery much\b|\bso much\b|\b(?:at all|these days|any ?more|any longer|now|too|as well)\b|\bsince .*|\(.*?\)",
+    re.IGNORECASE,
+)
+_CANNOT_STAND = re.compile(r"\b(?:can't|cannot|can not) (?:stand|bear)\b", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:no longer|never|stopped|quit|(?:do|does|is|are|am|has|have|did|ca)n't|not)\b|\bany ?more\b", re.IGNORECASE
+)
+_VERB_AMONG = 8  # words: the verb of a statement stands among its first
+_OBJECT_WORDS = 8  # more are a story, not an object
+
+
+def filling(text: str, speaker: str) -> Filling | None:
+    """The slot that the statement fills; `speaker` is who says "I"."""
+    clause = _LEAD.sub("", text)
+    for relation, pattern, is_change in _RULES:
+        if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
+            slot = Slot(holder, relation, match.groupdict().get("of", "").casefold())
+            said = match.group()
+            is_denied = _DENIED.search(said[: match.start("value")]) or _DENIED.match(clause[match.end() :].strip())
+            return Filling(slot, _value(relation, match["value"]), bool(is_denied), is_change)
+    return _being(clause, speaker) or _whether(clause, speaker)
+
+
+def _being(clause: str, speaker: str) -> Filling | None:
+    """Whether somebody is something: "is a waiter" and "is not a waiter anymore"."""
+    match = _BEING.match(clause)
+    holder = _holder(match["holder"], speaker) if match else None
+    if match is None or holder is None:
+        return None
+    is_denied = bool(match["no"] or match["gone"])
+    return Filling(Slot(holder, "be", match["of"].casefold()), NO if is_denied else YES)
+
+
+def _value(relation: str, value: str) -> str:
+    if relation in _NUMBERS:
+        return re.sub(r"\D", "", value)
+    plain = re.sub(r"^(?:the|an?) ", "", value.strip(" .'"), flags=re.IGNORECASE)
+    plain = _FREQUENCY.sub("", plain).strip(" .'")
+    return re.sub(r" City$", "", plain) if relation == "residence" else plain
+
+
+def _holder(found: str, speaker: str) -> str | None:
+    """Whose slot it is; None where the words before the verb claim nothing of the present."""
+    before = found.casefold().replace("'ve", "").replace("'m", "").split()
+    if _NOT_CLAIMED.intersection(before):
+        return None
+    idle = _NEGATIONS | _AUXILIARIES | _ADVERBS
+    return _named(" ".join(word for word in before if word not in idle), speaker)
+
+
+def _named(holder: str, speaker: str) -> str:
+    name = "" if _GENERIC.fullmatch(speaker) else speaker.casefold()
+    plain = re.sub(r"'s?$", "", holder)
+    if plain in ("my", "our", "their", "his", "her", ""):
+        return name
+    owned = re.sub(r"^(?:my|our) ", f"{name}'s " if name else "", plain)
+    owned = re.sub(r"^(?:the )?user's ", "", owned)
+    return name if _GENERIC.fullmatch(owned) else owned
+
+
+def _whether(clause: str, speaker: str) -> Filling | None:
+    """Whether somebody likes or does something: yes and no exclude each other when all else is the same."""
+    plain = _FREQUENCY.sub(" ", _CANNOT_STAND.sub("hates", clause))
+    tokens = [token.strip(".!") for token in plain.split()]
+    for index, token in enumerate(tokens[:_VERB_AMONG]):
+        verb = stem(token.casefold())
+        if verb in _LIKE | _DISLIKE | _HABITS and not token.endswith("ed"):
+            before = [word.casefold() for word in tokens[:index]]
+            if token.casefold() == "have" and index + 1 < len(tokens) and tokens[index + 1].endswith(("ed", "en")):
+                return None
+            return _answer(before, verb, tokens[index + 1 :], speaker)
+    return None
+
+
+def _answer(before: list[str], verb: str, after: list[str], speaker: str) -> Filling | None:
+    holder = _holder(" ".join(before), speaker)
+    objects = sorted({stem(word) for word in words(" ".join(after)) if word not in FUNCTION_WORDS})
+    if holder is None or not 1 <= len(objects) <= _OBJECT_WORDS or {",", ";"} & set("".join(after)):
+        return None
+    denied = bool(_NEGATIONS.intersection(before)) or "gave up" in " ".join(before)
+    if verb in _DISLIKE:
+        if denied:
+            return None  # who does not hate tea need not like it
+        denied = True
+    relation = "like" if verb in _LIKE | _DISLIKE else verb
+    return Filling(Slot(holder, relation, " ".join(objects)), NO if denied else YES)

@@ -1,0 +1,459 @@
+"""The knowledge base of LPM: facts, each once, and of those that exclude each other the one that holds.
+
+A fact said again adds its pages to the support, also in other words. A fact that contradicts another by what it says
+(`slot`), or by a judge's verdict, takes its place in their succession; what gave way leaves LPM, and only its time
+finds it. What is protected is not changed, but a change proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from uuid_utils.compat import uuid7
+
+from memoryos.cube import Fact, MemCube, Mention
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
+from memoryos.kinds import Kind, Origin, State, Subject, Tier
+from memoryos.language.words import keywords
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.knowledge.fact_values import (
+    candidate_of,
+    fact_of,
+    filling_of,
+    fresh_mentions,
+    heirs_of,
+    in_order,
+    is_guarded,
+    is_same,
+    is_same_slot,
+    support_of,
+    surer,
+)
+from memoryos.operation.knowledge.filling import Filling, Slot
+from memoryos.operation.knowledge.lesson import Identity, Lesson, identities, identity
+from memoryos.operation.knowledge.likeness import (
+    NEAR,
+    Nearest,
+    Pair,
+    Verdict,
+    Verdicts,
+    differs_in_detail,
+    more_specific,
+    says_the_same,
+)
+from memoryos.operation.knowledge.rivals import Chain
+from memoryos.operation.knowledge.slot import filled
+from memoryos.operation.knowledge.succession import Succession, is_former, is_superseded, mentions_of, succession
+from memoryos.operation.knowledge.tally import Tally
+from memoryos.scope import Scope
+
+
+class Knowledge:
+    """The facts of one owner, as a plan leaves them."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        changes: Changes,
+        scope: Scope,
+        now: datetime,
+        facts: Iterable[MemCube],
+        verdicts: Verdicts | None = None,
+    ) -> None:
+        self._reader = reader
+        self._changes = changes
+        self._scope = scope
+        self._now = now
+        self._verdicts = verdicts or {}
+        self._open: dict[str, MemCube] = {}  # in LPM, in the order of their insertion
+        self._ids: dict[Identity, str] = {}
+        self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # those in LPM that fill a slot
+        self._chains: list[Chain] = []  # facts that exclude each other, as they will be
+        self._near: dict[Subject, Nearest] = {}
+        self._known_proposals: dict[str, MemCube] | None = None
+        self.tally = Tally()
+        for cube in facts:
+            self._hold(cube)
+
+    def learn(self, lesson: Lesson) -> None:
+        """Take in a fact."""
+        lesson = self._dated(lesson)
+        payload = fact_of(lesson)
+        found = filled(payload.text, lesson.event_at)
+        known = self._open.get(self._ids.get(identity(payload), ""))
+        verdict = Verdict.SAME
+        chain = self._chain(payload.subject, found.slot) if found else Chain()
+        former = chain.called(identity(payload))
+        if known is None and former is None:
+            known, verdict = self._like(lesson, found, chain)
+        if known and verdict is Verdict.UPDATES:
+            self._take_place(
+                lesson, candidate_of(lesson, payload, self._scope, self._now), self._chain_of([known.id]), None
+            )
+            return
+        words = fact_of(former) if former else payload
+        if known:
+            known = self._reworded(known, lesson)
+            words = fact_of(known)
+            found = filled(words.text, lesson.event_at)
+        if found:
+            candidate = candidate_of(lesson, words, self._scope, self._now)
+            self._take_place(
+                lesson, candidate, self._chain(payload.subject, found.slot) if known else chain, found.slot
+            )
+        elif known:
+            self._support(known, lesson)
+        else:
+            self._add(candidate_of(lesson, payload, self._scope, self._now, keep_mentions=False), lesson.vector)
+
+    def overflow(self, subject: Subject, capacity: int) -> None:
+        """First in, first out."""
+        facts = [cube for cube in self._open.values() if cube.subject is subject]
+        overflow = facts[: max(0, len(facts) - capacity)]
+        for cube in overflow:
+            self._release(cube)
+        self._changes.move(overflow, Tier.ARCHIVE)
+
+    def accept(self, proposal: MemCube) -> None:
+        """Make the change that was proposed: it is said now that it holds."""
+        agreed = Mention(said=self._now, source=str(uuid7()), at=self._now)
+        descriptive = replace(
+            proposal.descriptive,
+            origin=Origin.USER_INPUT,
+            mentions=(*mentions_of(proposal), agreed),
+            updated_at=self._now,
+        )
+        cube = replace(proposal, tier=Tier.LPM, state=State.ACTIVATED, descriptive=descriptive)
+        targets = [link.target for link in self._reader.targets([proposal.id], LinkKind.SUPERSEDES)]
+        found = filled(cube.text, self._now)
+        chain = self._chain_of([target for target in targets if target in self._open])
+        if found and cube.subject:
+            chain = Chain(*chain.cubes.values(), *self._chain(cube.subject, found.slot).cubes.values())
+        slot = found.slot if found else None
+        after = succession([*in_order(chain.cubes), cube], slot, self._now)
+        self._apply(Chain(*chain.cubes.values(), proposal), after, None, None)
+
+    def resettle(self, cubes: Sequence[MemCube]) -> None:
+        """Put facts into their order again, of which some were removed."""
+        present = {cube.id: cube for cube in self._changes.get(cube.id for cube in cubes)}
+        if not present:
+            return
+        found = next(filter(None, (filled(cube.text, cube.descriptive.event_at) for cube in present.values())), None)
+        slot = found.slot if found else None
+        subject = next(iter(present.values())).subject
+        if slot and subject:
+            present |= self._chain(subject, slot).cubes
+        self._apply(Chain(*present.values()), succession(in_order(present), slot, self._now), None, None)
+
+    def settle(self) -> None:
+        """Give links to the facts that exclude each other; to be called last."""
+        for chain in self._chains:
+            self._relink(chain.cubes)
+
+    def _dated(self, lesson: Lesson) -> Lesson:
+        """The lesson with the moments of its pages, as far as they are at hand, if it tells none."""
+        if lesson.moments or len(lesson.pages) < 2:
+            return lesson
+        pages = self._reader.get(lesson.pages)
+        said = (pages[page].descriptive.event_at if page in pages else lesson.event_at for page in lesson.pages)
+        return replace(lesson, moments=tuple(said))
+
+    # The same in other words
+
+    def _like(self, lesson: Lesson, found: Filling | None, chain: Chain) -> tuple[MemCube | None, Verdict]:
+        """The known fact that is closest, and what the lesson is to it."""
+        payload = fact_of(lesson)
+        close = self._nearest(payload.subject).to(lesson.vector) if lesson.vector is not None else []
+        present = [(self._open[cube_id], cosine) for cube_id, cosine in close if cube_id in self._open]
+        for cube, cosine in present:
+            if cosine >= NEAR and says_the_same(cube.text, payload.text) and is_same_slot(cube, found):
+                return cube, Verdict.SAME
+        if not present or chain or (found and found.is_exclusive):
+            return None, Verdict.DIFFERENT  # what rules know needs no opinion
+        closest = present[0][0]
+        if lesson.is_published and differs_in_detail(closest.text, payload.text):
+            return closest, Verdict.UPDATES
+        self.tally += Tally(unsure=1)
+        verdict = self._verdicts.get((closest.text, payload.text), Verdict.DIFFERENT)
+        return (None if verdict is Verdict.DIFFERENT else closest), verdict
+
+    def _nearest(self, subject: Subject) -> Nearest:
+        if subject not in self._near:
+            ids = [cube.id for cube in self._open.values() if cube.subject is subject]
+            self._near[subject] = Nearest(self._changes.vectors(ids))
+        return self._near[subject]
+
+    def _reworded(self, known: MemCube, lesson: Lesson) -> MemCube:
+        """The known fact with the lesson's words as another wording; what says more is its text."""
+        old, new = fact_of(known), fact_of(lesson)
+        if identity(new) in identities(old):
+            return known
+        text = more_specific(old.text, new.text)
+        revised = text != old.text
+        payload = replace(
+            old,
+            text=text,
+            quote=new.quote if revised else old.quote,
+            wordings=(*old.wordings, old.text if revised else new.text),
+            confidence=surer(old.confidence, new.confidence),
+        )
+        cube = replace(
+            known,
+            payload=payload,
+            descriptive=replace(known.descriptive, updated_at=self._now),
+            behaviour=replace(known.behaviour, fingerprint=keywords(text)),
+            version=replace(known.version, number=known.version.number + revised),
+        )
+        self._release(known)
+        self._hold(cube)
+        for chain in self._chains:
+            if cube.id in chain:
+                chain.put(cube)
+        if not revised:
+            self._changes.change(Entry(cube), Operation.REFRESH)
+        else:
+            self._changes.revise(Entry(cube, lesson.vector))
+            if lesson.vector is not None:
+                self._nearest(new.subject).put(cube.id, lesson.vector)
+        self.tally += Tally(merged=1)
+        return cube
+
+    def _support(self, known: MemCube, lesson: Lesson) -> None:
+        """Add the lesson's pages to what supports a fact that excludes no other."""
+        heard = set(known.descriptive.provenance)
+        fresh = [page for page in lesson.pages if page not in heard]
+        # What is stated outright stays when the pages go that say it too.
+        origin = known.descriptive.origin if lesson.pages else lesson.origin
+        if not fresh and origin is known.descriptive.origin:
+            return
+        descriptive = replace(
+            known.descriptive,
+            provenance=(*known.descriptive.provenance, *fresh),
+            origin=origin,
+            updated_at=self._now,
+            event_at=max(known.descriptive.event_at, lesson.event_at),
+            valid_from=min(known.descriptive.valid_from or known.descriptive.event_at, lesson.first_at),
+        )
+        cube = replace(known, descriptive=descriptive)
+        self._open[cube.id] = cube
+        self._changes.change(Entry(cube), Operation.REFRESH)
+        self._derive(cube, fresh)
+
+    # Facts that exclude each other
+
+    def _chain(self, subject: Subject, slot: Slot) -> Chain:
+        """The facts that fill a slot, those that gave way among them."""
+        return self._chain_of(self._fillers.get((subject, slot), ()))
+
+    def _chain_of(self, ids: Iterable[str]) -> Chain:
+        """These facts with all that exclude them, as they will be."""
+        left = set(ids)
+        chain = next((known for known in self._chains if known.cubes.keys() >= left), None) if left else None
+        if chain:
+            return chain
+        chain = Chain()
+        while left:
+            for known in self._chains:
+                if not known.cubes.keys().isdisjoint(left):
+                    chain.put(*known.cubes.values())
+            strangers = left - chain.cubes.keys()  # what is in a chain is excluded by nothing that is stored elsewhere
+            stored = self._reader.successions(strangers) - chain.cubes.keys() if strangers else strangers
+            reached = [cube for cube in self._changes.get(sorted(stored | strangers)) if is_former(cube)]
+            chain.put(*reached)
+            left = {cube.id for cube in reached} - left
+        return chain
+
+    def _take_place(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> None:
+        """Put a fact into its place among those that it excludes, or propose that."""
+        fresh = fresh_mentions(candidate, lesson, chain.of(identity(candidate.payload)))
+        if not fresh:
+            return
+        candidate = replace(candidate, descriptive=replace(candidate.descriptive, mentions=fresh))
+        is_free = not any(is_guarded(cube, lesson) for cube in (candidate, *chain.last))
+        _, *later = parts = chain.parts(candidate, slot) if is_free else [fresh]
+        ids = [candidate.id, *(str(uuid7()) for _ in later)]
+        for cube_id, mentions in zip(ids, parts, strict=True):
+            descriptive = replace(candidate.descriptive, mentions=mentions)
+            chain = self._put(lesson, replace(candidate, id=cube_id, descriptive=descriptive), chain, slot)
+
+    def _put(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> Chain:
+        """Put a fact among those that it excludes, or propose it; returns all of them."""
+        after, place = self._ordered(chain, candidate, slot)
+        victims = [
+            chain.cubes[cube.id]
+            for cube in after.cubes
+            if cube.id in chain and is_superseded(cube) and not is_superseded(chain.cubes[cube.id])
+        ]
+        guarded = [cube for cube in victims if is_guarded(cube, lesson)]
+        if guarded:
+            self._propose(lesson, candidate, guarded)
+            return chain
+        return self._apply(chain, after, candidate, lesson.vector, place)
+
+    def _ordered(self, chain: Chain, candidate: MemCube, slot: Slot | None) -> tuple[Succession, slice | None]:
+        """The facts in order with one more: those around it, with their place among all, or all of them."""
+        if around := chain.around(candidate, slot):
+            some = [*around.cubes, candidate]
+            after = succession(some, slot, self._now, former=around.former, heir=around.heir)
+            if not after.copied and not any(cube_id in chain for cube_id in after.gone):
+                return after, around.place
+        return succession([*in_order(chain.cubes), candidate], slot, self._now), None
+
+    def _apply(
+        self,
+        chain: Chain,
+        after: Succession,
+        candidate: MemCube | None,
+        vector: Vector | None,
+        place: slice | None = None,
+    ) -> Chain:
+        """Make the facts what they are afterwards: all of the chain, or those in one place; returns the chain then."""
+        models = dict(after.copied)
+        for cube in after.cubes:
+            before = chain.cubes.get(cube.id)
+            if before is None:
+                model = models.get(cube.id)
+                known = vector if model is None or (candidate and model == candidate.id) else self._vector(model)
+                self._add(cube, known, is_linked=False)
+            elif cube is not before and cube != before:
+                moved = cube.tier is not before.tier
+                self._changes.change(Entry(cube), Operation.MOVE if moved else Operation.REFRESH)
+                self._place(cube)
+            if is_superseded(cube) and not (before and is_superseded(before)):
+                self.tally += Tally(superseded=1)
+        for cube_id in after.gone:
+            if cube_id in chain:
+                self._release(chain.cubes[cube_id])
+                self._changes.remove(cube_id)
+        if place is None:
+            self._chains = [known for known in self._chains if known.cubes.keys().isdisjoint(chain.cubes)]
+            chain = Chain()
+            self._chains.append(chain)
+        chain.put_in_order(after, place or slice(None))
+        return chain
+
+    def _vector(self, cube_id: str) -> Vector | None:
+        return self._changes.vectors([cube_id]).get(cube_id)
+
+    def _place(self, cube: MemCube) -> None:
+        """Keep a fact among those of LPM, or no more."""
+        if cube.id in self._open:
+            self._release(self._open[cube.id]) if cube.tier is not Tier.LPM else self._open.update({cube.id: cube})
+        elif cube.tier is Tier.LPM:
+            self._hold(cube)
+
+    def _relink(self, chain: Mapping[str, MemCube]) -> None:
+        """Let the links say what the facts say: what supersedes what, and what rests on which page."""
+        for kind, wanted in (
+            (LinkKind.SUPERSEDES, heirs_of(chain)),
+            (LinkKind.DERIVED_FROM, support_of(chain)),
+        ):
+            stored = set(self._reader.targets(chain, kind))
+            self._changes.unlink(link for link in stored if link not in wanted)
+            for link in wanted:
+                if link not in stored:
+                    self._changes.link(link.source, link.kind, link.target)
+
+    # Proposals
+
+    def _propose(self, lesson: Lesson, candidate: MemCube, victims: Sequence[MemCube]) -> None:
+        """Keep the change for somebody to decide on, unless it was proposed before."""
+        if self._was_proposed(candidate):
+            return
+        proposal = replace(
+            candidate,
+            tier=Tier.ARCHIVE,
+            state=State.FROZEN,
+            version=replace(candidate.version, supersedes=victims[0].id),
+        )
+        self._changes.add(Entry(proposal, lesson.vector))
+        self._derive(proposal, lesson.pages)
+        for cube in victims:
+            self._changes.link(proposal.id, LinkKind.SUPERSEDES, cube.id)
+        self._proposals[proposal.id] = proposal
+        self.tally += Tally(proposed=1)
+
+    def _was_proposed(self, candidate: MemCube) -> bool:
+        """Whether the same waits, or was rejected: also in other words, when rules know what they say."""
+        found = filling_of(candidate)
+        return any(
+            identity(known.payload) == identity(candidate.payload)
+            or (found is not None and known.subject is candidate.subject and is_same(filling_of(known), found))
+            for known in self._proposals.values()
+        )
+
+    @property
+    def _proposals(self) -> dict[str, MemCube]:
+        if self._known_proposals is None:
+            self._known_proposals = {
+                cube.id: cube
+                for cube in self._changes.left(
+                    self._reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.FROZEN, State.EXPIRED])
+                )
+            }
+        return self._known_proposals
+
+    # Parts of the above
+
+    def _add(self, cube: MemCube, vector: Vector | None, *, is_linked: bool = True) -> None:
+        self._changes.add(Entry(cube, vector))
+        if is_linked:
+            self._derive(cube, cube.descriptive.provenance)
+        if cube.tier is Tier.LPM:
+            self._hold(cube)
+            if vector is not None and cube.subject:
+                self._nearest(cube.subject).put(cube.id, vector)
+        self.tally += Tally(kept=1)
+
+    def _hold(self, cube: MemCube) -> None:
+        self._open[cube.id] = cube
+        for name in identities(cube.payload):
+            self._ids.setdefault(name, cube.id)
+        if found := filling_of(cube):
+            self._fillers.setdefault((cube.subject, found.slot), {})[cube.id] = None
+
+    def _release(self, cube: MemCube) -> None:
+        self._open.pop(cube.id, None)
+        if found := filling_of(cube):
+            self._fillers.get((cube.subject, found.slot), {}).pop(cube.id, None)
+        for name in identities(cube.payload):
+            if self._ids.get(name) == cube.id:
+                del self._ids[name]
+
+    def _derive(self, cube: MemCube, pages: Sequence[str]) -> None:
+        for page in pages:
+            self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
+
+
+def relatives(reader: Reader, cubes: Iterable[MemCube]) -> list[list[MemCube]]:
+    """The facts that exclude these and each other, these among them: those of each succession together."""
+    groups: list[list[MemCube]] = []
+    grouped: set[str] = set()
+    for cube in cubes:
+        if cube.id not in grouped:
+            found = reader.successions([cube.id])
+            groups.append(list(reader.get(sorted(found)).values()))
+            grouped |= found
+    return groups
+
+
+def doubts(reader: Reader, lessons: Iterable[Lesson]) -> list[Pair]:
+    """The pairs of a known fact and a lesson that only a judge can tell; to be asked before the transaction."""
+    facts = {cube.id: cube for cube in reader.cubes(Kind.FACT, tiers=[Tier.LPM])}
+    known = {name for cube in facts.values() for name in identities(cube.payload)}
+    vectors = reader.vectors(facts)
+    pairs = []
+    for lesson in lessons:
+        payload = lesson.payload
+        if not isinstance(payload, Fact) or lesson.vector is None or identity(payload) in known:
+            continue
+        if (found := filled(payload.text, lesson.event_at)) and found.is_exclusive:
+            continue
+        mine = {cube_id: vector for cube_id, vector in vectors.items() if facts[cube_id].subject is payload.subject}
+        close = [(facts[cube_id], cosine) for cube_id, cosine in Nearest(mine).to(lesson.vector)]
+        if close and not any(cosine >= NEAR and says_the_same(cube.text, payload.text) for cube, cosine in close):
+            pairs.append((close[0][0].text, payload.text))
+    return pairs

@@ -1,0 +1,117 @@
+"""Facts as values: what a new one says, what it shares with another, and how certain it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from uuid_utils.compat import uuid7
+
+from memoryos.cube import Access, Behaviour, Descriptive, Fact, Governance, MemCube, Mention
+from memoryos.infrastructure.vault.records import Link, LinkKind
+from memoryos.kinds import AccessMode, Origin, Tier
+from memoryos.language.words import keywords
+from memoryos.operation.knowledge.filling import Filling
+from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.knowledge.slot import filled, term
+from memoryos.operation.knowledge.succession import mentions_of
+from memoryos.scope import Scope
+
+_SUREST = 0.99  # the confidence that repeats in other words lead to, at most
+
+
+def fact_of(holder: MemCube | Lesson) -> Fact:
+    """The fact that a cube or a lesson holds."""
+    if isinstance(holder.payload, Fact):
+        return holder.payload
+    raise TypeError(f"{type(holder.payload).__name__} is no fact")
+
+
+def candidate_of(lesson: Lesson, words: Fact, scope: Scope, now: datetime, *, keep_mentions: bool = True) -> MemCube:
+    """The fact as it would be if the lesson were all there is."""
+    mentions = mentions_in(lesson, words.text)
+    stated = term(words.text, min(mention.said for mention in mentions))
+    return MemCube(
+        id=str(uuid7()),
+        scope=scope,
+        tier=Tier.LPM,
+        payload=words if words.wordings else replace(words, quote=fact_of(lesson).quote),
+        descriptive=Descriptive(
+            event_at=lesson.event_at,
+            recorded_at=now,
+            updated_at=now,
+            origin=lesson.origin,
+            semantic_type=lesson.semantic_type,
+            provenance=lesson.pages,
+            derived_by=lesson.derived_by,
+            valid_from=stated.start or lesson.first_at,
+            valid_to=stated.end,
+            mentions=mentions if keep_mentions or stated.start else (),
+        ),
+        behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(words.text)),
+        governance=Governance(access=Access(mode=lesson.mode)),
+    )
+
+
+def mentions_in(lesson: Lesson, text: str) -> tuple[Mention, ...]:
+    """When the lesson says it."""
+    moments = lesson.moments or (lesson.event_at,) * len(lesson.pages)
+    said = list(zip(moments, lesson.pages, strict=True)) or [(lesson.event_at, str(uuid7()))]
+    return tuple(Mention(said=at, source=source, at=term(text, at).at) for at, source in sorted(said))
+
+
+def fresh_mentions(candidate: MemCube, lesson: Lesson, same: Sequence[MemCube]) -> tuple[Mention, ...]:
+    """The candidate's mentions that are not known: a job that runs again says nothing new."""
+    known = {mention.source for cube in same for mention in mentions_of(cube)}
+    stated = {mention.said for cube in same for mention in mentions_of(cube)} if not lesson.pages else set()
+    mentions = candidate.descriptive.mentions
+    return tuple(one for one in mentions if one.source not in known and one.said not in stated)
+
+
+def is_guarded(cube: MemCube, lesson: Lesson) -> bool:
+    """Whether the lesson may only propose to replace the fact."""
+    stated = cube.descriptive.origin is Origin.USER_INPUT and lesson.origin is Origin.INFERENCE
+    return lesson.is_published or stated or cube.governance.access.mode is AccessMode.READ_ONLY
+
+
+def filling_of(cube: MemCube) -> Filling | None:
+    """What the fact fills its slot with."""
+    return filled(cube.text, min(mention.said for mention in mentions_of(cube)))
+
+
+def is_same(one: Filling | None, other: Filling | None) -> bool:
+    """Whether they fill the same slot with the same, if they fill any."""
+    told = [(found.slot, found.value, found.is_denied) if found else None for found in (one, other)]
+    return told[0] == told[1]
+
+
+def is_same_slot(cube: MemCube, found: Filling | None) -> bool:
+    """Whether the fact fills the slot, too."""
+    return is_same(filling_of(cube), found)
+
+
+def in_order(chain: Mapping[str, MemCube]) -> list[MemCube]:
+    """In the order in which they were made; time is in their ids."""
+    return [chain[cube_id] for cube_id in sorted(chain)]
+
+
+def heirs_of(chain: Mapping[str, MemCube]) -> set[Link]:
+    """The links from facts to those that they superseded."""
+    return {
+        Link(cube.version.superseded_by, LinkKind.SUPERSEDES, cube.id)
+        for cube in chain.values()
+        if cube.version.superseded_by
+    }
+
+
+def support_of(chain: Mapping[str, MemCube]) -> set[Link]:
+    """The links from facts to the pages that they rest on."""
+    return {
+        Link(cube.id, LinkKind.DERIVED_FROM, page) for cube in chain.values() for page in cube.descriptive.provenance
+    }
+
+
+def surer(old: float, new: float) -> float:
+    """The confidence in what was said twice."""
+    return max(old, new, min(_SUREST, round(1 - (1 - old) * (1 - new), 4)))

@@ -1,0 +1,165 @@
+"""Likeness: whether two facts say the same.
+
+Vectors find what is close, words decide: "likes tea" and "does not like tea" have nearly one vector, and so have 2019
+and 2020. A near repeat says nothing that the other does not say: its content words are among the other's, in their
+order, and no name, number or negation is another. What is close but worded otherwise is left to a judge, if there is
+one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from memoryos.infrastructure.vault.records import Vector
+from memoryos.language.plain_letters import plain_text
+from memoryos.language.segmenter import tagged
+from memoryos.language.stopwords import FUNCTION_WORDS
+from memoryos.language.words import HAN, stem, words
+
+NEAR = 0.85  # cosine from which words are asked whether it is a repeat
+DOUBTFUL = 0.75  # cosine from which a judge is asked, if the words say that it is none
+_LEADING = 2  # content words that must be the same: of whom, and what of them
+_SHARED = 0.5  # of the longer fact's content words that the shorter one has, at least
+
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nor|without|neither|nobody|nothing|cannot|stopped|quit|longer|former|ex|hardly|\w+n't)\b",
+    re.IGNORECASE,
+)
+_NEGATION_HAN = re.compile("[不没无未非别戒]|停止|放弃")
+_NUMBER = re.compile(
+    r"\d+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|first|second|third|both|half)\b"
+    r"|[零一二两三四五六七八九十百千万半]+",
+    re.IGNORECASE,
+)
+# A number that names a thing: rule 1 is no later state of rule 0.
+_DESIGNATION = re.compile(
+    r"\b(?:rule|section|article|chapter|step|paragraph|clause|item|point|question|case|room|building|unit|phase|appendix"
+    r"|table|figure|page|line|gate|platform|floor|ticket|order|invoice|policy|patient|customer|group|class|part|task"
+    r"|issue|bug|machine|server|lot|batch|module|lesson|exercise|annex|principle|requirement|guideline|fact|entry)\s*"
+    r"(?:no\.?|number|#|nr\.?)?\s*(\d[\w.-]*)|§+\s*(\d[\w.-]*)|第\s*([\d零一二两三四五六七八九十百]+)\s*[条章节款步号项]",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<=\s)[\"'(]?([A-Z][\w-]*)")
+_OWNER = re.compile(r"'s\b|的|\b(?:my|his|her|their)\b", re.IGNORECASE)
+_NAME_TAGS = ("nr", "ns", "nt", "nz")  # people, places, organisations, other names
+
+
+class Verdict(StrEnum):
+    """What a new fact is to an old one."""
+
+    SAME = "same"  # says the same in other words
+    UPDATES = "updates"  # holds in its place
+    DIFFERENT = "different"  # both hold
+
+
+Pair = tuple[str, str]  # the old text and the new one
+Verdicts = Mapping[Pair, Verdict]
+
+
+class Judge(Protocol):
+    """Compares facts that are close in meaning, where words cannot tell."""
+
+    def compare(self, pairs: Sequence[Pair]) -> Mapping[Pair, Verdict]:
+        """What the new fact of each pair is to the old one; without a verdict both hold."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    content: tuple[str, ...]  # stems, in order
+    names: frozenset[str]
+    numbers: tuple[str, ...]
+    designations: frozenset[str]  # as they are written: "rule 1"
+    negations: int
+    owners: int
+
+
+def says_the_same(old: str, new: str) -> bool:
+    """Whether one of the two says nothing that the other does not."""
+    mine, yours = _read(old), _read(new)
+    if (mine.names, mine.numbers, mine.negations, mine.owners) != (
+        yours.names,
+        yours.numbers,
+        yours.negations,
+        yours.owners,
+    ):
+        return False
+    short, long = sorted((mine.content, yours.content), key=len)
+    if len(short) < _LEADING or len(short) < _SHARED * len(long) or short[:_LEADING] != long[:_LEADING]:
+        return False
+    left = iter(long)
+    return all(word in left for word in short)
+
+
+def more_specific(old: str, new: str) -> str:
+    """The one of two that say the same that says more; the old one when neither does."""
+    return new if len(_read(new).content) > len(_read(old).content) else old
+
+
+def differs_in_detail(old: str, new: str) -> bool:
+    """Whether two texts speak of the same and differ in a number or a negation: the marks of an update."""
+    mine, yours = _read(old), _read(new)
+    if mine.designations != yours.designations:
+        return False
+    if len(set(mine.content) & set(yours.content)) < _SHARED * max(len(mine.content), len(yours.content), 1):
+        return False
+    return mine.numbers != yours.numbers or mine.negations != yours.negations
+
+
+class Nearest:
+    """The facts of one subject by the likeness of their vectors."""
+
+    def __init__(self, vectors: Mapping[str, Vector]) -> None:
+        self._rows = {cube_id: row for row, cube_id in enumerate(vectors)}
+        self._matrix = np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), np.float32)
+
+    def put(self, cube_id: str, vector: Vector) -> None:
+        """Take in a fact, or its new vector."""
+        row = self._rows.setdefault(cube_id, len(self._rows))
+        if row >= len(self._matrix):  # room for as many again, so that adding stays cheap
+            room = np.zeros((max(16, len(self._matrix)), len(vector)), np.float32)
+            self._matrix = np.concatenate([self._matrix.reshape(-1, len(vector)), room])
+        self._matrix[row] = vector
+
+    def to(self, vector: Vector) -> list[tuple[str, float]]:
+        """The facts with a cosine from DOUBTFUL on, the closest first."""
+        if not self._rows:
+            return []
+        cosines = np.vecdot(self._matrix[: len(self._rows)], vector)
+        ids = list(self._rows)
+        found = [(ids[row], float(cosines[row])) for row in np.flatnonzero(cosines >= DOUBTFUL)]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+def judged(judge: Judge | None, pairs: Iterable[Pair]) -> dict[Pair, Verdict]:
+    """The verdicts on these pairs; none without a judge."""
+    wanted = list(dict.fromkeys(pairs))
+    return dict(judge.compare(wanted)) if judge and wanted else {}
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Words:
+    plain = plain_text(text.replace("’", "'"))
+    content = tuple(stem(word) for word in words(plain) if word not in FUNCTION_WORDS)
+    return _Words(
+        content,
+        frozenset(_names(plain)),
+        tuple(sorted(found.casefold() for found in _NUMBER.findall(plain))),
+        frozenset(" ".join(found.group().casefold().rstrip(".:-").split()) for found in _DESIGNATION.finditer(plain)),
+        len(_NEGATION.findall(plain)) + len(_NEGATION_HAN.findall(plain)),
+        len(_OWNER.findall(plain)),
+    )
+
+
+def _names(plain: str) -> Sequence[str]:
+    found = [name.casefold() for name in _NAME.findall(plain)]
+    if HAN.search(plain):
+        found += [word for word, tag in tagged(plain) if tag.startswith(_NAME_TAGS)]
+    return found

@@ -1,0 +1,107 @@
+"""Rivals: the facts that exclude each other, as a plan leaves them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from memoryos.cube import MemCube, Mention
+from memoryos.operation.knowledge.filling import Slot
+from memoryos.operation.knowledge.lesson import Identity, identities, identity
+from memoryos.operation.knowledge.slot import filling
+from memoryos.operation.knowledge.succession import Spell, Succession, mentions_of, value_in
+
+Moment = tuple[datetime, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Some spells that follow each other, out of many."""
+
+    place: slice  #: among all of them
+    cubes: Sequence[MemCube]  #: in the order in which they were made
+    former: str | None  #: what the first of them superseded
+    heir: MemCube | None  #: what supersedes the last of them
+
+
+class Chain:
+    """Facts that exclude each other; it knows them by their words and, once they are in order, by their time."""
+
+    def __init__(self, *cubes: MemCube) -> None:
+        self.cubes: dict[str, MemCube] = {}
+        self._names: dict[Identity, dict[str, None]] = {}  # of each wording
+        self._spells: list[Spell] = []  # once they are in order
+        self._denies = False  # whether one of them says that something is not so
+        self._latest: Moment | None = None  # of all that was said
+        self.put(*cubes)
+
+    def __len__(self) -> int:
+        return len(self.cubes)
+
+    def __contains__(self, cube_id: str) -> bool:
+        return cube_id in self.cubes
+
+    def put(self, *cubes: MemCube) -> None:
+        """Take in facts, or what they are now."""
+        for cube in cubes:
+            self.cubes[cube.id] = cube
+            for name in identities(cube.payload):
+                self._names.setdefault(name, {})[cube.id] = None
+            found = filling(cube.text)
+            self._denies |= bool(found and found.is_denied)
+            said = max(map(_moment, mentions_of(cube)))
+            self._latest = max(self._latest, said) if self._latest else said
+
+    def put_in_order(self, after: Succession, place: slice = slice(None)) -> None:
+        """Take in the order of all facts, or of those that were in one place among them."""
+        self.put(*after.cubes)
+        self._spells[place] = after.spells
+
+    def called(self, name: Identity) -> MemCube | None:
+        """The first fact that is known in these words."""
+        return next((self.cubes[cube_id] for cube_id in self._names.get(name, ())), None)
+
+    def of(self, name: Identity) -> list[MemCube]:
+        """The facts in these words."""
+        return [cube for one in self._names.get(name, ()) if identity((cube := self.cubes[one]).payload) == name]
+
+    @property
+    def last(self) -> list[MemCube]:
+        """The facts of the last spell."""
+        return [self.cubes[cube_id] for spell in self._spells[-1:] for cube_id in spell.cubes]
+
+    def parts(self, cube: MemCube, slot: Slot | None) -> list[tuple[Mention, ...]]:
+        """The times that a fact was said, those together that belong into one place among the spells."""
+        if not self._spells or self._denies or value_in(slot, cube.text)[1]:
+            return [mentions_of(cube)]
+        said = sorted(mentions_of(cube), key=_moment)
+        return [tuple(some) for _, some in groupby(said, key=lambda one: self._place(_moment(one)))]
+
+    def around(self, cube: MemCube, slot: Slot | None) -> Neighbours | None:
+        """The spells that may change when this fact comes to them; None when that may be any of them.
+
+        A spell lasts until the next begins, so a fact matters to those that it was said in, and to the one after.
+        What a denial denies stands in the spell before, or anywhere.
+        """
+        said = [_moment(mention) for mention in mentions_of(cube)]
+        first, last = self._place(min(said)), self._place(max(said))
+        place = slice(max(0, first - 1), last + 1)
+        cubes = [self.cubes[cube_id] for spell in self._spells[place] for cube_id in spell.cubes]
+        is_latest = self._latest is not None and self._latest <= min(said)
+        denies = (self._denies and not is_latest) or any(value_in(slot, one.text)[1] for one in (cube, *cubes))
+        if denies or not cubes:
+            return None
+        former = self.cubes[self._spells[place][0].cubes[0]].version.supersedes
+        heir = next((self.cubes[spell.cubes[0]] for spell in self._spells[last + 1 : last + 2]), None)
+        return Neighbours(place, sorted(cubes, key=lambda one: one.id), former, heir)
+
+    def _place(self, said: Moment) -> int:
+        """How many spells began before that, or with it."""
+        return bisect_right(self._spells, said, key=lambda spell: spell.since)
+
+
+def _moment(mention: Mention) -> Moment:
+    return mention.at, mention.source

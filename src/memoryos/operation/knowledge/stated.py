@@ -1,0 +1,54 @@
+"""What is told outright, rather than found in pages: facts and profile fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memoryos.cube import Fact, MemCube, ProfileField
+from memoryos.infrastructure.vault.records import Vector
+from memoryos.kinds import Kind, Origin, SemanticType, Subject
+from memoryos.models.embedder import Embedder
+from memoryos.operation.knowledge.lesson import Learned, Lesson
+from memoryos.text import checked_text
+
+FIELD_CHARS = 256
+VALUE_CHARS = 100_000
+
+
+def stated_fact(text: str, vector: Vector, *, subject: Subject, at: datetime, origin: Origin) -> Lesson:
+    """A fact that the caller states."""
+    return Lesson(Fact(subject=subject, text=text), (), at, SemanticType.FACT, origin, vector=vector)
+
+
+def stated_field(field: str, value: str, *, subject: Subject, at: datetime, origin: Origin) -> Lesson:
+    """A profile field that the caller states. Raises InvalidInput for a blank or overlong one."""
+    payload = ProfileField(
+        subject=subject,
+        field=checked_text("field", field, limit=FIELD_CHARS),
+        value=checked_text("value", value, limit=VALUE_CHARS),
+    )
+    return Lesson(payload, (), at, SemanticType.PROFILE, origin)
+
+
+def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:
+    """What was last said of a memory outright, which no page can take back; `versions` are oldest first."""
+    for version in reversed(versions):
+        if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
+            is_fact = version.kind is Kind.FACT
+            return Lesson(
+                payload=version.payload,
+                pages=(),
+                event_at=_last_stated(version),
+                semantic_type=version.descriptive.semantic_type,
+                origin=version.descriptive.origin,
+                vector=embedder.embed([version.text])[0] if is_fact else None,
+            )
+    return None
+
+
+def _last_stated(cube: MemCube) -> datetime:
+    """When it was last said outright, and not in a page."""
+    pages = set(cube.descriptive.provenance)
+    stated = [mention.said for mention in cube.descriptive.mentions if mention.source not in pages]
+    return max(stated, default=cube.descriptive.event_at)

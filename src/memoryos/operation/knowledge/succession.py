@@ -1,0 +1,266 @@
+"""Succession: which of the facts that exclude each other held when.
+
+A pure function of everything that was said: the mentions in the order of the moments they speak of, and not in the
+order in which they were processed. So an import from last to first, or a deletion, gives what would have come about
+anyhow. Mentions of one value that follow each other are a spell; a spell ends where the next begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import groupby
+
+from uuid_utils.compat import uuid7
+
+from memoryos.cube import Fact, MemCube, Mention
+from memoryos.infrastructure.vault.records import Link, LinkKind
+from memoryos.kinds import State, Tier
+from memoryos.operation.knowledge.filling import Slot
+from memoryos.operation.knowledge.lesson import Identity, identity
+from memoryos.operation.knowledge.slot import filling, term
+
+Value = tuple[str, bool]  # and whether it is denied
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One time that one of the facts was said."""
+
+    mention: Mention
+    key: Identity  #: of the fact
+    value: Value
+    order: int  #: among what one page says
+
+    @property
+    def moment(self) -> tuple[datetime, str, int]:
+        """Its place in the succession: what is said later in one breath comes after."""
+        return self.mention.at, self.mention.source, self.order
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """Facts of one value, said one after the other with nothing else between."""
+
+    since: tuple[datetime, str]  #: the moment and the source of the first mention
+    cubes: tuple[str, ...]  #: ids
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """How the facts of a slot follow each other."""
+
+    cubes: tuple[MemCube, ...]  #: all of them, as they are now
+    copied: tuple[tuple[str, str], ...]  #: ids of new cubes, and of those whose words they have
+    gone: tuple[str, ...]  #: ids of cubes that became one with another
+    links: tuple[Link, ...]  #: which supersedes which
+    spells: tuple[Spell, ...]  #: in their order; without those that deny what was not so anyhow
+
+
+@dataclass
+class _Place:
+    """A fact in one spell."""
+
+    mentions: list[Mention] = field(default_factory=list)
+    cubes: list[MemCube] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A cube in its spell, with what its mentions there tell of it."""
+
+    cube: MemCube
+    mentions: tuple[Mention, ...]
+    provenance: tuple[str, ...]
+    event_at: datetime
+    valid_from: datetime | None
+    valid_to: datetime | None
+
+
+def mentions_of(cube: MemCube) -> tuple[Mention, ...]:
+    """When it was said; of a fact that an older program stored no more is known than the first time."""
+    known = cube.descriptive
+    if known.mentions:
+        return known.mentions
+    said = known.valid_from or known.event_at
+    return tuple(Mention(said=said, source=source, at=said) for source in known.provenance or (cube.id,))
+
+
+def value_in(slot: Slot | None, text: str) -> Value:
+    """What a fact fills the slot with; its words, when it is known to exclude the others by other means."""
+    found = filling(text)
+    if found and found.slot == slot:
+        return found.value, found.is_denied
+    return text.casefold(), False
+
+
+def succession(
+    cubes: Sequence[MemCube],
+    slot: Slot | None,
+    now: datetime,
+    *,
+    former: str | None = None,
+    heir: MemCube | None = None,
+) -> Succession:
+    """Put facts that exclude each other into their order.
+
+    Of a long succession, the spells around what comes to it are enough: `former` is what the first of these superseded,
+    and `heir` what supersedes the last of them.
+    """
+    told = [
+        Told(mention, identity(cube.payload), value_in(slot, cube.text), index)
+        for index, cube in enumerate(cubes)
+        for mention in mentions_of(cube)
+    ]
+    spells, asides = _spells(told)
+    places = [_places(spell) for spell in spells]
+    _give(cubes, [*places, asides])
+    known = _Known(cubes, now)
+    held = [[known.held(key, place) for key, place in found.items()] for found in places]
+    aside = [_open(one, one.cube.version.supersedes) for one in map(known.held, asides, asides.values())]
+    linked, links = _linked(held, now, former, heir)
+    kept = {cube.id for cube in (*linked, *aside)}
+    gone = tuple(cube.id for cube in cubes if cube.id not in kept)
+    order = tuple(_spell(said, found) for said, found in zip(spells, held, strict=True))
+    return Succession((*linked, *aside), tuple(known.copied), gone, tuple(links), order)
+
+
+def _spell(told: Sequence[Told], held: Sequence[_Held]) -> Spell:
+    first = told[0].mention
+    return Spell((first.at, first.source), tuple(one.cube.id for one in held))
+
+
+def _spells(told: Iterable[Told]) -> tuple[list[list[Told]], dict[Identity, _Place]]:
+    """The mentions as spells of one value; those that deny what was not so anyhow stand aside."""
+    ordered: list[Told] = []
+    asides: dict[Identity, _Place] = {}
+    for one in sorted(told, key=lambda one: one.moment):
+        value, is_denied = one.value
+        if is_denied and not (ordered and ordered[-1].value[0] == value):
+            asides.setdefault(one.key, _Place()).mentions.append(one.mention)
+        else:
+            ordered.append(one)
+    return [list(spell) for _, spell in groupby(ordered, key=lambda one: one.value)], asides
+
+
+def _places(spell: Iterable[Told]) -> dict[Identity, _Place]:
+    found: dict[Identity, _Place] = {}
+    for one in spell:
+        found.setdefault(one.key, _Place()).mentions.append(one.mention)
+    return found
+
+
+def _give(cubes: Sequence[MemCube], places: Sequence[dict[Identity, _Place]]) -> None:
+    """Give each cube to the first spell that has one of its mentions."""
+    homes: dict[tuple[Identity, Mention], int] = {}
+    for number, found in enumerate(places):
+        for key, place in found.items():
+            for mention in place.mentions:
+                homes.setdefault((key, mention), number)
+    for cube in cubes:
+        key = identity(cube.payload)
+        numbers = [homes[key, mention] for mention in mentions_of(cube) if (key, mention) in homes]
+        if numbers:
+            places[min(numbers)][key].cubes.append(cube)
+
+
+class _Known:
+    """The cubes that are there, and those that are copied from them."""
+
+    def __init__(self, cubes: Sequence[MemCube], now: datetime) -> None:
+        self._now = now
+        self._pages = {page for cube in cubes for page in cube.descriptive.provenance}
+        self._models = {identity(cube.payload): cube for cube in reversed(cubes)}
+        self.copied: list[tuple[str, str]] = []
+
+    def held(self, key: Identity, place: _Place) -> _Held:
+        """The cube for a fact in one spell: the one that is there, or a copy of the one that was split."""
+        cube = place.cubes[0] if place.cubes else self._copy(self._models[key])
+        return _told(cube, place.mentions, self._pages)
+
+    def _copy(self, model: MemCube) -> MemCube:
+        cube = replace(
+            model,
+            id=str(uuid7()),
+            tier=Tier.LPM,
+            state=State.ACTIVATED,
+            descriptive=replace(model.descriptive, recorded_at=self._now, updated_at=self._now),
+        )
+        self.copied.append((cube.id, model.id))
+        return cube
+
+
+def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> _Held:
+    """The cube with these mentions, and what follows from them."""
+    terms = [term(cube.text, mention.said) for mention in mentions]
+    starts = [one.start or mention.said for one, mention in zip(terms, mentions, strict=True)]
+    end, known = terms[-1].end, cube.descriptive
+    if not known.mentions and set(mentions) == set(mentions_of(cube)):  # no more is known than it says
+        return _Held(cube, (), known.provenance, known.event_at, known.valid_from, end)
+    sources = dict.fromkeys(mention.source for mention in mentions if mention.source in pages)
+    rests_on = dict.fromkeys(page for page in known.provenance if page in sources) | sources
+    return _Held(cube, tuple(mentions), tuple(rests_on), max(mention.said for mention in mentions), min(starts), end)
+
+
+def _linked(
+    held: Sequence[Sequence[_Held]], now: datetime, first: str | None, last: MemCube | None
+) -> tuple[list[MemCube], list[Link]]:
+    """Each spell closed by the one after it; the last is open, unless one more follows."""
+    done: list[MemCube] = []
+    links: list[Link] = []
+    following = [*(spell[0] for spell in held[1:]), _as_it_is(last) if last else None]
+    for index, (spell, heir) in enumerate(zip(held, following, strict=False)):
+        former = held[index - 1][0].cube.id if index else first
+        done += [_closed(one, former, heir, now) if heir else _open(one, former) for one in spell]
+        if heir:
+            links += [Link(heir.cube.id, LinkKind.SUPERSEDES, one.cube.id) for one in spell]
+    return done, links
+
+
+def _as_it_is(cube: MemCube) -> _Held:
+    known = cube.descriptive
+    return _Held(cube, known.mentions, known.provenance, known.event_at, known.valid_from, known.valid_to)
+
+
+def _open(held: _Held, former: str | None) -> MemCube:
+    cube = held.cube
+    revived = cube.moved(Tier.LPM) if cube.state is State.MERGED else cube
+    return _settled(revived, held, held.valid_to, (former, None, None))
+
+
+def _closed(held: _Held, former: str | None, heir: _Held, now: datetime) -> MemCube:
+    """It holds until its heir does; it leaves LPM, and only its time finds it."""
+    start, until = held.valid_from or held.event_at, heir.valid_from or heir.event_at
+    end = max(start, min(until, held.valid_to or until))
+    cube = held.cube
+    if (cube.tier, cube.state) != (Tier.ARCHIVE, State.MERGED):
+        cube = replace(cube, tier=Tier.ARCHIVE, state=State.MERGED)
+    return _settled(cube, held, end, (former, heir.cube.id, cube.version.superseded_at or now))
+
+
+def _settled(
+    cube: MemCube, held: _Held, end: datetime | None, place: tuple[str | None, str | None, datetime | None]
+) -> MemCube:
+    """The cube at its place; most of a long succession stays as it is, and is not made again."""
+    known, version = cube.descriptive, cube.version
+    told = (held.mentions, held.provenance, held.event_at, held.valid_from, end)
+    if told != (known.mentions, known.provenance, known.event_at, known.valid_from, known.valid_to):
+        mentions, provenance, event_at, valid_from, valid_to = told
+        known = replace(known, mentions=mentions, provenance=provenance, event_at=event_at)
+        cube = replace(cube, descriptive=replace(known, valid_from=valid_from, valid_to=valid_to))
+    if (version.supersedes, version.superseded_by, version.superseded_at) != place:
+        former, heir, since = place
+        version = replace(version, supersedes=former, superseded_by=heir, superseded_at=since)
+        cube = replace(cube, version=version)
+    return cube
+
+
+def is_superseded(cube: MemCube) -> bool:
+    """Whether another fact took its place."""
+    return cube.version.superseded_by is not None
+
+
+def is_former(cube: MemCube) -> bool:
+    """Whether it is a fact at all, rather than the proposal of one."""
+    return isinstance(cube.payload, Fact) and cube.state not in (State.FROZEN, State.EXPIRED)

@@ -1,0 +1,1 @@
+"""What follows a write: moves between tiers, repair, rebuilding, re-embedding, cold storage, the worker."""

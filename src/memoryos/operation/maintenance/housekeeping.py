@@ -1,0 +1,345 @@
+"""Housekeeping: what follows a write, beside the callers.
+
+A write only puts pages into STM. Here they find their chain and, when STM is full, their segment; visits are
+counted; and hot segments go to extraction. What waits is told by the store itself: pages in STM that are still
+`State.GENERATED`, and queued jobs. So nothing is lost when the process dies; the next one that uses the scope goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import datetime
+from threading import Lock
+
+from memoryos.caller import SYSTEM, acting
+from memoryos.config import ExtractorKind, JobsRun, Settings
+from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreReadOnly
+from memoryos.infrastructure.vault.records import Job
+from memoryos.kinds import Kind, State, Tier
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.maintenance.cooler import Cooler
+from memoryos.operation.maintenance.moves import Left, Mover
+from memoryos.operation.maintenance.rebuild import Phase, Rebuilder, stage_of
+from memoryos.operation.recall.visits import Counts, VisitLog
+from memoryos.operation.scheduler.alarm import Alarm
+from memoryos.operation.scheduler.background import Background
+from memoryos.operation.scheduler.job_runner import GoesOn, JobRunner
+from memoryos.operation.scheduler.rota import Rota
+from memoryos.operation.scheduler.time_slice import TimeSlice
+from memoryos.progress import Progress
+from memoryos.scope import Scope
+
+PATIENCE_SECONDS = 60.0  # what waits longer no longer waits for the callers to be quiet
+TRIES = 10  # of work for which the store was busy as long as a caller waits
+RETRY_SECONDS = 2.0  # until jobs that could not be done now are looked at again
+
+logger = logging.getLogger(__name__)
+
+
+class Housekeeping:
+    """The work behind the calls of one memory."""
+
+    def __init__(
+        self, runner: JobRunner, rebuilder: Rebuilder, residency: Residency, cooler: Cooler, settings: Settings
+    ) -> None:
+        self._runner = runner
+        self._rebuilder = rebuilder
+        self._vault = runner.vault
+        self._cooler = cooler
+        self._settings = settings
+        self._residency = residency
+        self._mover = Mover(runner.vault, residency, settings, runner.clock)
+        self._visits = VisitLog()
+        self._background = Background("housekeeping", PATIENCE_SECONDS)
+        # Calls of a model take seconds: pages do not wait for them.
+        is_slow = settings.extractor is ExtractorKind.MODEL
+        self._worker = Background("jobs") if is_slow else self._background
+        self._alarm = Alarm(self._schedule)
+        self._lock = Lock()
+        self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
+        self._scheduled: set[Scope] = set()  # owners to keep; a task for each waits in the background
+        self._due: set[Scope] = set()  # owners with jobs; a task for each waits for the worker
+        self._rota, self._job_rota = Rota(), Rota()
+        self._is_abandoned = False
+        self._is_closing = False
+        self._is_closed = False
+
+    def call(self) -> AbstractContextManager[None]:
+        """A call is in flight: housekeeping lets it pass."""
+        return self._background.call()
+
+    def written(self, scope: Scope) -> None:
+        """Pages came in."""
+        with self._lock:
+            self._tidy.discard(scope.owner)
+        self._schedule(scope.owner)
+
+    def queued(self, scope: Scope) -> None:
+        """Jobs were put into the queue."""
+        self._schedule(scope.owner)
+
+    def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
+        """A search returned these cubes."""
+        if self._visits.record(scope, ids, at) or self._residency.is_worth_keeping(scope):
+            self._schedule(scope.owner)
+
+    def catch_up(self, scope: Scope) -> None:
+        """Move the pages that wait, now and here, so that the caller finds each where it belongs.
+
+        When the store cannot be written, or is being rebuilt, the caller reads what is there.
+        """
+        acting(SYSTEM, lambda: self._catch_up(scope.owner, lambda: True))
+
+    def _catch_up(self, owner: Scope, goes_on: GoesOn) -> None:
+        if owner in self._tidy or self._vault.is_only_read:
+            return
+        try:
+            if self._is_tidy(owner) or self._is_rebuilt(owner):
+                return
+            while (left := self._step(owner)).pages and goes_on():
+                pass
+        except StorageError as error:
+            _log_delay(error)
+            return
+        if left.jobs:
+            self._schedule(owner)
+
+    def in_turn(self, owners: Iterable[Scope]) -> list[Scope]:
+        """The owners in the order in which they are worked for."""
+        return self._runner.rota.ordered(owners)
+
+    def claim(self) -> tuple[Scope, list[Job]] | None:
+        """Take the jobs of the next owner of the store whom no other worker is at, for `work`."""
+        return self._runner.claim()
+
+    def work(self, scope: Scope, goes_on: GoesOn, taken: Sequence[Job] = ()) -> int:
+        """Do the jobs that were taken, move what waits and do more jobs; returns how many were finished.
+
+        While other owners wait, it ends after the first step: where no jobs were taken, when pages have moved.
+        """
+        owner = scope.owner
+        turn = TimeSlice(goes_on, lambda: self._runner.others_wait(owner))
+        finished = self._runner.run(owner, taken, turn) if taken else 0
+        with self._lock:  # pages that another process wrote and left are unknown here
+            self._tidy.discard(owner)
+        self._catch_up(owner, turn)
+        if not taken and self._runner.others_wait(owner):
+            return finished
+        return finished + self._runner.run_all(owner, turn)
+
+    def promote_all(self, scope: Scope) -> None:
+        """Extract every page that nobody has read, in STM and in segments hot or not, and wait for it."""
+        self.check_writable()
+        self.catch_up(scope)
+        self._mover.promote_all(scope.owner)
+        self._schedule(scope.owner)
+        self.wait()
+
+    def rebuild(self, scope: Scope, progress: Progress | None = None) -> None:
+        """Derive everything again from the raw pages, and wait for it; goes on with a rebuild that was cut off."""
+        owner = scope.owner
+        self._rebuilder.begin(owner)
+        with self._lock:
+            self._tidy.discard(owner)
+        total = 0
+        while self._step(owner).pages:
+            with self._vault.read(owner) as reader:
+                stage = stage_of(reader)
+            total = stage.total if stage else total
+            if progress:
+                progress(stage.pages if stage else total, total)
+        self._schedule(owner)
+        self.wait()
+
+    def check_writable(self) -> None:
+        """Raise StoreReadOnly when the store is only read, for work that would be put off for ever."""
+        if self._vault.is_only_read:
+            raise StoreReadOnly("the store is opened to be read: open it without read_only")
+
+    def wait(self) -> None:
+        """Return when nothing waits any more. Raises the first error of the work behind earlier calls."""
+        self._background.wait()
+        self._worker.wait()
+
+    def close(self) -> None:
+        """Finish, and write the visits that wait. Of the jobs that ask a model, only the one that runs is finished.
+
+        No index is kept just because the process ends: what followed the last one is followed in a fraction of a
+        second by the next process.
+        """
+        if self._is_closed:  # visits that could not be written are lost, and no reason to fail now
+            return
+        self._is_closed = True
+        self._alarm.close()
+        for owner in self._visits.owners():
+            self._schedule(owner)
+        self._is_closing = self._worker is not self._background
+        with ExitStack() as steps:
+            steps.callback(self._worker.close)
+            steps.callback(self._background.close)
+
+    def abandon(self) -> None:
+        """Leave what waits to the next process; only the step that runs is finished."""
+        self._is_abandoned = True
+
+    def _schedule(self, owner: Scope) -> None:
+        if self._vault.is_only_read:
+            return
+        with self._lock:
+            if owner in self._scheduled:
+                return
+            self._scheduled.add(owner)
+        self._background.submit(lambda: self._next(self._keep, self._scheduled, self._rota))
+
+    def _hire(self, owner: Scope) -> None:
+        """Have the jobs of the owner done, when it is their turn."""
+        with self._lock:
+            if owner in self._due:
+                return
+            self._due.add(owner)
+        self._worker.submit(lambda: self._next(self._run_jobs, self._due, self._job_rota))
+
+    def _next(self, work: Callable[[Scope], None], waiting: set[Scope], rota: Rota) -> None:
+        """Work for the owner whose turn it is."""
+        with self._lock:
+            owner = rota.ordered(waiting)[0]
+            waiting.discard(owner)
+            rota.served(owner)
+        self._if_ours(work, owner)
+
+    def _others_wait(self, owner: Scope, waiting: set[Scope]) -> bool:
+        """Whether others wait for the same thread."""
+        with self._lock:
+            both = waiting if self._worker is not self._background else self._scheduled | self._due
+            return not both <= {owner}
+
+    def _if_ours(self, work: Callable[[Scope], None], owner: Scope) -> None:
+        try:
+            self._patiently(work, owner)
+        except EmbedderMismatch as error:  # the store changed to another one: who uses that goes on
+            _log_delay(error)
+
+    def _patiently(self, work: Callable[[Scope], None], owner: Scope) -> None:
+        """Begin again when others keep the store busy: no caller waits for us, and what waits is in the store."""
+        for tries_left in reversed(range(TRIES)):
+            try:
+                work(owner)
+            except StoreBusy as error:
+                if not tries_left or self._is_closed or self._is_abandoned:
+                    raise
+                _log_delay(error)
+            else:
+                return
+
+    def _keep(self, owner: Scope) -> None:
+        """All that waits for one owner, in steps between which callers go first."""
+        left = Left(pages=True, jobs=False)
+        turn = TimeSlice(self._goes_on, lambda: self._others_wait(owner, self._scheduled))
+        try:
+            while left.pages and turn():
+                left = self._step(owner, in_a_hurry=self._background.is_waited_for)
+        except StorageError as error:
+            # A count of visits is worth no error, and where nothing may be written nobody expects more.
+            if owner not in self._tidy and not isinstance(error, StoreReadOnly):
+                raise
+            _log_delay(error)
+            return
+        if left.jobs:
+            self._hire(owner)
+        if left.pages and self._goes_on():
+            self._schedule(owner)  # behind the others
+            return
+        if self._goes_on():
+            self._residency.keep(owner)
+        self._tend_cold(owner)
+
+    def _tend_cold(self, owner: Scope) -> None:
+        """Move what has grown cold into the object store, and look again when a pack there is to be removed."""
+        if self._is_closed or not self._goes_on():
+            return
+        try:
+            seconds = self._cooler.tend(owner, self._goes_on)
+        except StorageError as error:  # what is left is found again the next time
+            _log_delay(error)
+            return
+        if seconds is not None:
+            self._alarm.set(owner, max(seconds, RETRY_SECONDS))
+
+    def _run_jobs(self, owner: Scope) -> None:
+        """Do the jobs that are due; or leave them to the workers."""
+        if self._settings.jobs is JobsRun.WORKER:
+            return
+        self._run_due(owner)
+        if self._goes_on():  # jobs move pages, thousands of them after a large import
+            self._residency.keep(owner)
+
+    def _run_due(self, owner: Scope) -> None:
+        """Do the jobs that are due, and come back when the next one is; in the end behind others that wait.
+
+        One that is still due afterwards cannot be finished, for its row is damaged: it is tried again later.
+        """
+        last = None
+        while (moment := self._runner.next_due(owner)) is not None and self._works_on():
+            if (seconds := (moment - self._runner.clock()).total_seconds()) > 0:
+                self._alarm.set(owner, seconds)
+                return
+            finished = self._runner.take_turn(
+                owner, TimeSlice(self._works_on, lambda: self._others_wait(owner, self._due))
+            )
+            if self._others_wait(owner, self._due) and self._works_on():
+                self._hire(owner)
+                return
+            if moment == last or not finished:
+                self._alarm.set(owner, RETRY_SECONDS)
+                return
+            last = moment
+
+    def _goes_on(self) -> bool:
+        """Let callers go first; then, whether to go on."""
+        self._background.give_way()
+        return not self._is_abandoned
+
+    def _works_on(self) -> bool:
+        """The same for jobs; those that ask a model are left to the next process when this one ends."""
+        self._worker.give_way()
+        return not self._is_abandoned and not self._is_closing
+
+    def _is_tidy(self, owner: Scope) -> bool:
+        with self._vault.read(owner) as reader:
+            waiting = reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.GENERATED], first=1)
+        if not waiting:
+            self._note_tidy(owner)
+        return not waiting
+
+    def _is_rebuilt(self, owner: Scope) -> bool:
+        with self._vault.read(owner) as reader:
+            return stage_of(reader) is not None
+
+    def _note_tidy(self, owner: Scope) -> None:
+        with self._lock:
+            self._tidy.add(owner)
+
+    def _step(self, owner: Scope, *, in_a_hurry: bool = False) -> Left:
+        """Move some pages and write the visits that wait; or the next step of a rebuild."""
+        with self._vault.read(owner) as reader:
+            stage = stage_of(reader)
+        if stage and stage.phase is not Phase.PLACE:
+            self._rebuilder.step(owner, stage)
+            return Left(pages=True, jobs=False)
+        with self._taken_visits(owner) as visits:
+            return self._mover.step(owner, visits, lambda: self._note_tidy(owner), in_a_hurry=in_a_hurry)
+
+    @contextmanager
+    def _taken_visits(self, owner: Scope) -> Iterator[Counts]:
+        visits = self._visits.take(owner)
+        with ExitStack() as undo:
+            undo.callback(self._visits.give_back, owner, visits)
+            away = self._cooler.bring_back(owner, visits)  # pages move, whether the object store answers or not
+            yield {cube_id: visit for cube_id, visit in visits.items() if cube_id not in away}
+            undo.pop_all()  # written
+
+
+def _log_delay(error: StorageError) -> None:
+    logger.warning("housekeeping put off", extra={"action": "housekeeping", "error": type(error).__name__})

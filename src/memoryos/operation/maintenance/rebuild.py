@@ -1,0 +1,282 @@
+"""Rebuild: all that was derived from the raw pages of an owner is derived again.
+
+    UNWIND   64 pages at a time go back to STM as they came in, indexed anew; their chains and segments go
+    FORGET   what was inferred from them leaves LPM; what somebody stated or corrected stays
+    PLACE    they find their chains and segments again: the ordinary moves of housekeeping
+    LEARN    segments with pages that LPM had read before are extracted, hot or not
+
+How far it got is a note in the store, written in the transaction of each step. So any process goes on after a crash,
+with the next write or the next rebuild. Raw pages are found at any moment; what is derived is missing for a while.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from functools import partial
+
+from memoryos.cube import MemCube, Segment, Trait
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
+from memoryos.kinds import Kind, Origin, State, Tier
+from memoryos.operation.consolidation.promotion import Promoter, persona_scope
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.mid_term import page_of, segment_of
+from memoryos.operation.hierarchy.page_entries import page_entries
+from memoryos.operation.hierarchy.recent import ask_for_all_recent, forget_early, read_early
+from memoryos.operation.knowledge.stated import restated
+from memoryos.operation.knowledge.trait import graded
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, take
+from memoryos.scope import Scope
+
+AT_A_TIME = 64  # pages in one transaction
+SUPPORT_AT_ONCE = 2_000  # pages that the memories rest on which are unlearned in one transaction
+
+_NOTE = "rebuild"
+
+
+class Phase(StrEnum):
+    """What a rebuild is doing."""
+
+    UNWIND = "unwind"  # -> forget
+    FORGET = "forget"  # -> place
+    PLACE = "place"  # -> learn
+    LEARN = "learn"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How far a rebuild got."""
+
+    phase: Phase
+    total: int  #: pages when it began
+    done: int = 0  #: pages of this phase
+    lists: int = 0  #: notes with pages that LPM had read
+    listed: int = 0  #: of these, the ones that were dealt with
+
+    @property
+    def pages(self) -> int:
+        """How many of the pages can be taken for done: each is unwound and placed."""
+        unwound = self.done if self.phase is Phase.UNWIND else self.total
+        moved = {Phase.PLACE: self.done, Phase.LEARN: self.total}.get(self.phase, 0)
+        return min((unwound + moved) // 2, self.total)
+
+
+def stage_of(reader: Reader) -> Stage | None:
+    """Where the rebuild of the reader's owner is, if there is one under way."""
+    note = reader.note(_NOTE)
+    if note is None:
+        return None
+    values = json.loads(note)
+    return Stage(**{**values, "phase": Phase(values["phase"])})
+
+
+def placed(stage: Stage | None, move: Callable[[int], bool], limit: int) -> tuple[bool, Stage | None]:
+    """Let `move` take that many pages, unless a rebuild holds them back; whether more is to be done, and its stage."""
+    if stage is None:
+        return move(limit), None
+    if stage.phase is not Phase.PLACE:
+        return True, stage
+    return True, replace(stage, done=stage.done + limit) if move(limit) else _then(stage, Phase.LEARN)
+
+
+def write_stage(writer: Writer, stage: Stage | None) -> None:
+    """Note how far a rebuild got; None when it is done."""
+    writer.write_note(_NOTE, json.dumps(asdict(stage)) if stage else None)
+
+
+@dataclass(frozen=True)
+class Rebuilder:
+    """Rebuilds the memory of one owner at a time, step by step; housekeeping places the pages."""
+
+    promoter: Promoter
+
+    def begin(self, owner: Scope) -> None:
+        """Start a rebuild, or leave the one that is under way as it is."""
+        with self.promoter.vault.read(owner) as reader:  # to count takes long
+            pages = reader.census().of(Kind.PAGE)
+        with self.promoter.vault.write(owner) as writer:
+            if stage_of(writer) is None:
+                write_stage(writer, Stage(Phase.UNWIND, pages))
+
+    def step(self, owner: Scope, stage: Stage) -> None:
+        """Do the next step of a phase that is not PLACE; nothing, when another process was faster."""
+        if stage.phase is Phase.UNWIND:
+            self._unwind(owner)
+        elif stage.phase is Phase.FORGET:
+            self._forget(owner)
+        elif stage.phase is Phase.LEARN:
+            self._learn(owner)
+
+    def _unwind(self, owner: Scope) -> None:
+        with self.promoter.vault.read(owner) as reader:
+            pages = _placed_pages(reader)
+        entries = page_entries([_raw(page) for page in pages], self.promoter.embedder)
+        with self.promoter.vault.write(owner) as writer:
+            stage = stage_of(writer)
+            if stage is None or stage.phase is not Phase.UNWIND:
+                return
+            if not pages:
+                writer.delete([segment.id for segment in writer.cubes(Kind.SEGMENT)])  # none, but for old damage
+                write_stage(writer, _then(stage, Phase.FORGET))
+                return
+            present = writer.get(page.id for page in pages)
+            unchanged = {page.id for page in pages if present.get(page.id) == page}  # the others come again
+            read = _take_out(writer, unchanged)
+            writer.update([entry for entry in entries if entry.cube.id in unchanged], Operation.REFRESH)
+            if read:
+                writer.write_note(_list(stage.lists), json.dumps(read))
+            write_stage(writer, replace(stage, done=stage.done + len(unchanged), lists=stage.lists + bool(read)))
+
+    def _forget(self, owner: Scope) -> None:
+        for home in dict.fromkeys((owner, persona_scope(owner, self.promoter.settings))):
+            with self.promoter.vault.read(home) as reader:
+                cubes = [cube for kind in _LEARNED for cube in reader.cubes(kind) if _is_inferred(cube)]
+            for chunk in _together(cubes):
+                gone, ids = self._own_pages(owner, home, chunk), [cube.id for cube in chunk]
+                take(self.promoter.vault, home, partial(self._unlearn, home=home, ids=ids, gone=gone))
+        with self.promoter.vault.write(owner) as writer:
+            stage = stage_of(writer)
+            if stage and stage.phase is Phase.FORGET:
+                write_stage(writer, _then(stage, Phase.PLACE))
+
+    def _own_pages(self, owner: Scope, home: Scope, cubes: Iterable[MemCube]) -> set[str]:
+        """The owner's pages that support these memories; a shared persona rests on other agents' pages, too."""
+        pages = {page for cube in cubes for page in cube.descriptive.provenance}
+        if home == owner:
+            return pages
+        with self.promoter.vault.read(owner) as reader:
+            return set(reader.get(pages))
+
+    def _unlearn(self, reader: Reader, *, home: Scope, ids: Sequence[str], gone: set[str]) -> Step:
+        """Take these pages from what supports the memories; one without support goes, but for what was stated of it."""
+        changes = Changes(reader)
+        cubes = [cube for cube in reader.get(ids).values() if _is_inferred(cube)]
+        kept = [_resting(cube, rest) for cube in cubes if (rest := _rest(cube, gone))]
+        lost = [cube for cube in cubes if not _rest(cube, gone)]
+        lessons = [restated([*reader.history(cube.id), cube], self.promoter.embedder) for cube in lost]
+        for cube in kept:
+            changes.change(Entry(cube), Operation.REFRESH)
+        links = reader.targets([cube.id for cube in kept], LinkKind.DERIVED_FROM)
+        changes.unlink(link for link in links if link.target in gone)
+        for cube in lost:
+            changes.remove(cube.id)
+        planned = self.promoter.planned(reader, home, [lesson for lesson in lessons if lesson], changes=changes)
+        return Step(planned.flush, changes.touched)
+
+    def _learn(self, owner: Scope) -> None:
+        with self.promoter.vault.write(owner) as writer:
+            stage = stage_of(writer)
+            if stage is None or stage.phase is not Phase.LEARN:
+                return
+            if stage.listed == stage.lists:
+                write_stage(writer, None)
+                return
+            read = json.loads(writer.note(_list(stage.listed)) or "[]")
+            segments = [link.target for link in writer.targets(read, LinkKind.MEMBER_OF)]
+            new = [cube.id for cube in writer.get(segments).values() if cube.behaviour.interactions]
+            writer.enqueue(JobKind.EXTRACT, new)
+            if any(page.tier is Tier.STM for page in writer.get(read).values()):
+                ask_for_all_recent(writer)
+            writer.write_note(_list(stage.listed), None)
+            write_stage(writer, replace(stage, listed=stage.listed + 1))
+
+
+_LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)
+
+_PLACED = {State.GENERATED, State.ACTIVATED, State.ARCHIVED}  # what the moves make of a page; other states are kept
+
+
+def _then(stage: Stage, phase: Phase) -> Stage:
+    return replace(stage, phase=phase, done=0)
+
+
+def _list(number: int) -> str:
+    return f"{_NOTE}.{number}"
+
+
+def _placed_pages(reader: Reader) -> list[MemCube]:
+    """Some pages that are not as they came in, the oldest first, so that the new pages of a segment come last."""
+    for tier in (Tier.ARCHIVE, Tier.MTM):
+        if pages := reader.cubes(Kind.PAGE, tiers=[tier], first=AT_A_TIME):
+            return pages
+    return reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.ACTIVATED, State.ARCHIVED], first=AT_A_TIME)
+
+
+def _raw(page: MemCube) -> MemCube:
+    """The page as it came in; its visits are kept."""
+    return replace(
+        page,
+        tier=Tier.STM,
+        state=State.GENERATED if page.state in _PLACED else page.state,
+        payload=replace(page_of(page), chain_summary="", chain_written=""),
+        behaviour=replace(page.behaviour, fingerprint=()),
+    )
+
+
+def _take_out(writer: Writer, pages: set[str]) -> list[str]:
+    """Take pages out of their chains and segments; returns those that LPM had read."""
+    homes = writer.targets(pages, LinkKind.MEMBER_OF)
+    early = read_early(writer, pages)
+    members: dict[str, list[str]] = {}
+    for link in homes:
+        members.setdefault(link.target, []).append(link.source)
+    writer.unlink([*homes, *writer.targets(pages, LinkKind.CHAIN)])
+    forget_early(writer, early)
+    read = list(early)
+    for segment in writer.get(members).values():
+        leaving = members[segment.id]
+        fresh = segment.behaviour.interactions  # the last so many pages are new to LPM
+        read += leaving[: max(0, segment_of(segment).pages - fresh)]
+        left = len(writer.sources([segment.id], LinkKind.MEMBER_OF)) if _may_be_empty(segment, leaving) else None
+        if left == 0:
+            writer.delete([segment.id])
+        else:
+            writer.update([Entry(_smaller(segment, leaving))], Operation.REFRESH)
+    return read
+
+
+def _may_be_empty(segment: MemCube, leaving: Sequence[str]) -> bool:
+    return segment_of(segment).pages <= len(leaving)
+
+
+def _smaller(segment: MemCube, leaving: Sequence[str]) -> MemCube:
+    """The segment without these pages; as it goes soon, it is not described anew."""
+    payload: Segment = segment_of(segment)
+    pages = max(1, payload.pages - len(leaving))
+    behaviour = replace(segment.behaviour, interactions=min(segment.behaviour.interactions, pages))
+    return replace(segment, payload=replace(payload, pages=pages), behaviour=behaviour)
+
+
+def _together(cubes: Iterable[MemCube]) -> Iterator[list[MemCube]]:
+    """The memories that are unlearned in one transaction; one that rests on very many pages alone."""
+    some, support = list[MemCube](), 0
+    for cube in cubes:
+        pages = len(cube.descriptive.provenance)
+        if some and (len(some) == CUBES_AT_ONCE or support + pages > SUPPORT_AT_ONCE):
+            yield some
+            some, support = [], 0
+        some.append(cube)
+        support += pages
+    if some:
+        yield some
+
+
+def _is_inferred(cube: MemCube) -> bool:
+    return cube.descriptive.origin is Origin.INFERENCE and bool(cube.descriptive.provenance)
+
+
+def _rest(cube: MemCube, gone: set[str]) -> tuple[str, ...]:
+    """What supports a memory beside these pages."""
+    return tuple(page for page in cube.descriptive.provenance if page not in gone)
+
+
+def _resting(cube: MemCube, pages: tuple[str, ...]) -> MemCube:
+    """The memory with only this support."""
+    payload = cube.payload
+    if isinstance(payload, Trait):
+        level, confidence = graded(len(pages))
+        payload = replace(payload, level=level, confidence=confidence)
+    return replace(cube, payload=payload, descriptive=replace(cube.descriptive, provenance=pages))

@@ -1,0 +1,328 @@
+"""Repairer: finds pages that lie in the wrong segment and moves them; each move can be undone.
+
+The plan is made from a snapshot, beside other writers, and carried out in steps of a few pages, each of which leaves
+every segment described as it is. What moved meanwhile is left where it is; after a crash the next look finds the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memoryos.clock import Clock
+from memoryos.config import Settings
+from memoryos.cube import MemCube
+from memoryos.errors import InvalidInput, NotFound, StoreBusy
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Event, Job, JobKind, JobState, LinkKind, Operation
+from memoryos.kinds import Tier
+from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
+from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.hierarchy.mid_term import Topic, segment_of
+from memoryos.operation.hierarchy.page_entries import page_vectors
+from memoryos.operation.hierarchy.redescribe import redescribe_segments
+from memoryos.operation.hierarchy.rehome import (
+    Members,
+    Rehomer,
+    carry_out,
+    keeps_order,
+    members_of,
+    named,
+    rehoming_of,
+)
+from memoryos.operation.hierarchy.repair import is_mixed, plan, strays
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.operation.scheduler.step import Step, take
+from memoryos.plain import Plain
+from memoryos.scope import Scope
+
+PAGES_AT_ONCE = 20_000  # looked at in one run; a vector of each is held
+SEGMENTS_AT_ONCE = 2_000
+SAMPLE = 256  # pages by which a large segment is judged in the background
+JOBS_AT_ONCE = 8
+MOVED_AT_ONCE = 16  # pages, in one transaction
+
+_KEPT = "repair.kept"  # the note with the pages that were put back: they stay where they were wanted
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport(Plain):
+    """What a repair did."""
+
+    moved: int = 0  #: pages that went to a segment they fit better
+    split: int = 0  #: segments opened for what did not belong together
+    merged: int = 0  #: segments whose pages all went to others
+    pages: int = 0  #: looked at; as many lie in MTM afterwards as before
+    segments_before: int = 0  #: looked at
+    segments_after: int = 0
+    events: tuple[int, ...] = ()  #: the sequence of each page's move, for `upkeep.undo`
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRepair:
+    """A plan, and of what it was made."""
+
+    plan: Plan
+    sequence: int  #: of the latest event then
+    pages: int = 0
+    segments: int = 0
+
+
+@dataclass(frozen=True)
+class Repairer:
+    """Repairs the segments of one store: when asked, and in the background those that have doubled."""
+
+    vault: Vault
+    residency: Residency
+    settings: Settings
+    clock: Clock
+    at_once: int = JOBS_AT_ONCE
+    takes_early: bool = False
+
+    def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn) -> Sequence[Job]:
+        """Look at the jobs' segments and at those that pages of theirs seem to belong to; finish the jobs."""
+        names = [job.cube_id for job in jobs]
+        with self.vault.read(scope) as reader:
+            found = self._found(reader, scope, self._suspects(reader, scope, names))
+        with self.vault.write(scope) as writer:
+            for job in jobs:
+                writer.finish(job)  # first: it goes with its segment
+        self.carry_out(scope, found)
+        return ()
+
+    def repair(self, scope: Scope) -> RepairReport:
+        """Look at all segments of MTM, the largest first as far as there are too many."""
+        with self.vault.read(scope) as reader:
+            found = self._found(reader, scope, self._all(reader, scope))
+        return self.carry_out(scope, found)
+
+    def undo(self, scope: Scope, sequences: Sequence[int]) -> RepairReport:
+        """Put pages back where they were before these events, and keep them there.
+
+        A segment that went is opened again. Raises NotFound when there is no such event or the page is gone,
+        InvalidInput when the page has moved since or its segment cannot take it back.
+        """
+        with self.vault.write(scope) as writer:
+            undone = Plan(_put_back(writer, sequences))
+            _check_takes_back(writer, undone.rehomings)
+            before = writer.sequence()
+            carry_out(writer, undone, self.clock())
+            _keep(writer, [one.page for one in undone.rehomings])
+            return RepairReport(moved=len(undone.rehomings), events=_moves_since(writer, before))
+
+    def carry_out(self, scope: Scope, found: PlannedRepair) -> RepairReport:
+        """Do what the plan says, some pages at a time."""
+        done = _Done()
+        left = sorted(named(found.plan), key=lambda one: one.target)  # a segment is described as seldom as can be
+        while left:
+            count = [0]
+
+            def plan(reader: Reader, left: Sequence[Rehoming] = left, count: list[int] = count) -> Step:
+                rehomer, moves = self._next(reader, left, count)
+                return done.step(rehomer, moves)
+
+            take(self.vault, scope, plan)
+            left = left[count[0] :]
+        for name in done.in_brief:
+            take(self.vault, scope, lambda reader, name=name: self._whole(reader, name))  # type: ignore[misc]
+        return _report(found, done)
+
+    def _whole(self, reader: Reader, name: str) -> Step:
+        """Describe a segment by all its pages: what was to change it once more was not to be done."""
+        changes = Changes(reader)
+        redescribe_segments(changes, [name], self.clock())
+        return Step(changes.flush, [name])
+
+    def _next(
+        self, reader: Reader, left: Sequence[Rehoming], count: list[int]
+    ) -> tuple[Rehomer | None, Sequence[Rehoming]]:
+        """As many of these moves as are made together, and keep the pages not read yet behind the others."""
+        busy = _being_extracted(reader)
+        for taken in (*range(MOVED_AT_ONCE, len(left), MOVED_AT_ONCE), len(left)):
+            count[0] = taken
+            moves = _possible(reader, left[:taken], busy)
+            if _keep_order(reader, moves):
+                return (Rehomer(reader, moves, self.clock(), _segments(left[taken:])) if moves else None), moves
+        return None, ()
+
+    def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> PlannedRepair:
+        """A plan for these segments."""
+        topics = self._topics(reader, scope)
+        members = _free(reader, members_of(reader, [name for name in names if name in topics]))
+        placed = _placed(reader, members)
+        room = max(0, self.settings.mid_term_capacity - len(topics))
+        made = plan(placed, self.settings.segment_threshold, room)
+        return PlannedRepair(made, reader.sequence(), len(placed), len(members))
+
+    def _suspects(self, reader: Reader, scope: Scope, names: Iterable[str]) -> list[str]:
+        """Of these segments those that seem to be mixed or to hold strays, and where the strays seem to belong."""
+        topics = self._topics(reader, scope)
+        found: dict[str, None] = {}
+        for name, members in members_of(reader, [name for name in names if name in topics]).items():
+            step = -(-len(members.pages) // SAMPLE)
+            sample = _placed(reader, {name: Members(members.cube, members.pages[::step] if step else ())})
+            others = {other: topic.probe.unit for other, topic in topics.items() if other != name}
+            belonging = strays(sample, others, self.settings.segment_threshold)
+            if belonging or is_mixed(sample):
+                found |= dict.fromkeys([name, *sorted(belonging)])
+        return _at_once([topics[name].cube for name in found])
+
+    def _all(self, reader: Reader, scope: Scope) -> list[str]:
+        cubes = [topic.cube for topic in self._topics(reader, scope).values()]
+        return _at_once(sorted(cubes, key=lambda cube: -segment_of(cube).pages))
+
+    def _topics(self, reader: Reader, scope: Scope) -> dict[str, Topic]:
+        return {topic.cube.id: topic for topic in self.residency.following(scope, reader).topics}
+
+
+def _at_once(cubes: Iterable[MemCube]) -> list[str]:
+    """As many segments as are looked at together."""
+    names: list[str] = []
+    room = PAGES_AT_ONCE
+    for cube in cubes:
+        if segment_of(cube).pages <= room and len(names) < SEGMENTS_AT_ONCE:
+            room -= segment_of(cube).pages
+            names.append(cube.id)
+    return names
+
+
+def _free(reader: Reader, members: Mapping[str, Members]) -> dict[str, Members]:
+    """Without segments that are being extracted: what is read must still be there afterwards."""
+    busy = _being_extracted(reader)
+    return {name: one for name, one in members.items() if name not in busy}
+
+
+def _being_extracted(reader: Reader) -> set[str]:
+    return {job.cube_id for job in reader.jobs(JobState.LEASED) if job.kind is JobKind.EXTRACT}
+
+
+def _placed(reader: Reader, members: Mapping[str, Members]) -> list[Placed]:
+    """The pages of these segments, by position."""
+    homes = {page: one for one in members.values() for page in one.pages}
+    unread = frozenset[str]().union(*(one.unread for one in members.values()))
+    kept = _kept(reader)
+    vectors = page_vectors(reader, homes)
+    ordered = [link.source for link in reader.sources(members, LinkKind.MEMBER_OF) if link.source in homes]
+    return [Placed(page, homes[page].cube.id, vectors[page], page not in unread, page in kept) for page in ordered]
+
+
+def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list[Rehoming]:
+    """Those of the moves that can be made as things are now."""
+    homes = {link.source: link.target for link in reader.targets([one.page for one in moves], LinkKind.MEMBER_OF)}
+    cubes = reader.get({name for one in moves for name in (one.source, one.target)})
+    away = busy | {name for name, cube in cubes.items() if cube.tier is not Tier.MTM}
+    return [one for one in moves if homes.get(one.page) == one.source and not away & {one.source, one.target}]
+
+
+def _keep_order(reader: Reader, moves: Sequence[Rehoming]) -> bool:
+    """Whether the pages not read yet come last in every segment after these moves."""
+    return keeps_order(reader, members_of(reader, _segments(moves)), {one.page: one.target for one in moves})
+
+
+def _segments(moves: Iterable[Rehoming]) -> set[str]:
+    """The segments that pages leave or join."""
+    return {name for one in moves for name in (one.source, one.target)}
+
+
+@dataclass
+class _Done:
+    """What was carried out of a plan."""
+
+    moves: list[Rehoming] = field(default_factory=list)
+    events: list[int] = field(default_factory=list)
+    closed: int = 0
+    _is_whole: dict[str, bool] = field(default_factory=dict)  # whether all its pages tell of a segment
+
+    @property
+    def in_brief(self) -> list[str]:
+        """The segments that only their last pages tell of."""
+        return [name for name, is_whole in self._is_whole.items() if not is_whole]
+
+    def step(self, rehomer: Rehomer | None, moves: Sequence[Rehoming]) -> Step:
+        """These moves, to be made together."""
+        if rehomer is None:
+            return Step(lambda _: None, ())
+
+        def write(writer: Writer) -> None:
+            before = writer.sequence()
+            rehomer.flush(writer)
+            self.events += _moves_since(writer, before)
+            self.moves += moves
+            self.closed += rehomer.closed
+            self._is_whole |= rehomer.described
+
+        segments = _segments(moves)
+        return Step(write, rehomer.rests_on, holds=lambda writer: not _being_extracted(writer) & segments)
+
+
+def _report(found: PlannedRepair, done: _Done) -> RepairReport:
+    opened = len(set(found.plan.opened)) if len(done.moves) == len(found.plan.rehomings) else _opened(found, done)
+    return RepairReport(
+        moved=sum(one.reason is Reason.MOVE for one in done.moves),
+        split=opened,
+        merged=done.closed,
+        pages=found.pages,
+        segments_before=found.segments,
+        segments_after=found.segments + opened - done.closed,
+        events=tuple(done.events),
+    )
+
+
+def _opened(found: PlannedRepair, done: _Done) -> int:
+    """How many segments were opened, when not all moves were made."""
+    there = {one.source for one in found.plan.rehomings} | {one.target for one in found.plan.rehomings}
+    return len({one.target for one in done.moves} - there)
+
+
+def _moves_since(reader: Reader, sequence: int) -> tuple[int, ...]:
+    latest = reader.events(after=sequence, limit=reader.sequence() - sequence)
+    return tuple(event.sequence for event in latest if event.operation is Operation.REHOME)
+
+
+# Undoing
+
+
+def _put_back(reader: Reader, sequences: Sequence[int]) -> tuple[Rehoming, ...]:
+    """What undoes these events, the latest first."""
+    done = [rehoming_of(_event(reader, sequence)) for sequence in sorted(set(sequences), reverse=True)]
+    present = {link.source: link.target for link in reader.targets([one.page for one in done], LinkKind.MEMBER_OF)}
+    homes = dict(present)
+    for one in done:
+        if one.page not in homes:
+            raise NotFound(f"page {one.page!r} is gone")
+        if homes[one.page] != one.target:
+            raise InvalidInput("sequence", f"page {one.page!r} has moved since", "Undo its later moves first")
+        homes[one.page] = one.source
+    return tuple(
+        Rehoming(page, present[page], home, Reason.UNDO) for page, home in homes.items() if home != present[page]
+    )
+
+
+def _event(reader: Reader, sequence: int) -> Event:
+    found = reader.events(after=sequence - 1, limit=1) if sequence > 0 else []
+    if not found or found[0].sequence != sequence or found[0].operation is not Operation.REHOME:
+        raise NotFound(f"there is no repair with the sequence {sequence} in this scope")
+    return found[0]
+
+
+def _check_takes_back(reader: Reader, moves: Sequence[Rehoming]) -> None:
+    """Refuse what MTM cannot take back now."""
+    members = members_of(reader, _segments(moves))
+    if any(one.cube.tier is not Tier.MTM for one in members.values()):
+        raise InvalidInput("sequence", "a segment of that move lies in the archive", "What was evicted stays as it is")
+    if _being_extracted(reader).intersection(members):
+        raise StoreBusy("a segment of that move is being extracted; try again")
+    if not keeps_order(reader, members, {one.page: one.target for one in moves}):
+        raise InvalidInput("sequence", "pages not read yet lie between", "Call consolidate() first")
+
+
+def _kept(reader: Reader) -> set[str]:
+    return set(json.loads(reader.note(_KEPT) or "[]"))
+
+
+def _keep(writer: Writer, pages: Iterable[str]) -> None:
+    """Note that repair leaves these pages where they are; those that are gone are forgotten."""
+    known = _kept(writer).union(pages)
+    writer.write_note(_KEPT, json.dumps(sorted(writer.get(known))))

@@ -1,0 +1,108 @@
+"""The worker: does the jobs of a whole store, scope after scope, until it is told to stop.
+
+Several may run, in one process and in many: each takes the jobs of a scope that no other is at. A bell wakes it; it
+looks for work without one, too, so that it finds what came due by itself and what a process left that died.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Event
+from typing import TypeVar
+
+from memoryos.caller import SYSTEM, acting
+from memoryos.errors import StorageError
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.patience import apart
+from memoryos.operation.maintenance.housekeeping import Housekeeping
+from memoryos.scope import Scope
+
+LOOK_AROUND_SECONDS = 30.0  # between looks for pages that nobody moves
+REST_SECONDS = 1.0  # after an error of the store
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Task = Callable[[], int]  # returns how many jobs it finished
+
+
+@dataclass
+class Worker:
+    """Does the work of one store."""
+
+    vault: Vault
+    housekeeping: Housekeeping
+
+    def run(self, stop: Event, *, threads: int, poll_seconds: float | None) -> int:
+        """Work until `stop` is set, or (None) until nothing is due; returns how many jobs were finished.
+
+        Without a bell it looks for work every `poll_seconds`. Who stays tries again after a StorageError, else it is
+        raised.
+        """
+        shift = _Shift(self.vault, self.housekeeping, stop, stays=poll_seconds is not None)
+        finished, running = 0, set[Future[int]]()
+        with closing(self.vault.bell()) as bell, ThreadPoolExecutor(threads, "memoryos-worker") as pool:
+            while not stop.is_set():
+                if task := shift.next_task():
+                    running.add(pool.submit(shift.do, task))
+                if len(running) == threads or (running and not task and not shift.stays):
+                    wait(running, return_when=FIRST_COMPLETED)
+                elif not task:
+                    if poll_seconds is None:
+                        break
+                    bell.wait(poll_seconds, stop)
+                ended = {future for future in running if future.done()}
+                running -= ended
+                finished += sum(future.result() for future in ended)
+        return finished + sum(future.result() for future in running)
+
+
+@dataclass
+class _Shift:
+    """What one call of `run` goes on."""
+
+    vault: Vault
+    housekeeping: Housekeeping
+    stop: Event
+    stays: bool
+    look_around: float = 0.0  #: when pages that nobody moves are looked for
+    unsettled: list[Scope] = field(default_factory=list)  #: of those, who waits
+    was_claimed: bool = False  #: whether the last task were jobs: they and lost pages take turns
+
+    def next_task(self) -> Task | None:
+        """Something to do, which nobody else does; None when there is nothing."""
+        return self._in_spite_of_the_store(self._found, None)
+
+    def do(self, task: Task) -> int:
+        """Do it; returns how many jobs were finished."""
+        return self._in_spite_of_the_store(task, 0)
+
+    def _found(self) -> Task | None:
+        if time.monotonic() >= self.look_around:
+            self.unsettled = self.housekeeping.in_turn(self.vault.unsettled())
+            self.look_around = time.monotonic() + LOOK_AROUND_SECONDS
+        claimed = None if self.unsettled and self.was_claimed else self.housekeeping.claim()
+        self.was_claimed = claimed is not None
+        if claimed:
+            return partial(self.housekeeping.work, claimed[0], self._goes_on, claimed[1])
+        return partial(self.housekeeping.work, self.unsettled.pop(0), self._goes_on) if self.unsettled else None
+
+    def _goes_on(self) -> bool:
+        return not self.stop.is_set()
+
+    def _in_spite_of_the_store(self, call: Callable[[], T], otherwise: T) -> T:
+        try:
+            return apart(lambda: acting(SYSTEM, call))  # this goes on for days
+        except StorageError as error:  # busy or full: later it may be done
+            if not self.stays:
+                raise
+            logger.warning("work put off", extra={"action": "worker", "error": type(error).__name__})
+            self.stop.wait(REST_SECONDS)
+            return otherwise

@@ -1,0 +1,83 @@
+"""Recaller: one owner's question to the store and to the mounted memories; what is found counts as visited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memoryos.clock import Clock
+from memoryos.config import Settings
+from memoryos.kinds import Tier
+from memoryos.models.embedder import Embedder
+from memoryos.models.remembered import Remembered
+from memoryos.models.reranker import Reranker
+from memoryos.operation.maintenance.housekeeping import Housekeeping
+from memoryos.operation.mounts.beside import Beside
+from memoryos.operation.mounts.mounted import Mounted
+from memoryos.operation.recall import overview
+from memoryos.operation.recall.filters import Filters
+from memoryos.operation.recall.fusion import Asked, analysed
+from memoryos.operation.recall.hit import Hit, Recall, Strategy
+from memoryos.operation.recall.offer import Wanted
+from memoryos.operation.recall.search import Search
+from memoryos.operation.recall.searcher import Searcher
+from memoryos.scope import Scope
+
+SHORT_TURN = 6  # tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Recaller:
+    """Answers questions about the memories of one store."""
+
+    searcher: Searcher
+    mounted: Mounted
+    lexicon: Embedder
+    questions: Remembered
+    housekeeping: Housekeeping
+    settings: Settings
+    clock: Clock
+    reranker: Reranker | None = None  #: puts the turns that were found in its own order
+
+    def recall(self, owner: Scope, text: str, search: Search, mounts: Sequence[str] | None = None) -> Recall:
+        """What the memory and the mounts hold for a question; `mounts` names those to ask, all when it is None."""
+        beside = self._beside(owner, mounts)
+        if search.filters.tiers != set(Tier) or search.strategy is Strategy.TWO_STAGE:
+            self.housekeeping.catch_up(owner)  # the answer depends on where the pages lie
+        with self.housekeeping.call():
+            recalled = beside.recall(owner, self.asked(text, search.filters), search)
+            self.visited(owner, overview.visited(recalled), at_once=search.filters.cold)  # what was cold comes back
+        return recalled
+
+    def latest(self, owner: Scope, filters: Filters, most: int, mounts: Sequence[str] | None = None) -> list[Hit]:
+        """What the filters admit, the latest first."""
+        with self.housekeeping.call():
+            wanted = Wanted(None, Search(Strategy.HYBRID, most, filters), most, most)
+            return self._beside(owner, mounts).latest(owner, wanted)
+
+    def fill(self, owner: Scope, text: str, tokens: int) -> Recall:
+        """What the memory holds for a question, as much as fills so many tokens."""
+        filters = Filters(self.clock())
+        search = Search(Strategy.HYBRID, self.pages(tokens), filters, reranker=self.reranker, tokens=tokens)
+        return self.recall(owner, text, search)
+
+    def asked(self, text: str, filters: Filters) -> Asked:
+        """The question, ready to be compared; "last week" is the week before `as_of`, or before now."""
+        return analysed(text, self.questions.vector, filters.as_of or self.clock())
+
+    def pages(self, budget: int) -> int:
+        """How many pages to ask for, so that short turns can fill that many tokens; STM may be told elsewhere."""
+        if most := self.settings.most_pages:
+            return most + self.settings.short_term_capacity
+        return max(self.settings.recall_pages, budget // SHORT_TURN)
+
+    def visited(self, owner: Scope, ids: Iterable[str], *, at_once: bool) -> None:
+        """Count visits, which are written when there are many; or soon."""
+        self.housekeeping.visited(owner, ids, self.clock())
+        if at_once:
+            self.housekeeping.queued(owner)
+
+    def _beside(self, owner: Scope, names: Sequence[str] | None) -> Beside:
+        """The own memory with the mounts that the caller looks into."""
+        adapters = self.mounted.for_search(owner, names)
+        return Beside(self.searcher, adapters, self.lexicon, is_named=names is not None)

@@ -1,0 +1,1 @@
+"""Which page goes where: placing pages in segments, and learning the threshold for it."""

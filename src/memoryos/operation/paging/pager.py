@@ -1,0 +1,165 @@
+"""Paging: how pages find their chain in STM, move to MTM and from there towards LPM or the archive.
+
+One `Pager` plans the moves of one step for one owner. It starts from the STM that is stored and the MTM that is
+resident, moves pages in memory, and writes the difference at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from memoryos.config import ExtractorKind, Settings
+from memoryos.infrastructure.vault.contract import Reader, Writer
+from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
+from memoryos.kinds import Kind, State, Tier
+from memoryos.operation.hierarchy.chain import continues, summarised
+from memoryos.operation.hierarchy.changes import Changes, Urgency
+from memoryos.operation.hierarchy.heat import extracted_by
+from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
+from memoryos.operation.hierarchy.page_entries import page_vectors, topic_words
+from memoryos.operation.hierarchy.recent import ask_for_recent
+from memoryos.operation.hierarchy.reform import form_anew
+from memoryos.operation.hierarchy.short_term import ShortTerm
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.paging.calibrator import Calibrator
+
+
+class Pager:
+    """The page moves of one step."""
+
+    def __init__(self, reader: Reader, resident: Resident, settings: Settings, now: datetime) -> None:
+        """Begin; the resident follows the reader, and no writer has written yet."""
+        self._reader = reader
+        self._now = now
+        self._settings = settings
+        self._latest = extracted_by(settings, now)
+        self._is_sent = False  # whether the hot segments wait no longer
+        self._capacity = settings.short_term_capacity
+        self.changes = Changes(reader)
+        self._calibrator = Calibrator(resident, self.changes, settings)
+        self._mid_term = MidTerm(resident.topics, self._calibrator.settings)
+
+    @property
+    def asks_for_other_segments(self) -> bool:
+        """Whether the segments should be formed anew before a page is moved."""
+        return self._calibrator.asks_for_other_segments
+
+    def move(self, limit: int) -> bool:
+        """Chain up to `limit` pages that came in, and move those that STM has no room for; whether more may wait."""
+        short_term = ShortTerm(self._capacity)
+        wanted = self._capacity + limit
+        stored = self._stored(wanted)
+        for entry in stored:
+            page = self._chained(entry, short_term.last) if entry.cube.state is State.GENERATED else entry
+            for leaving in short_term.push(page):
+                self._place(leaving)
+            if self.asks_for_other_segments:
+                return True  # the next step begins with that
+        return len(stored) == wanted
+
+    def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
+        """Count retrievals: cube id to (times, last time). Cubes that are gone are passed over."""
+        for cube in self.changes.get(visits):
+            times, last = visits[cube.id]
+            visited = cube.visited(times, last)
+            self.changes.change(Entry(visited), Operation.VISIT)
+            if topic := self._mid_term.get(cube.id):
+                self._mid_term.put(replace(topic, cube=visited))
+                self._promote_if_hot(cube.id)
+
+    def promote_all(self) -> None:
+        """Send every segment with pages not yet extracted to LPM extraction, hot or not."""
+        for topic in self._mid_term:
+            if topic.cube.behaviour.interactions > 0:
+                self.changes.enqueue(topic.cube.id, Urgency.ASKED)
+
+    def flush(self, writer: Writer) -> bool:
+        """Write the moves; returns whether jobs wait, of these moves or from before."""
+        self.changes.flush(writer)
+        waits = self.changes.leave_jobs(writer)
+        waits_for_recent = self.changes.waits_for(JobKind.READ_RECENT) or ask_for_recent(writer, self._settings)
+        return waits or waits_for_recent
+
+    def form_anew(self, writer: Writer) -> None:
+        """Form the segments of a young scope again, by the theta that it has now; the writer is what is read, too."""
+        settings = self._calibrator.settings
+        self._mid_term = MidTerm(form_anew(writer, settings, self._now), settings)
+        self._calibrator.formed()
+        for topic in list(self._mid_term):
+            self._promote_if_hot(topic.cube.id)
+
+    def _stored(self, limit: int) -> list[Entry]:
+        """The first pages of STM, oldest first, as this step left them so far."""
+        cubes = self._reader.cubes(Kind.PAGE, tiers=[Tier.STM], first=limit)
+        vectors = page_vectors(self._reader, (cube.id for cube in cubes))
+        return [Entry(self.changes.present(cube), vectors.get(cube.id)) for cube in cubes]
+
+    def _chained(self, page: Entry, last: Entry | None) -> Entry:
+        """The page with its keywords and its chain summary, linked to the page it continues."""
+        previous = last.cube if last and continues(last, page) else None
+        if previous:
+            self.changes.link(page.cube.id, LinkKind.CHAIN, previous.id)
+        payload = page_of(page.cube)
+        payload = payload if payload.chain_summary else summarised(previous, payload)
+        behaviour = replace(page.cube.behaviour, fingerprint=topic_words(payload))
+        chained = replace(page.cube, payload=payload, behaviour=behaviour, state=State.ACTIVATED)
+        self.changes.change(Entry(chained), Operation.CHAIN)
+        return replace(page, cube=chained)
+
+    def _place(self, page: Entry) -> None:
+        """Move a page from STM into the segment it fits, or into one of its own."""
+        self.changes.move([page.cube], Tier.MTM)
+        home = self._mid_term.home_of(page)
+        topic = joined(home, page, self._now) if home else opened(page, self._now)
+        if home:
+            self.changes.change(topic.entry, Operation.JOIN)
+        else:
+            self.changes.add(topic.entry)
+        self._mid_term.put(topic)
+        self.changes.link(page.cube.id, LinkKind.MEMBER_OF, topic.cube.id)
+        self._promote_if_hot(topic.cube.id)
+        if self._settings.self_repair and has_doubled(topic):
+            self.changes.look_at(topic.cube.id)
+        self._evict(fresh=topic.cube.id)
+        self._calibrator.placed(page.cube.id, topic.cube.id, self._mid_term)
+
+    def _promote_if_hot(self, segment_id: str) -> None:
+        """Ask for the extraction of a segment: soon when it is hot, some day when it is not."""
+        topic = self._mid_term.get(segment_id)
+        if topic is None:
+            return
+        if not self.changes.jobs.get(segment_id):
+            self._ask_for(topic)
+        if self._settings.extractor is ExtractorKind.MODEL:
+            self._send_full_batch()
+
+    def _ask_for(self, topic: Topic) -> None:
+        if self._mid_term.is_hot(topic, self._now):
+            self.changes.enqueue(topic.cube.id, Urgency.HOT, self._companions_until)
+        elif topic.cube.behaviour.interactions and topic.cube.id not in self.changes.jobs and self._latest:
+            self.changes.enqueue(topic.cube.id, Urgency.SOME_DAY, self._latest)
+
+    @property
+    def _companions_until(self) -> datetime | None:
+        """How long a hot segment waits for others, so that a model reads several pages in one call."""
+        if self._settings.extractor is ExtractorKind.RULES:
+            return None
+        return self._now + timedelta(seconds=self._settings.batch_seconds)
+
+    def _send_full_batch(self) -> None:
+        """Wait no longer once the hot segments have pages enough for a call."""
+        hot = [topic for topic in self._mid_term if self.changes.jobs.get(topic.cube.id)]
+        if not self._is_sent and sum(topic.cube.behaviour.interactions for topic in hot) >= self._settings.batch_pages:
+            self._is_sent = True
+            for topic in hot:
+                self.changes.enqueue(topic.cube.id, Urgency.HOT)
+
+    def _evict(self, *, fresh: str) -> None:
+        """Archive the coldest segments with their pages; never the fresh one, nor one that awaits extraction."""
+        if not self._mid_term.surplus:
+            return
+        for topic in self._mid_term.evict(self._now, spared={fresh} | self.changes.waiting):
+            members = self.changes.members(topic.cube.id)
+            self.changes.move([topic.cube, *members], Tier.ARCHIVE)

@@ -1,0 +1,183 @@
+"""Overviews: what a person wants to see of a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memoryos.config import Settings
+from memoryos.cube import MemCube, ProfileField
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import JobState, LinkKind
+from memoryos.kinds import Kind, Subject, Tier
+from memoryos.operation.consolidation.promotion import rejections
+from memoryos.operation.hierarchy.heat import heat
+from memoryos.operation.hierarchy.mid_term import segment_of, top_keywords
+from memoryos.operation.hierarchy.tuning import Tuned, explained
+from memoryos.operation.knowledge.tally import Tally
+from memoryos.operation.paging.calibrator import noted
+from memoryos.operation.recall.hit import Recall
+from memoryos.plain import Plain, plain
+from memoryos.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Persona(Plain):
+    """What LPM holds about one of the two speakers."""
+
+    profile: tuple[MemCube, ...]
+    traits: tuple[MemCube, ...]
+    facts: tuple[MemCube, ...]
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The static profile, field by field."""
+        return {
+            cube.payload.field: cube.payload.value for cube in self.profile if isinstance(cube.payload, ProfileField)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields with their values; traits and facts whole."""
+        told = {"profile": dict(self.fields), "since": plain(self.since)}
+        return {**told, "traits": plain(self.traits), "facts": plain(self.facts)}
+
+    @property
+    def since(self) -> Mapping[str, datetime]:
+        """Since when each field of the static profile has its value, as far as was said."""
+        return {
+            cube.payload.field: cube.descriptive.valid_from or cube.descriptive.event_at
+            for cube in self.profile
+            if isinstance(cube.payload, ProfileField)
+        }
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known yet."""
+        return not (self.profile or self.traits or self.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile(Plain):
+    """Both personas."""
+
+    user: Persona
+    agent: Persona
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView(Plain):
+    """A segment as it stands now."""
+
+    cube: MemCube
+    heat: float
+    keywords: tuple[str, ...]
+    page_ids: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The segment with its heat, its pages and how often it was used."""
+        used = {"visits": self.cube.behaviour.visits, "interactions": self.cube.behaviour.interactions}
+        pages = {"keywords": list(self.keywords), "page_ids": list(self.page_ids)}
+        return {**self.cube.to_dict(), "heat": self.heat, **pages, **used}
+
+    @property
+    def summary(self) -> str:
+        """What it is about."""
+        return self.cube.text
+
+
+@dataclass(frozen=True, slots=True)
+class Stats(Plain):
+    """How much there is, and what waits."""
+
+    stm_pages: int
+    mtm_segments: int
+    mtm_pages: int
+    archived_segments: int
+    archived_pages: int
+    user_facts: int
+    agent_facts: int
+    traits: int
+    profile_fields: int
+    jobs_waiting: int
+    jobs_planned: int  #: for some day: segments that were not hot so far
+    jobs_dead: int
+    rejected: Mapping[str, int]  #: statements of models that were not believed, by what was wrong with them
+    embedder: str
+    facts: Tally  #: what became of the facts that were found, since the beginning
+    tuning: tuple[Tuned, ...]  #: theta, tau, top-m, top-k and w as this scope uses them
+
+
+def profile(owner: Reader, persona: Reader) -> Profile:
+    """The personas: the user's from where it lives, the agent's from the owner."""
+    return Profile(user=_persona(persona, Subject.USER), agent=_persona(owner, Subject.AGENT))
+
+
+def profile_of(vault: Vault, owner: Scope, home: Scope) -> Profile:
+    """The personas of an owner, whose user's persona lives in `home`."""
+    with vault.read(owner) as reader, vault.read(home) as persona:
+        return profile(reader, persona)
+
+
+def _persona(reader: Reader, subject: Subject) -> Persona:
+    profile, traits, facts = (
+        tuple(reader.cubes(kind, tiers=[Tier.LPM], subject=subject)) for kind in (Kind.PROFILE, Kind.TRAIT, Kind.FACT)
+    )
+    return Persona(tuple(cube for cube in profile if cube.descriptive.valid_to is None), traits, facts)
+
+
+def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool) -> list[SegmentView]:
+    """The segments with their heat at `now`, hottest first."""
+    cubes = reader.cubes(Kind.SEGMENT, tiers=[Tier.MTM, Tier.ARCHIVE] if archive else [Tier.MTM])
+    pages: dict[str, list[str]] = {}
+    for link in reader.sources((cube.id for cube in cubes), LinkKind.MEMBER_OF):
+        pages.setdefault(link.target, []).append(link.source)
+    views = [
+        SegmentView(
+            cube=cube,
+            heat=heat(cube.behaviour, now, settings),
+            keywords=top_keywords(segment_of(cube)),
+            page_ids=tuple(pages.get(cube.id, ())),
+        )
+        for cube in cubes
+    ]
+    return sorted(views, key=lambda view: -view.heat)
+
+
+def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally, settings: Settings) -> Stats:
+    """Counts by tier, and the values that the scope is run by."""
+    census = owner.census()
+    people = profile(owner, persona)
+    jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
+    dead = sum(job.state is JobState.DEAD for job in jobs)
+    planned = sum(job.is_planned for job in jobs)
+    return Stats(
+        stm_pages=census.of(Kind.PAGE, Tier.STM),
+        mtm_segments=census.of(Kind.SEGMENT, Tier.MTM),
+        mtm_pages=census.of(Kind.PAGE, Tier.MTM),
+        archived_segments=census.of(Kind.SEGMENT, Tier.ARCHIVE),
+        archived_pages=census.of(Kind.PAGE, Tier.ARCHIVE),
+        user_facts=len(people.user.facts),
+        agent_facts=len(people.agent.facts),
+        traits=len(people.user.traits) + len(people.agent.traits),
+        profile_fields=len(people.user.profile) + len(people.agent.profile),
+        jobs_waiting=len(jobs) - dead - planned,
+        jobs_planned=planned,
+        jobs_dead=dead,
+        rejected=rejections(owner),
+        embedder=embedder,
+        facts=facts,
+        tuning=explained(settings, noted(owner)),
+    )
+
+
+def visited(recalled: Recall) -> list[str]:
+    """The own cubes a search retrieved: pages, the segments they are in, and those it chose or was asked for.
+
+    N_visit of the MemoryOS paper (equation 4) counts how often a segment is retrieved, whether or not one of its pages
+    is then among the best.
+    """
+    own = [hit for hit in (*recalled.hits, *recalled.segments) if hit.mount is None]
+    homes = (hit.segment for hit in own if hit.segment)
+    return list(dict.fromkeys([*(hit.id for hit in own), *homes, *recalled.chosen]))

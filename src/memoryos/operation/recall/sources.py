@@ -1,0 +1,158 @@
+"""Sources: where owners' memories are read, each in step with the store.
+
+What a search needs of an owner is in memory. When their turns alone pass the budget for that, they move to the
+candidate index, where the store has one: then memory holds the cubes beside them, and a search brings in the turns it
+needs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from memoryos.errors import IndexFailed, StorageError
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Operation
+from memoryos.infrastructure.vault.rows import batches
+from memoryos.models.embedder import Embedder
+from memoryos.operation.hierarchy.page_entries import page_entries
+from memoryos.operation.index.follower import Follower
+from memoryos.operation.index.residency import Residency
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.recall.excerpt import excerpt
+from memoryos.operation.recall.fusion import Asked
+from memoryos.operation.recall.hit import Strategy
+from memoryos.operation.recall.search import Search, Source
+from memoryos.operation.scheduler.background import Background
+from memoryos.scope import Scope
+
+T = TypeVar("T")
+
+AT_A_TIME = 64  # pages indexed anew in one transaction
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Sources:
+    """The sources of one memory."""
+
+    vault: Vault
+    embedder: Embedder
+    residency: Residency
+    follower: Follower | None = None  #: of the candidate index, where there is one
+    _moving: set[Scope] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._background = Background("candidates")
+
+    @contextmanager
+    def of(self, owner: Scope) -> Iterator[Source]:
+        """The owner's memory with all their turns."""
+        with self.vault.read(owner) as reader:
+            resident = self.residency.following(owner, reader, whole=True)
+            self._note_size(owner, resident.nbytes)
+            unindexed = self._outdated(resident)
+            if not unindexed:
+                yield Source(reader, resident)
+                return
+        self._index(owner, unindexed)
+        with self.vault.read(owner) as reader:
+            yield Source(reader, self.residency.following(owner, reader, whole=True))
+
+    def answer(self, owner: Scope, asked: Asked, search: Search, pages: int, find: Callable[[Source], T]) -> T:
+        """What `find` makes of the owner's memory, with the turns that a search for that many pages needs, at least.
+
+        When the candidate index fails, even in the middle of it, all turns in memory serve as well.
+        """
+        follower = self.follower
+        if follower is not None and search.strategy is not Strategy.TWO_STAGE and follower.may_have(owner):
+            try:
+                with self._excerpt(follower, owner, asked, search, pages) as source:
+                    stale = self._outdated(source.resident) if source else ()
+                    if source and not stale:
+                        return find(source)
+                if stale:
+                    self._index(owner, stale)
+                    return self.answer(owner, asked, search, pages, find)
+            except IndexFailed as error:
+                follower.put_off(error)
+        with self.of(owner) as source:
+            return find(source)
+
+    @contextmanager
+    def _excerpt(
+        self, follower: Follower, owner: Scope, asked: Asked, search: Search, pages: int
+    ) -> Iterator[Source | None]:
+        """The owner's memory with the candidates of a question; None when there is no index of them."""
+        with self.vault.read(owner) as reader:
+            if not follower.follow(owner, reader):
+                yield None
+                return
+            with follower.asking(owner) as candidates:
+                turns = excerpt(candidates, reader, asked, search.filters, pages)
+                yield Source(reader, self.residency.following(owner, reader, whole=False).having(turns))
+
+    def follow_erasure(self, owner: Scope) -> None:
+        """Let the candidate index of the owner lose at once what was deleted; one that is away loses it later."""
+        follower = self.follower
+        if follower is None or not follower.may_have(owner):
+            return
+        try:
+            with self.vault.read(owner) as reader:
+                follower.follow(owner, reader)
+        except IndexFailed as error:
+            follower.put_off(error)
+
+    def move_out(self, owner: Scope) -> bool:
+        """Move the owner's turns to the candidate index, whatever their size; False when there is none."""
+        if self.follower is None:
+            return False
+        with self.vault.read(owner) as reader:
+            self.follower.build(owner, reader)
+        self.residency.forget(owner)
+        return True
+
+    def wait(self) -> None:
+        """Return when nothing is being moved. Raises the first error of that."""
+        self._background.wait()
+
+    def close(self) -> None:
+        """Finish, and release the candidate index."""
+        try:
+            self._background.close()
+        finally:
+            if self.follower is not None:
+                self.follower.close()
+
+    def _outdated(self, resident: Resident) -> Sequence[str]:
+        """The pages to index before they are searched."""
+        return () if self.vault.is_only_read else resident.unindexed
+
+    def _note_size(self, owner: Scope, nbytes: int) -> None:
+        """Begin to move turns that are too many for memory, once."""
+        follower = self.follower
+        if follower is None or nbytes <= self.residency.budget or owner in self._moving or follower.is_away:
+            return
+        self._moving.add(owner)
+        if not follower.has(owner):
+            self._background.submit(lambda: self._move(owner, follower))
+
+    def _move(self, owner: Scope, follower: Follower) -> None:
+        try:
+            self.move_out(owner)
+        except IndexFailed as error:  # later, it may be there again
+            follower.put_off(error)
+            self._moving.discard(owner)
+        except StorageError as error:  # then memory holds them, budget or not
+            logger.warning("index put off", extra={"action": "index", "error": type(error).__name__})
+
+    def _index(self, owner: Scope, pages: Sequence[str]) -> None:
+        """Make the passages of pages that an older program stored without, or with long turns as one."""
+        for some in batches(pages, AT_A_TIME):
+            with self.vault.write(owner) as writer:
+                entries = page_entries(list(writer.get(some).values()), self.embedder)
+                writer.update(entries, Operation.REFRESH)

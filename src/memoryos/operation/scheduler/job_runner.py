@@ -1,0 +1,199 @@
+"""Jobs: the work that writes leave behind, leased, kept alive, tried again and in the end buried with its cause.
+
+A handler does the jobs it is given and ends them in the transaction of their effects, so that a job which is run
+again after a crash changes nothing more.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Event, Thread
+from typing import Protocol
+
+from memoryos.caller import SYSTEM, acting
+from memoryos.clock import Clock
+from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, ObjectsUnreachable, StorageError
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Job, JobKind
+from memoryos.operation.scheduler.rota import Rota
+from memoryos.scope import Scope
+
+LEASE = timedelta(minutes=1)
+MOST_IN_A_ROW = 20  # times that a job about the same memory is run without a pause
+MOST_TRIES = 5
+MOST_TRIES_OUT = 60  # while a model cannot be reached: half a day
+FIRST_DELAY = timedelta(seconds=2)
+LONGEST_DELAY = timedelta(minutes=15)
+LONGEST_ASKED = timedelta(days=1)  # by a server: one that asks for more is not believed
+_GROWTH = 4.0  # of the delay with each try
+_JITTER = 0.25  # of the delay, either way: those that failed together do not come back together
+
+logger = logging.getLogger(__name__)
+
+
+GoesOn = Callable[[], bool]
+
+
+class Handler(Protocol):
+    """Does jobs of one kind."""
+
+    @property
+    def at_once(self) -> int:
+        """How many jobs it takes together."""
+        ...
+
+    @property
+    def takes_early(self) -> bool:
+        """Whether it takes jobs that are not due yet along with due ones."""
+        ...
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
+        """Do the jobs and finish each in the transaction of its effects; stop between two when it no longer goes on.
+
+        Returns those that it left. What it raises is the cause that is kept with those that are not finished.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class JobRunner:
+    """Runs the jobs of one store."""
+
+    vault: Vault
+    handlers: Mapping[JobKind, Handler]
+    clock: Clock
+    rota: Rota = field(default_factory=Rota)
+
+    def run_all(self, scope: Scope, goes_on: GoesOn = lambda: True) -> int:
+        """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished.
+
+        One about a memory that comes again and again is never done: a row is damaged. It waits until its lease ends.
+        """
+        finished, ran = 0, Counter[tuple[JobKind, str]]()
+        while goes_on() and (jobs := self._lease(scope)) and ran[jobs[0].kind, jobs[0].cube_id] < MOST_IN_A_ROW:
+            ran.update((job.kind, job.cube_id) for job in jobs)
+            finished += self.run(scope, jobs, goes_on)
+        return finished
+
+    def take_turn(self, scope: Scope, turn: GoesOn) -> int:
+        """Run the scope's jobs for one turn, the first step at least; returns how many were finished."""
+        jobs = self._lease(scope)
+        return self.run(scope, jobs, turn) + self.run_all(scope, turn) if jobs else 0
+
+    def claim(self) -> tuple[Scope, list[Job]] | None:
+        """Take the jobs of the next owner of the store whom no other worker is at; `run` them."""
+        taken = self.vault.claim(lasting=LEASE, limit=self._limit, early=self._early, order=self.rota.ordered)
+        if taken:
+            self.rota.served(taken[0])
+        return taken
+
+    def others_wait(self, scope: Scope) -> bool:
+        """Whether another owner of the store, whom nobody is at, has jobs that are due."""
+        return any(owner != scope.owner for owner in self.vault.waiting())
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
+        """Run jobs that were taken; returns how many were finished."""
+        try:
+            with self._kept_alive(scope, jobs):
+                left = self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
+            self._release(scope, left)
+        except LeaseLost:
+            return 0  # the worker that took them over finishes them
+        except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
+            logger.warning("job failed", extra={"action": "job_failed", "error": type(error).__name__})
+            return len(jobs) - self._put_back(scope, jobs, error)
+        return len(jobs) - len(left)
+
+    def next_due(self, scope: Scope) -> datetime | None:
+        """When there will be something to run."""
+        with self.vault.read(scope) as reader:
+            return reader.next_due()
+
+    def _lease(self, scope: Scope) -> list[Job]:
+        with self.vault.write(scope) as writer:
+            return writer.lease(lasting=LEASE, limit=self._limit, early=self._early)
+
+    @property
+    def _limit(self) -> int:
+        return max(handler.at_once for handler in self.handlers.values())
+
+    @property
+    def _early(self) -> list[JobKind]:
+        return [kind for kind, handler in self.handlers.items() if handler.takes_early]
+
+    def _release(self, scope: Scope, jobs: Sequence[Job]) -> None:
+        if jobs:
+            with self.vault.write(scope) as writer:
+                for job in jobs:
+                    with suppress(LeaseLost):
+                        writer.release(job)
+
+    def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception) -> int:
+        """Put off the jobs that are not finished; returns how many."""
+        now, count = self.clock(), 0
+        with self.vault.write(scope) as writer:
+            for job in jobs:
+                with suppress(LeaseLost):  # it was finished before the error, or another worker has it
+                    writer.fail(job, cause(error), retry_at=retry_at(job, error, now))
+                    count += 1
+        return count
+
+    @contextmanager
+    def _kept_alive(self, scope: Scope, jobs: Sequence[Job]) -> Iterator[None]:
+        """Extend the leases again and again, for as long as the block takes."""
+        done = Event()
+        beat = Thread(
+            target=lambda: acting(SYSTEM, lambda: self._extend(scope, jobs, done)),
+            name="memoryos-heartbeat",
+            daemon=True,
+        )
+        beat.start()
+        try:
+            yield
+        finally:
+            done.set()
+            beat.join()
+
+    def _extend(self, scope: Scope, jobs: Sequence[Job], done: Event) -> None:
+        while not done.wait(LEASE.total_seconds() / 3):
+            try:
+                with self.vault.write(scope) as writer:
+                    for job in jobs:
+                        with suppress(LeaseLost):  # it is finished, which the others are not; or its end will tell
+                            writer.extend(job, lasting=LEASE)
+            except StorageError as error:  # busy: the next beat may come through
+                logger.warning("lease not extended", extra={"action": "heartbeat", "error": type(error).__name__})
+
+
+def cause(error: Exception) -> str:
+    """What is kept of an error: of one that is not ours no more than its name, for it may quote a user."""
+    return f"{type(error).__name__}: {error}" if isinstance(error, MemoryOSError) else type(error).__name__
+
+
+def retry_at(job: Job, error: Exception, now: datetime) -> datetime | None:
+    """When a failed job is tried again; None when it was tried often enough."""
+    if isinstance(error, BudgetSpent):
+        return error.until
+    if isinstance(error, ObjectsUnreachable):
+        return now + _delay(job.attempts)  # an erasure is never given up
+    most = MOST_TRIES_OUT if isinstance(error, ModelUnavailable) else MOST_TRIES
+    if job.attempts >= most:
+        return None
+    return now + max(_asked(error), _delay(job.attempts))
+
+
+def _asked(error: Exception) -> timedelta:
+    """The time that a server asked for, within reason."""
+    seconds = error.retry_after or 0 if isinstance(error, ModelUnavailable) else 0
+    return timedelta(seconds=min(seconds, LONGEST_ASKED.total_seconds()))
+
+
+def _delay(attempts: int) -> timedelta:
+    delay = min(FIRST_DELAY * _GROWTH ** min(attempts - 1, 10), LONGEST_DELAY)
+    return delay * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - spreads load, guards nothing
