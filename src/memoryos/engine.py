@@ -31,7 +31,6 @@ from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.erase import Eraser
-from memoryos.operation.ending import Ending
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -48,6 +47,7 @@ from memoryos.operation.mounts.recaller import Recaller
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.sources import Sources
+from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_runner import Handler, JobRunner
 from memoryos.operation.scheduler.spending import Purse
 from memoryos.scope import Scope
