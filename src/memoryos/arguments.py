@@ -11,6 +11,7 @@ from typing import Any, TypedDict, TypeVar
 
 from memoryos.caller import Caller
 from memoryos.clock import parse_end, parse_time
+from memoryos.config import LONGEST_WAIT
 from memoryos.errors import InvalidInput
 from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
@@ -133,9 +134,14 @@ def natural(field: str, value: int, *, least: int = 0, most: int = HIGHEST) -> i
 def duration(field: str, value: float, *, most: float) -> float:
     """Check a time; its unit is the caller's."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not 0 <= value <= most:
+    if not is_number or not 0 <= value <= most:  # which no NaN is
         raise InvalidInput(field, f"{shown(value)} is no number in range", f"Pass 0 to {most:,.0f}")
     return float(value)
+
+
+def timeout(value: float | None) -> float:
+    """Check how long somebody waits, seconds; None is for ever."""
+    return math.inf if value is None else duration("timeout", value, most=LONGEST_WAIT)
 
 
 def instance(field: str, value: object, kind: type[_Item], fix: str) -> _Item:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import UTC, tzinfo
 from enum import StrEnum
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -25,6 +26,8 @@ from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
 
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
+
+_Made = TypeVar("_Made")
 
 LONGEST_WAIT = 366 * 86_400.0  # seconds; the queue takes a longer one for the work of a clock that ran ahead
 
@@ -72,6 +75,26 @@ class _Environment(EnvSettingsSource):
         return {field: value for field, name in _OPENAI.items() if (value := self.env_vars.get(name))}
 
 
+def _explained(kind: type[_Made]) -> type[_Made]:
+    """Let the settings raise InvalidInput for a wrong field."""
+    make = kind.__init__
+
+    @wraps(make)
+    def checked(self: _Made, **values: Any) -> None:
+        try:
+            make(self, **values)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(str(part) for part in first["loc"]) or "settings"
+            raise InvalidInput(field, first["msg"], "See memoryos.Settings for the fields and their ranges") from None
+        except SettingsError as error:  # it quotes no value
+            raise InvalidInput("settings", str(error), "Write lists in the environment as JSON") from None
+
+    kind.__init__ = checked  # type: ignore[assignment,method-assign]
+    return kind
+
+
+@_explained
 class Settings(BaseSettings):
     """How one MemoryOS behaves."""
 
@@ -244,11 +267,4 @@ def _zone(name: str) -> tzinfo:
 
 def load_settings(**values: Any) -> Settings:
     """Settings from `values`, then the environment, then the defaults. Raises InvalidInput naming the field."""
-    try:
-        return Settings(**values)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "settings"
-        raise InvalidInput(field, first["msg"], "See memoryos.Settings for the fields and their ranges") from None
-    except SettingsError as error:  # it quotes no value
-        raise InvalidInput("settings", str(error), "Write lists in the environment as JSON") from None
+    return Settings(**values)

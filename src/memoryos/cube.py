@@ -55,7 +55,7 @@ def _explained(kind: type[_Made]) -> type[_Made]:
         except ValidationError as error:
             place, problem = _first_fault(error)
             name = f"{kind.__name__.lower()}.{place}"
-            raise InvalidInput(name, problem, f"See memoryos.{kind.__name__} for its fields") from None
+            raise InvalidInput(name, problem, f"See {kind.__module__}.{kind.__name__} for its fields") from None
 
     kind.__init__ = checked  # type: ignore[assignment,method-assign]
     return kind
@@ -97,6 +97,7 @@ class Turn(Plain):
         return " ".join(part for part in (self.text, *(f"[{item.caption}]" for item in self.attachments)) if part)
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Page:
     """A dialogue page `{Q, R, T}` with its chain summary (MemoryOS paper, section 3.1).
@@ -125,6 +126,7 @@ class Page:
         return next((turn for turn in self.turns if turn.role is role), None)
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Segment:
     """A topic: what its pages have in common (MemoryOS paper, equation 2)."""
@@ -143,6 +145,7 @@ class Segment:
         return self.summary
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Fact:
     """A statement about the user or the agent, with the words that support it."""
@@ -155,6 +158,7 @@ class Fact:
     wordings: tuple[str, ...] = ()  #: other words in which the same was said
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Trait:
     """A level on one dimension of the persona schema, and the reason for it."""
@@ -174,6 +178,7 @@ class Trait:
         return f"{self.dimension} ({self.level.value}): {self.reason}"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class ProfileField:
     """A static field of a persona, such as name, gender or birth year."""
@@ -190,6 +195,7 @@ class ProfileField:
         return f"{self.field}: {self.value}"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Blob:
     """Binary content kept outside the cube's JSON."""
@@ -199,6 +205,7 @@ class Blob:
     format: str  #: e.g. "safetensors"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Activation:
     """A KV cache for `model`, valid for exactly the text it was computed from."""
@@ -210,6 +217,7 @@ class Activation:
     blob: Blob
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Parameter:
     """A parameter patch for `model`, such as a LoRA adapter."""
@@ -229,6 +237,7 @@ Payload = Annotated[
 ]
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Mention:
     """One time that a fact was said."""
@@ -238,6 +247,7 @@ class Mention:
     at: AwareDatetime  #: the moment that it speaks of: 2019 in "I moved here in 2019"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Descriptive:
     """What it is, when it happened and where it came from."""
@@ -259,6 +269,7 @@ class Descriptive:
     mentions: tuple[Mention, ...] = ()  #: of a fact that excludes others, in order: what tells which of them holds
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Access:
     """Who may read, write and share; names are principals such as "agent:coder"."""
@@ -269,6 +280,7 @@ class Access:
     sharers: tuple[str, ...] = ()
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Lifespan:
     """When it ends: a fixed moment, or by decay."""
@@ -277,6 +289,7 @@ class Lifespan:
     decay: Decay = Decay.NONE
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Governance:
     """What may be done with it."""
@@ -288,6 +301,7 @@ class Governance:
     watermark: str | None = None
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Behaviour:
     """How it is used: the inputs of heat, and the contextual fingerprint."""
@@ -298,6 +312,7 @@ class Behaviour:
     fingerprint: tuple[str, ...] = ()  #: keywords of the content, K in F_score
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Version:
     """The head of a version chain; older versions are in the vault's history."""
@@ -308,6 +323,7 @@ class Version:
     superseded_at: AwareDatetime | None = None  #: when this store learned that
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class MemCube(Plain):
     """One memory: payload, scope, place in the hierarchy and metadata."""

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any, Self, Unpack, cast, overload
 
 from memoryos import arguments
-from memoryos.about import AboutArguments, about
+from memoryos.about import AboutArguments
+from memoryos.adding import Adding
 from memoryos.caller import Action, Caller
-from memoryos.clock import parse_moment
 from memoryos.config import Settings
 from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine, left
@@ -36,9 +36,7 @@ from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
-from memoryos.operation.intake import ingest
-from memoryos.operation.intake.messages import Messages, is_messages, turns_of_messages
-from memoryos.operation.intake.page_writer import Arriving
+from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.context import Context, pack
@@ -50,7 +48,7 @@ from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.overview import Stats
 from memoryos.operation.recall.search import Search
 from memoryos.progress import Progress
-from memoryos.scope import ID_LIMIT, Scope
+from memoryos.scope import Scope
 from memoryos.text import checked_text
 
 
@@ -58,11 +56,13 @@ from memoryos.text import checked_text
 class Memory:
     """What one owner's agent remembers: layered, durable, searchable, with or without a chat model."""
 
-    def __init__(self, engine: Engine, scope: Scope, caller: Caller, release: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, engine: Engine, scope: Scope, caller: Caller, release: Callable[[float | None], None] | None = None
+    ) -> None:
         """Get one from `MemoryOS.memory` or `memoryos.open`; `release` is what closing it does."""
-        self._engine = engine
-        self._scope = scope
-        self._caller = caller
+        self._engine = arguments.instance("engine", engine, Engine, "Call memoryos.open(...)")
+        self._scope = arguments.scope(scope)
+        self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
         self._release = release
 
     @property
@@ -178,13 +178,10 @@ class Memory:
         `tags`, `metadata`, `ttl` or `expires_at`, `title` and `source` say more of it (see memoryos.AboutArguments).
         `idempotency_key` and `mount` are as in `add_many`. Raises InvalidInput, which names the message and the field.
         """
+        adding = Adding(self._engine, self._scope, said_of_it, idempotency_key, mount)
         if query is not None and is_messages(query):
-            return self._add_messages(query, response, attachments, at, idempotency_key, mount, said_of_it)
-        now = self._engine.clock()
-        items = arguments.sequence("attachments", attachments, Attachment)
-        limit = self.settings.max_text_chars
-        turns = ingest.turns_of(cast("str | None", query), response, at=at, attachments=items, now=now, limit=limit)
-        return self._take_in(self._arriving(turns, now, said_of_it, idempotency_key), mount)[0]
+            return adding.messages(query, response, attachments, at)
+        return adding.exchange(cast("str | None", query), response, attachments, at)
 
     def add_many(
         self,
@@ -204,15 +201,7 @@ class Memory:
         the server went away in the commit and nobody can tell: a call with the same key is safe. With a `mount` it is
         remembered there and not here; StoreReadOnly when that is mounted to be read.
         """
-        now = self._engine.clock()
-        limit = self.settings.max_text_chars
-        checked = [
-            ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]")
-            for index, turn in enumerate(arguments.sequence("turns", turns, Turn))
-        ]
-        arguments.callback("progress", progress)
-        chosen = arguments.one_of("origin", origin, Origin)
-        return self._take_in(self._arriving(checked, now, said_of_it, idempotency_key, chosen), mount, progress)
+        return Adding(self._engine, self._scope, said_of_it, idempotency_key, mount).dialogue(turns, origin, progress)
 
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
         """Correct a memory; its old words stay in the history. For a page, `role` names the turn."""
@@ -280,8 +269,8 @@ class Memory:
         `as_of` asks the memory as it was then, without what was said or held later; "last week" in the question is
         the week before it. A time without a zone is in `Settings.time_zone`; a day is all of it. `explain` fills the
         `parts` of each hit. `weights` says what each part of a hybrid score counts. `cold` finds what lies in the
-        object store, too, or raises ObjectsUnreachable or StoreCorrupt. `mounts` names the mounts to look into: all that
-        serve this scope when left out; then one that does not answer is named in `missing`. With `tokens`, fewer pages
+        object store, too, or raises ObjectsUnreachable or StoreCorrupt. `mounts` names the mounts to look into: all
+        that serve this scope when left out; then one that does not answer is named in `missing`. With `tokens`, fewer pages
         do, once their turns can fill that many.
         """
         text = arguments.question(query)
@@ -439,14 +428,20 @@ class Memory:
 
     # Life
 
-    def wait(self) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
-        self._engine.wait()
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the work behind earlier calls is done: answers stored, hot segments extracted.
 
-    def close(self) -> None:
-        """Finish the work behind earlier calls and release the store, if `memoryos.open` opened it for this memory."""
+        After `timeout` seconds it raises StillRunning, which says how much is left; that goes on.
+        """
+        self._engine.wait(timeout)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Finish the work behind earlier calls and release the store, if `memoryos.open` opened it for this memory.
+
+        With a `timeout` as `MemoryOS.close`.
+        """
         if self._release:
-            self._release()
+            self._release(timeout)
 
     def __enter__(self) -> Self:
         return self
@@ -462,40 +457,3 @@ class Memory:
     @property
     def _hand(self) -> Hand:
         return self._engine.hand
-
-    def _arriving(
-        self,
-        turns: Sequence[Turn],
-        now: datetime,
-        said_of_it: AboutArguments,
-        key: str | None,
-        origin: Origin = Origin.USER_INPUT,
-    ) -> Arriving:
-        return Arriving(turns, now, about(now, **said_of_it), origin, arguments.idempotency_key(key))
-
-    def _add_messages(
-        self,
-        messages: Messages,
-        response: str | None,
-        attachments: Sequence[Attachment],
-        at: datetime | str | None,
-        key: str | None,
-        mount: str | None,
-        said_of_it: AboutArguments,
-    ) -> list[str]:
-        if response is not None or attachments:
-            field = "attachments" if response is None else "response"
-            raise InvalidInput(field, "is passed beside messages", "Put it into a message")
-        now, limit = self._engine.clock(), self.settings.max_text_chars
-        said_at = now if at is None else parse_moment("at", at, now=now)
-        turns = [
-            ingest.checked_turn(turn, now=said_at, limit=limit, field=f"messages ({turn.role})")
-            for turn in turns_of_messages(messages)
-        ]
-        return self._take_in(self._arriving(turns, now, said_of_it, key), mount)
-
-    def _take_in(self, arriving: Arriving, mount: str | None, progress: Progress | None = None) -> list[str]:
-        if mount is not None:
-            name = checked_text("mount", mount, limit=ID_LIMIT)
-            return self._engine.mounted.store(self._scope, name, arriving)
-        return self._engine.intake.store(self._scope, arriving, progress)

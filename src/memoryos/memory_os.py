@@ -30,8 +30,8 @@ class MemoryOS:
 
     def __init__(self, engine: Engine, caller: Caller = OPERATOR) -> None:
         """Get one from `MemoryOS.open`; `caller` is who uses it as a whole."""
-        self._engine = engine
-        self._caller = caller
+        self._engine = arguments.instance("engine", engine, Engine, "Call MemoryOS.open(...)")
+        self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
 
     @classmethod
     def open(
@@ -108,13 +108,20 @@ class MemoryOS:
         """What concerns everybody."""
         return Admin(self._engine, self._caller)
 
-    def wait(self) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
-        self._engine.wait()
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the work behind earlier calls is done: answers stored, hot segments extracted.
 
-    def close(self) -> None:
-        """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
-        self._engine.close()
+        After `timeout` seconds it raises StillRunning, which says how much is left; that goes on.
+        """
+        self._engine.wait(timeout)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Finish the work behind earlier calls and release the store. Calling it twice is harmless.
+
+        After `timeout` seconds it raises StillRunning; then only what is under way is finished before the store is
+        released, and the rest is left to the next process. Nothing that was stored is lost.
+        """
+        self._engine.close(timeout)
 
     def __enter__(self) -> Self:
         return self

@@ -18,7 +18,7 @@ from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import Bell, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
-from memoryos.infrastructure.vault.locks import OnLock, timed, uncollected
+from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.records import Job, JobKind
@@ -75,7 +75,7 @@ class SqlVault(ABC):
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
         self._admit(Action.WRITE, scope)
-        with uncollected(timed(self._writing(scope.owner), self.on_lock)) as connection:
+        with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs)
             yield writer

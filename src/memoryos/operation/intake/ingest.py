@@ -21,6 +21,8 @@ from memoryos.scope import Scope
 from memoryos.text import checked_text
 
 TURNS_PER_PAGE = 16  # a page of tool messages without a dialogue turn must end somewhere
+_SPLIT = "Split it into several turns"
+
 EMBED_BATCH = 256  # pages embedded between two progress reports
 
 
@@ -44,11 +46,11 @@ def turns_of(
         _check_attachment(attachment, limit, f"attachments[{index}]")
     turns = []
     if query is not None or response is None:
-        text = "" if attachments and not query else checked_text("query", query, limit=limit)
+        text = "" if attachments and not query else checked_text("query", query, limit=limit, fix=_SPLIT)
         turns.append(Turn(role=Role.USER, text=text, at=said_at, attachments=attachments))
     if response is not None:
         own = () if turns else attachments
-        text = "" if own and not response else checked_text("response", response, limit=limit)
+        text = "" if own and not response else checked_text("response", response, limit=limit, fix=_SPLIT)
         turns.append(Turn(role=Role.ASSISTANT, text=text, at=said_at, attachments=own))
     return turns
 
@@ -56,7 +58,7 @@ def turns_of(
 def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") -> Turn:
     """The turn with its time in UTC (now, when it has none). Raises InvalidInput naming the field."""
     if turn.text.strip() or not turn.attachments:
-        checked_text(f"{field}.text", turn.text, limit=limit)
+        checked_text(f"{field}.text", turn.text, limit=limit, fix=_SPLIT)
     for attachment in turn.attachments:
         _check_attachment(attachment, limit, f"{field}.attachments")
     if turn.speaker is not None:
