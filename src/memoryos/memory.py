@@ -268,10 +268,9 @@ class Memory:
         on a page that does and is. `since` and `until` bound when the turns that are ranked were said (both included).
         `as_of` asks the memory as it was then, without what was said or held later; "last week" in the question is
         the week before it. A time without a zone is in `Settings.time_zone`; a day is all of it. `explain` fills the
-        `parts` of each hit. `weights` says what each part of a hybrid score counts. `cold` finds what lies in the
-        object store, too, or raises ObjectsUnreachable or StoreCorrupt. `mounts` names the mounts to look into: all
-        that serve this scope when left out; then one that does not answer is named in `missing`. With `tokens`, fewer pages
-        do, once their turns can fill that many.
+        `parts` of each hit; `weights` says what each counts. `cold` finds what lies in the object store, too, or raises
+        ObjectsUnreachable or StoreCorrupt. `mounts` names the mounts to look into: all that serve this scope when left
+        out; then one that does not answer is named in `missing`. With `tokens`, fewer pages do, if they fill that many.
         """
         text = arguments.question(query)
         chosen = arguments.one_of("strategy", strategy, Strategy)

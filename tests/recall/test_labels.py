@@ -115,6 +115,11 @@ def test_the_next_process_finds_the_same(memory: Memory, tmp_path: Path) -> None
         assert {named(hit.cube.payload.turns[0].text) for hit in found.hits} == {"both", "home"}
         (both,) = [hit for hit in found.hits if hit.cube.metadata.get("n")]
         assert both.to_dict()["metadata"] == both.cube.metadata == {"project": "apollo", "n": 3}
+
+
+@pytest.mark.file
+def test_the_labels_in_the_store_are_those_of_its_cubes(memory: Memory, tmp_path: Path) -> None:
+    memory.close()
     assert stores.verify(tmp_path / "memory.db").damages == ()
 
 
