@@ -11,8 +11,9 @@ from contextlib import closing
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, get_args
 
+from memoryos import arguments
 from memoryos.caller import Caller, Gate
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
@@ -44,7 +45,9 @@ class Awaited(Generic[_Sync]):
     """An object whose methods are awaited; `sync` is the one that does the work, in a thread."""
 
     def __init__(self, sync: _Sync) -> None:
-        self.sync = sync
+        """Raises InvalidInput for what is not of the kind that this class awaits."""
+        kind: type[_Sync] = get_args(type(self).__orig_bases__[0])[0]  # type: ignore[attr-defined]
+        self.sync = arguments.instance("sync", sync, kind, f"Pass a {kind.__name__}")
 
 
 def _awaited(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -9,7 +11,7 @@ from memoryos import arguments
 from memoryos.caller import Action, Gate, OpenGate, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
-from memoryos.errors import StorageError
+from memoryos.errors import StillRunning, StorageError
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
@@ -46,6 +48,7 @@ from memoryos.operation.mounts.recaller import Recaller
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.sources import Sources
+from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import Purse
@@ -74,11 +77,13 @@ class Engine:
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
         vault.gate = self._gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
-        self.hand = Hand("calls")
         self.settings = settings or load_settings()
+        self.hand = Hand("calls", self.settings.zone)
+        self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._is_closed = False
+        self._ending: Ending | None = None
         self.mounted = Mounted()
         self._find_with(candidates)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
@@ -176,17 +181,33 @@ class Engine:
         if kind.needs_model:
             self.housekeeping.work_apart()
 
-    def wait(self) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the work behind earlier calls is done. Raises StillRunning after `timeout` seconds."""
+        seconds = arguments.timeout(timeout)
         self.check_open()
-        self.responder.wait()
-        self.housekeeping.wait()
-        self.mounted.sync()
+        until = time.monotonic() + seconds
+        if not (self.responder.wait(until) and self.housekeeping.wait(until) and self._have_mounts_synced(until)):
+            raise self._still_running(seconds, "it goes on")
 
-    def close(self) -> None:
-        """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
+    def close(self, timeout: float | None = None) -> None:
+        """Finish the work behind earlier calls and release the store. Calling it twice is harmless.
+
+        After `timeout` seconds it raises StillRunning; then only what is under way is finished.
+        """
+        seconds = arguments.timeout(timeout)
         self._is_closed = True
+        if timeout is None and self._ending is None:
+            self._release()
+            return
+        self._ending = self._ending or Ending(self._release)
+        if not self._ending.comes_within(None if timeout is None else seconds):
+            self.housekeeping.abandon()
+            left = "what is under way is finished before the store is released, the rest is left to the next process"
+            raise self._still_running(seconds, left)
+
+    def _release(self) -> None:
         with ExitStack() as steps:  # each step runs, whatever became of those before it
+            steps.callback(self.after_close.close)
             steps.callback(self.hand.stop)
             steps.callback(self.vault.close)
             steps.callback(self.housekeeping.close)
@@ -197,6 +218,21 @@ class Engine:
             steps.callback(self.responder.close)
 
     # Parts of the above
+
+    def _have_mounts_synced(self, until: float) -> bool:
+        """Whether the writable mounts have done what waits until then."""
+        if until == math.inf:
+            self.mounted.sync()
+            return True
+        return Ending(self.mounted.sync).comes_within(max(0.0, until - time.monotonic()))
+
+    def _still_running(self, seconds: float, outlook: str) -> StillRunning:
+        running = {"answers": self.responder.unfinished, **self.housekeeping.unfinished}
+        told = (
+            f"{running['answers']} answers to store, pages of {running['pages']} owners to move,"
+            f" jobs of {running['jobs']} owners to do"
+        )
+        return StillRunning(f"after {seconds:g} seconds there were {told}; {outlook}", running)
 
     def _made_responder(self) -> Responder:
         known = self.settings

@@ -65,10 +65,13 @@ class Jobs(Noun):
         self._engine.housekeeping.queued(self._scope)
         return tried
 
-    def run(self) -> None:
-        """Do what waits, also what a process that ended left behind, and return when it is done."""
+    def run(self, timeout: float | None = None) -> None:
+        """Do what waits, also what a process that ended left behind, and return when it is done.
+
+        After `timeout` seconds it raises StillRunning, and the jobs go on.
+        """
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.check_open()
         self._engine.housekeeping.check_writable()
         self._engine.housekeeping.queued(self._scope)
-        self._engine.wait()
+        self._engine.wait(timeout)

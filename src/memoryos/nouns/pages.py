@@ -12,6 +12,7 @@ from memoryos.nouns.noun import Noun
 from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes, files_of
 from memoryos.operation.attachments.parcels import bytes_of
 from memoryos.operation.calls.door import door
+from memoryos.operation.recall.overview import lasting
 
 
 @door
@@ -19,9 +20,10 @@ class Pages(Noun):
     """The dialogue pages of one owner."""
 
     def list(self, *, tier: Tier | None = None) -> Sequence[MemCube]:
-        """The dialogue pages of a tier (all when none is named), oldest first."""
+        """The dialogue pages of a tier (all when none is named) that have not expired, oldest first."""
+        tiers = [] if tier is None else [arguments.one_of("tier", tier, Tier)]
         with self._engine.settled(self._scope) as reader:
-            return reader.cubes(Kind.PAGE, tiers=[arguments.one_of("tier", tier, Tier)] if tier is not None else [])
+            return lasting(reader.cubes(Kind.PAGE, tiers=tiers), self._engine.clock())
 
     def attachments(self, page_id: str) -> Sequence[AttachedFile]:
         """What was sent along with a page: its caption, media type, and size or URL. Raises NotFound."""

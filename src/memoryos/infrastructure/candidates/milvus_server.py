@@ -20,6 +20,9 @@ BUILT_WITHIN = 600.0  # what is asked for when an index is made
 _CONNECT_FAILED = 2  # pymilvus.client.types.Status
 _COLLECTION_NOT_FOUND = 100
 _AWAY = {_CONNECT_FAILED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+# pymilvus pings an idle server every ten seconds, and a gRPC server ends connections that ping more often than every
+# five minutes ("too_many_pings").
+_QUIET = {"grpc.keepalive_time_ms": 310_000, "grpc.keepalive_permit_without_calls": False}
 _UNREACHABLE = (ConnectError, ConnectionNotExistException, grpc.FutureTimeoutError)
 
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it prints what it raises; here that is handled
@@ -86,7 +89,7 @@ class MilvusServer:
     def _connected(self) -> MilvusClient:
         with self._lock:
             if self._client is None:
-                self._client = MilvusClient(self._uri, token=self._token, timeout=CONNECTED_WITHIN)
+                self._client = MilvusClient(self._uri, token=self._token, timeout=CONNECTED_WITHIN, grpc_options=_QUIET)
             return self._client
 
 

@@ -39,6 +39,7 @@ from memoryos.infrastructure.vault.records import (
 )
 from memoryos.infrastructure.vault.stored_blob import BlobNotes
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
 
@@ -64,6 +65,7 @@ class Reader(Protocol):
         *,
         tiers: Sequence[Tier] = (),
         states: Sequence[State] = (),
+        marks: Sequence[CubeMark | None] = (),
         subject: Subject | None = None,
         first: int | None = None,
         last: int | None = None,

@@ -50,7 +50,7 @@ _JOBS = (  # of an owner, in the states that are the `ids`
 )
 
 
-class Wanted(NamedTuple):
+class WantedJob(NamedTuple):
     """What is to be done, and when."""
 
     kind: str
@@ -83,7 +83,7 @@ class Queue:
         moments = held or [max(_due_at(row, now), micros(now)) for row in doable]
         return from_micros(min(moments)) if moments else None
 
-    def enqueue(self, wanted: Wanted, cube_ids: Iterable[str | None]) -> list[str]:
+    def enqueue(self, wanted: WantedJob, cube_ids: Iterable[str | None]) -> list[str]:
         """Add a job for each cube, or None for the scope; hasten or raise one that waits already; returns their ids."""
         cubes = list(dict.fromkeys(cube_ids))
         waiting = self._waiting(wanted, cubes)
@@ -150,12 +150,12 @@ class Queue:
     def _is_known(self, row: _Row) -> bool:
         return self._known is None or row.kind in self._known
 
-    def _waiting(self, wanted: Wanted, cube_ids: Sequence[str | None]) -> dict[str | None, _Row]:
+    def _waiting(self, wanted: WantedJob, cube_ids: Sequence[str | None]) -> dict[str | None, _Row]:
         alike = (wanted.kind, _written(wanted.payload))
         found = (row for row in self._unfinished() if (row.kind, row.payload) == alike)
         return {row.cube_id: row for row in found if row.cube_id in cube_ids}
 
-    def _new(self, wanted: Wanted, cube_id: str | None) -> dict[str, Any]:
+    def _new(self, wanted: WantedJob, cube_id: str | None) -> dict[str, Any]:
         return {
             **self._owner,
             "id": str(uuid7()),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.errors import StoreCorrupt
+from memoryos.filter import labels_of
 from memoryos.kinds import Kind, Tier
 from memoryos.plain import Plain
 
@@ -29,6 +30,7 @@ class LinkKind(StrEnum):
     DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
     SUPERSEDES = "supersedes"  # a cube replaces another; reserved until facts have a validity in time
     READ = "read"  # a page, and itself: LPM read it before it joined a segment
+    EXTRACTED = "extracted"  # a page, and itself: LPM read it with its segment
     MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
 
 
@@ -145,7 +147,7 @@ class StoredPassage(NamedTuple):
     marks: int
     words: str  #: separated by spaces
     vector: bytes  #: little-endian float16
-    tags: str | None = None  #: of the page, as `tags_text` writes them
+    tags: str | None = None  #: the labels of the page, as `labels_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
     segment: str | None = None  #: the one that the page lies in
     turn: int | None = None  #: index of the turn in the page; None, of an older program's: the turn of that part, whole
@@ -163,13 +165,18 @@ class Facet(NamedTuple):
     """What is known of a page, as far as it can change without the page's words."""
 
     tier: str  #: or COLD_TIER
-    tags: str | None = None  #: as `tags_text` writes them
+    tags: str | None = None  #: the labels, as `labels_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
     segment: str | None = None  #: the one that the page lies in
 
 
+def labels_text(cube: MemCube) -> str | None:
+    """The labels of a cube as a store keeps them beside it: a JSON list, or nothing when there are none."""
+    return tags_text(labels_of(cube))
+
+
 def tags_text(tags: Sequence[str]) -> str | None:
-    """Tags as a store keeps them beside the cube: a JSON list, or nothing when there are none."""
+    """Labels as a store keeps them."""
     return json.dumps(tags, ensure_ascii=False) if tags else None
 
 

@@ -32,7 +32,7 @@ from memoryos.infrastructure.vault.documents import (
     vector_row,
 )
 from memoryos.infrastructure.vault.ledger import Ledger
-from memoryos.infrastructure.vault.queue import Queue, Wanted
+from memoryos.infrastructure.vault.queue import Queue, WantedJob
 from memoryos.infrastructure.vault.records import (
     Archived,
     Census,
@@ -60,6 +60,7 @@ from memoryos.infrastructure.vault.statements import (
 )
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
@@ -102,6 +103,7 @@ class SqlReader:
         *,
         tiers: Sequence[Tier] = (),
         states: Sequence[State] = (),
+        marks: Sequence[CubeMark | None] = (),
         subject: Subject | None = None,
         first: int | None = None,
         last: int | None = None,
@@ -110,12 +112,14 @@ class SqlReader:
         query = queries.cubes(
             len(tiers),
             len(states),
+            len(marks),
             has_subject=subject is not None,
             is_newest_first=last is not None,
             is_limited=limit is not None,
         )
         named = {f"tier_{index}": tier.value for index, tier in enumerate(tiers)}
         named |= {f"state_{index}": state.value for index, state in enumerate(states)}
+        named |= {f"mark_{index}": mark.value if mark else queries.UNMARKED for index, mark in enumerate(marks)}
         wanted = {"kind": kind.value, "subject": subject and subject.value}
         found = self._first_readable(query, {**self._owner, **named, **wanted}, limit)
         return found if last is None else found[::-1]
@@ -312,7 +316,7 @@ class SqlWriter(SqlReader):
     ) -> list[str]:
         wanted = list(cube_ids)
         self._check_owned(one for one in wanted if one is not None)
-        return self._queue.enqueue(Wanted(kind, payload, priority, not_before), wanted) if wanted else []
+        return self._queue.enqueue(WantedJob(kind, payload, priority, not_before), wanted) if wanted else []
 
     def drop_jobs(self) -> int:
         return self._queue.drop_all()

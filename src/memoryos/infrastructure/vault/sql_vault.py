@@ -20,7 +20,7 @@ from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import Bell, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
-from memoryos.infrastructure.vault.locks import OnLock, timed, uncollected
+from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
 from memoryos.infrastructure.vault.records import Job
@@ -28,7 +28,7 @@ from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
-from memoryos.kinds import Kind, State, Tier
+from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
 from memoryos.scope import Scope
 
@@ -81,7 +81,7 @@ class SqlVault(ABC):
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
         self._admit(Action.WRITE, scope)
-        with uncollected(timed(self._writing(scope.owner), self.on_lock)) as connection:
+        with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
             yield writer
@@ -194,10 +194,10 @@ class SqlVault(ABC):
     def unsettled(self) -> list[Scope]:
         """The owners, of every tenant, with pages that a process left in STM before it found their place."""
         cubes = tables.cubes
-        fresh = {cubes.c.kind: Kind.PAGE, cubes.c.tier: Tier.STM, cubes.c.state: State.GENERATED}
+        fresh = (cubes.c.kind == Kind.PAGE.value, cubes.c.tier == Tier.STM.value, cubes.c.mark.is_(None))
         query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
         with self._reading(EVERY_TENANT) as connection:
-            rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
+            rows = connection.execute(query.where(*fresh))
             return [tables.scope_of(*row) for row in rows]
 
     def archiving(self) -> list[Scope]:

@@ -25,6 +25,7 @@ _ENDS: dict[LinkKind, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {  # what eac
     LinkKind.DERIVED_FROM: (_LEARNED, (Kind.PAGE,)),
     LinkKind.SUPERSEDES: ((Kind.FACT,), (Kind.FACT,)),
     LinkKind.READ: ((Kind.PAGE,), (Kind.PAGE,)),
+    LinkKind.EXTRACTED: ((Kind.PAGE,), (Kind.PAGE,)),
     LinkKind.MENTIONS: (tuple(Kind), tuple(Kind)),
 }
 
@@ -62,7 +63,7 @@ def _impossible_links(connection: Connection) -> Iterator[Damage]:
         for kind, (begins, ends) in _ENDS.items()
     ]
     stays = _links.c.kind.in_(
-        _values((LinkKind.CHAIN, LinkKind.MEMBER_OF, LinkKind.READ))
+        _values((LinkKind.CHAIN, LinkKind.MEMBER_OF, LinkKind.READ, LinkKind.EXTRACTED))
     )  # a persona may be of all agents
     foreign = or_(*(source.c[name] != target.c[name] for name in OWNER))
     query = (

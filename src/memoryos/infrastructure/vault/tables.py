@@ -26,7 +26,7 @@ from sqlalchemy import (
 from memoryos.clock import micros
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault import checksum
-from memoryos.infrastructure.vault.records import LinkKind, tags_text
+from memoryos.infrastructure.vault.records import LinkKind, labels_text
 from memoryos.scope import Scope, namespace_from_path
 
 metadata = MetaData()
@@ -78,10 +78,11 @@ cubes = Table(
     Column("subject", _Text),
     Column("tier", _Text, nullable=False),
     Column("state", _Text, nullable=False),
+    Column("mark", _Text),
     Column("session_id", _Text),
     Column("event_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
-    Column("tags", _Text),  # a JSON list; NULL when there are none
+    Column("tags", _Text),  # the labels of `memoryos.filter` as a JSON list; NULL: none
     Column("version", Integer, nullable=False),
     Column("document", _Text, nullable=False),  # the cube as JSON
     _checksum(),
@@ -274,10 +275,11 @@ def cube_row(cube: MemCube) -> dict[str, Any]:
         "subject": cube.subject.value if cube.subject else None,
         "tier": cube.tier.value,
         "state": cube.state.value,
+        "mark": cube.mark and cube.mark.value,
         "session_id": cube.scope.session,
         "event_at": micros(cube.descriptive.event_at),
         "expires_at": micros(expires_at) if expires_at else None,
-        "tags": tags_text(cube.descriptive.tags),
+        "tags": labels_text(cube),
         "version": cube.version.number,
         "document": document,
         "checksum": checksum.of_text(document),

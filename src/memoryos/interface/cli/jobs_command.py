@@ -11,11 +11,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from memoryos.config import LONGEST_WAIT
 from memoryos.infrastructure.vault.records import Job, JobState
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 from memoryos.memory import Memory
 from memoryos.operation.recall.overview import Stats
+
+Timeout = Annotated[float, typer.Option(min=0, max=LONGEST_WAIT, help="Seconds after which it gives up.")]
 
 _LOOK_SECONDS = 0.5  # between two looks at jobs that cannot run yet
 
@@ -51,12 +54,13 @@ def retry(
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
+    timeout: Timeout = 600.0,
     json: Json = False,
 ) -> None:
     """Try dead jobs again, and wait for them."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         tried = memory.jobs.retry(*(job or ()))
-        memory.wait()
+        memory.wait(timeout)
         dead = memory.stats().jobs_dead
     if json:
         render.print_json({"tried": tried, "dead": dead})
@@ -70,7 +74,7 @@ def wait(
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
-    timeout: Annotated[float, typer.Option(min=0, help="Seconds after which it gives up.")] = 600.0,
+    timeout: Timeout = 600.0,
     json: Json = False,
 ) -> None:
     """Do what waits, and return when all is done; exit code 1 when jobs are dead or still wait.
@@ -90,7 +94,7 @@ def wait(
 
 def _waited(memory: Memory, deadline: float) -> Stats:
     while True:
-        memory.jobs.run()
+        memory.jobs.run(max(_LOOK_SECONDS, deadline - time.monotonic()))
         left = memory.stats()
         if not left.jobs_waiting or time.monotonic() >= deadline:
             return left

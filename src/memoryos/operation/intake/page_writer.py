@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from memoryos.about import NOTHING, About
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.contract import Vault
@@ -25,7 +26,7 @@ class Arriving:
 
     turns: Sequence[Turn]
     now: datetime
-    tags: tuple[str, ...] = ()
+    about: About = NOTHING
     origin: Origin = Origin.USER_INPUT
     key: str | None = None  #: names the call, so that it can be repeated
 
@@ -54,6 +55,6 @@ class Intake:
 
     def _pages(self, owner: Scope, arriving: Arriving) -> list[MemCube]:
         return [
-            ingest.page_cube(page, owner, now=arriving.now, origin=arriving.origin, tags=arriving.tags)
+            ingest.page_cube(page, owner, now=arriving.now, origin=arriving.origin, about=arriving.about)
             for page in ingest.paginate(arriving.turns)
         ]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
+from memoryos.choice import Choice
 from memoryos.cube import MemCube, Page, Turn
 from memoryos.operation.attachments.attached_file import AttachedFile, files_of
 from memoryos.plain import Plain, plain
 
 
-class Strategy(StrEnum):
+class Strategy(Choice):
     """How pages are found."""
 
     HYBRID = "hybrid"  # turns by their words and those around, meaning, speaker and place in the talk
