@@ -11,8 +11,9 @@ from contextlib import closing
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, get_args
 
+from memoryos import arguments
 from memoryos.caller import Caller, Gate
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
@@ -44,7 +45,9 @@ class Awaited(Generic[_Sync]):
     """An object whose methods are awaited; `sync` is the one that does the work, in a thread."""
 
     def __init__(self, sync: _Sync) -> None:
-        self.sync = sync
+        """Raises InvalidInput for what is not of the kind that this class awaits."""
+        kind: type[_Sync] = get_args(type(self).__orig_bases__[0])[0]  # type: ignore[attr-defined]
+        self.sync = arguments.instance("sync", sync, kind, f"Pass a {kind.__name__}")
 
 
 def _awaited(
@@ -87,6 +90,8 @@ class AsyncPages(Awaited[Pages]):
     """The dialogue pages of one owner."""
 
     list = _awaited(Pages.list)
+    attachments = _awaited(Pages.attachments)
+    attachment = _awaited(Pages.attachment)
 
 
 class AsyncSegments(Awaited[Segments]):
@@ -108,6 +113,7 @@ class AsyncJobs(Awaited[Jobs]):
     """The jobs of one owner."""
 
     list = _awaited(Jobs.list)
+    add = _awaited(Jobs.add)
     retry = _awaited(Jobs.retry)
     run = _awaited(Jobs.run)
 
@@ -141,6 +147,7 @@ class AsyncAdmin(Awaited[Admin]):
 
     scopes = _awaited(Admin.scopes)
     work = _awaited(Admin.work)
+    register_job = _awaited(Admin.register_job)
     cool = _awaited(Admin.cool)
     export = _awaited(Admin.export)
     load = _awaited(Admin.load)

@@ -6,13 +6,14 @@ every session of the vault is admitted in the caller's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Protocol, TypeVar
 
+from memoryos.choice import Choice
+from memoryos.errors import InvalidInput
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 from memoryos.text import checked_text
@@ -22,7 +23,7 @@ NAME_LIMIT = 256  # characters of an identity, a role, a purpose
 T = TypeVar("T")
 
 
-class Action(StrEnum):
+class Action(Choice):
     """What a caller wants to do with a scope."""
 
     READ = "read"
@@ -44,12 +45,17 @@ class Caller(Plain):
 
     def __post_init__(self) -> None:
         checked_text("caller.identity", self.identity, limit=NAME_LIMIT)
-        object.__setattr__(self, "roles", frozenset(self.roles))
-        for role in self.roles:
+        if isinstance(self.roles, str) or not isinstance(self.roles, Iterable):
+            raise InvalidInput("caller.roles", "is no set of names", "Pass e.g. frozenset({'doctor'})")
+        roles = tuple(self.roles)
+        for role in roles:
             checked_text("caller.roles", role, limit=NAME_LIMIT)
         for name in ("purpose", "session", "application", "network"):
             if getattr(self, name) is not None:
                 checked_text(f"caller.{name}", getattr(self, name), limit=NAME_LIMIT)
+        if not isinstance(self.at, datetime | None):
+            raise InvalidInput("caller.at", f"is a {type(self.at).__name__}", "Pass a datetime")
+        object.__setattr__(self, "roles", frozenset(roles))
 
 
 SYSTEM = Caller("memoryos")  # the work behind the calls: moves, extraction, repair

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memoryos.arguments import PATH_CHARS
 from memoryos.config import load_settings
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, MissingExtra
@@ -27,6 +28,7 @@ from memoryos.operation.recall.context import dated
 from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.overview import Persona
 from memoryos.scope import Scope
+from memoryos.text import checked_text, shown
 
 DATABASE = "memoryos.db"  # in the data folder
 
@@ -106,7 +108,7 @@ class Memoryos:
         idempotency_key: str | None = None,
     ) -> None:
         """Remember an exchange; a timestamp without a zone is local time. `meta_data` becomes tags."""
-        tags = [f"{key}={value}" for key, value in (meta_data or {}).items()]
+        tags = [f"{key}={value}" for key, value in _about("meta_data", meta_data).items()]
         at = _moment(timestamp)
         self.memory.add(user_input or None, agent_response or None, at=at, tags=tags, idempotency_key=idempotency_key)
 
@@ -121,8 +123,8 @@ class Memoryos:
         role = f"an assistant who is the user's {relationship_with_user}"
         if style_hint:
             role += f", speaking in this style: {style_hint}"
-        if user_conversation_meta_data:
-            about = ", ".join(f"{key}: {value}" for key, value in user_conversation_meta_data.items())
+        if known := _about("user_conversation_meta_data", user_conversation_meta_data):
+            about = ", ".join(f"{key}: {value}" for key, value in known.items())
             role += f" (about this conversation: {about})"
         return self.memory.respond(query, role=role).text
 
@@ -213,7 +215,11 @@ class Retriever:
 def _folder(path: str) -> Path:
     if not isinstance(path, str | Path) or not str(path).strip() or "\x00" in str(path):
         raise InvalidInput("data_storage_path", "is not a folder name", "Pass e.g. './memory'")
-    folder = Path(path).expanduser()
+    checked_text("data_storage_path", str(path), limit=PATH_CHARS)
+    try:
+        folder = Path(path).expanduser()
+    except RuntimeError:
+        raise InvalidInput("data_storage_path", "the home folder is unknown", "Write it out") from None
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -222,8 +228,10 @@ def _folder(path: str) -> Path:
 
 
 def _embedder(name: str) -> str:
-    if name not in _EMBEDDERS:
-        raise InvalidInput("embedding_model_name", f"{name!r} is not bundled", f"Use one of: {', '.join(_EMBEDDERS)}")
+    if not isinstance(name, str) or name not in _EMBEDDERS:
+        raise InvalidInput(
+            "embedding_model_name", f"{shown(name)} is not bundled", f"Use one of: {', '.join(_EMBEDDERS)}"
+        )
     if name in MULTILINGUAL:
         warnings.warn(f"{name} is not bundled: the multilingual embedder 'static' is used instead", stacklevel=3)
     try:
@@ -231,6 +239,18 @@ def _embedder(name: str) -> str:
     except MissingExtra:
         raise MissingExtra(f"The embedder {name}", "minilm", without="embedding_model_name='static'") from None
     return _EMBEDDERS[name]
+
+
+def _about(field: str, value: dict[str, Any] | None) -> dict[str, Any]:
+    """What else is known of an exchange."""
+    if not isinstance(value, dict | None):
+        raise InvalidInput(field, f"expected a dict, got {type(value).__name__}", "Pass e.g. {'place': 'Rome'}")
+    return {shown(key) if isinstance(key, int) else key: _told(one) for key, one in (value or {}).items()}
+
+
+def _told(value: object) -> object:
+    """A value as text may hold it: Python does not write out a number of thousands of digits."""
+    return shown(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _moment(timestamp: str | None) -> datetime | None:

@@ -9,6 +9,7 @@ do not rename them. Heat is not a field: it depends on the moment it is asked fo
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime
 from functools import wraps
@@ -32,10 +33,11 @@ from memoryos.kinds import (
     Subject,
     Tier,
 )
+from memoryos.lifecycle import PROPOSALS, CubeMark, untangled
 from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
-SCHEMA_VERSION: Literal[1] = 1  # of the JSON form; raise it when a field changes meaning
+SCHEMA_VERSION: Literal[2] = 2  # of the JSON form; raise it when a field changes meaning
 
 _Made = TypeVar("_Made")
 
@@ -53,7 +55,7 @@ def _explained(kind: type[_Made]) -> type[_Made]:
         except ValidationError as error:
             place, problem = _first_fault(error)
             name = f"{kind.__name__.lower()}.{place}"
-            raise InvalidInput(name, problem, f"See memoryos.{kind.__name__} for its fields") from None
+            raise InvalidInput(name, problem, f"See {kind.__module__}.{kind.__name__} for its fields") from None
 
     kind.__init__ = checked  # type: ignore[assignment,method-assign]
     return kind
@@ -71,7 +73,7 @@ class Attachment(Plain):
     """Something sent along with a turn; the caption is what can be remembered of it."""
 
     caption: str
-    uri: str | None = None
+    uri: str | None = None  #: a URL; or blob:SHA256/SIZE of bytes that the store keeps, see `pages.attachment`
     media_type: str | None = None
 
 
@@ -95,6 +97,7 @@ class Turn(Plain):
         return " ".join(part for part in (self.text, *(f"[{item.caption}]" for item in self.attachments)) if part)
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Page:
     """A dialogue page `{Q, R, T}` with its chain summary (MemoryOS paper, section 3.1).
@@ -123,6 +126,7 @@ class Page:
         return next((turn for turn in self.turns if turn.role is role), None)
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Segment:
     """A topic: what its pages have in common (MemoryOS paper, equation 2)."""
@@ -141,6 +145,7 @@ class Segment:
         return self.summary
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Fact:
     """A statement about the user or the agent, with the words that support it."""
@@ -153,6 +158,7 @@ class Fact:
     wordings: tuple[str, ...] = ()  #: other words in which the same was said
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Trait:
     """A level on one dimension of the persona schema, and the reason for it."""
@@ -172,6 +178,7 @@ class Trait:
         return f"{self.dimension} ({self.level.value}): {self.reason}"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class ProfileField:
     """A static field of a persona, such as name, gender or birth year."""
@@ -188,6 +195,7 @@ class ProfileField:
         return f"{self.field}: {self.value}"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Blob:
     """Binary content kept outside the cube's JSON."""
@@ -197,6 +205,7 @@ class Blob:
     format: str  #: e.g. "safetensors"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Activation:
     """A KV cache for `model`, valid for exactly the text it was computed from."""
@@ -208,6 +217,7 @@ class Activation:
     blob: Blob
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Parameter:
     """A parameter patch for `model`, such as a LoRA adapter."""
@@ -227,6 +237,7 @@ Payload = Annotated[
 ]
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Mention:
     """One time that a fact was said."""
@@ -236,6 +247,7 @@ class Mention:
     at: AwareDatetime  #: the moment that it speaks of: 2019 in "I moved here in 2019"
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Descriptive:
     """What it is, when it happened and where it came from."""
@@ -246,6 +258,9 @@ class Descriptive:
     origin: Origin
     semantic_type: SemanticType
     tags: tuple[str, ...] = ()
+    metadata: str = ""  #: a JSON object; empty when there is none
+    title: str | None = None  #: of the document that it is a part of
+    source: str | None = None  #: where that is from
     source_ids: tuple[str, ...] = ()  #: ids in the source data
     provenance: tuple[str, ...] = ()  #: ids of the cubes it was derived from
     derived_by: str | None = None  #: rule set or model that derived it
@@ -254,6 +269,7 @@ class Descriptive:
     mentions: tuple[Mention, ...] = ()  #: of a fact that excludes others, in order: what tells which of them holds
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Access:
     """Who may read, write and share; names are principals such as "agent:coder"."""
@@ -264,6 +280,7 @@ class Access:
     sharers: tuple[str, ...] = ()
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Lifespan:
     """When it ends: a fixed moment, or by decay."""
@@ -272,6 +289,7 @@ class Lifespan:
     decay: Decay = Decay.NONE
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Governance:
     """What may be done with it."""
@@ -283,6 +301,7 @@ class Governance:
     watermark: str | None = None
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Behaviour:
     """How it is used: the inputs of heat, and the contextual fingerprint."""
@@ -293,6 +312,7 @@ class Behaviour:
     fingerprint: tuple[str, ...] = ()  #: keywords of the content, K in F_score
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Version:
     """The head of a version chain; older versions are in the vault's history."""
@@ -303,6 +323,7 @@ class Version:
     superseded_at: AwareDatetime | None = None  #: when this store learned that
 
 
+@_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class MemCube(Plain):
     """One memory: payload, scope, place in the hierarchy and metadata."""
@@ -314,9 +335,10 @@ class MemCube(Plain):
     descriptive: Descriptive
     behaviour: Behaviour
     state: State = State.GENERATED
+    mark: CubeMark | None = None
     governance: Governance = Governance()
     version: Version = Version()
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1, 2] = SCHEMA_VERSION
 
     @property
     def kind(self) -> Kind:
@@ -331,9 +353,19 @@ class MemCube(Plain):
         return MemoryType.PARAMETER if self.kind is Kind.PARAMETER else MemoryType.PLAINTEXT
 
     @property
+    def is_proposal(self) -> bool:
+        """Whether it is a fact that somebody has to decide on, or refused."""
+        return self.mark in PROPOSALS
+
+    @property
     def subject(self) -> Subject | None:
         """Whose persona it describes, if it describes one."""
         return self.payload.subject if isinstance(self.payload, Fact | Trait | ProfileField) else None
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the caller said of it."""
+        return dict(json.loads(self.descriptive.metadata or "{}"))
 
     @property
     def text(self) -> str:
@@ -359,6 +391,10 @@ class MemCube(Plain):
             "subject": plain(self.subject),
             "scope": self.scope.to_dict(),
             "tags": list(known.tags),
+            "metadata": self.metadata,
+            "title": known.title,
+            "source": known.source,
+            "expires_at": plain(self.governance.lifespan.expires_at),
             "source_ids": list(known.source_ids),
             "provenance": list(known.provenance),
             "version": self.version.number,
@@ -376,9 +412,8 @@ class MemCube(Plain):
         return end is not None and not self.version.superseded_by and self.descriptive.event_at < end <= now
 
     def moved(self, tier: Tier) -> MemCube:
-        """This cube in another tier."""
-        state = State.ARCHIVED if tier is Tier.ARCHIVE else State.ACTIVATED
-        return replace(self, tier=tier, state=state)
+        """This cube in another tier; its state stays what it is."""
+        return replace(self, tier=tier)
 
     def visited(self, times: int, at: datetime) -> MemCube:
         """This cube after `times` more retrievals, the last one at `at`."""
@@ -401,7 +436,13 @@ def to_json(cube: MemCube) -> str:
 def from_json(text: str | bytes) -> MemCube:
     """Read a cube back from JSON. Raises InvalidInput when it is not one."""
     try:
-        return _ADAPTER.validate_json(text)
+        cube = _ADAPTER.validate_json(text)
     except ValidationError as error:
         place, problem = _first_fault(error)
         raise InvalidInput(place or "cube", problem, "Pass the JSON that to_json wrote") from None
+    return cube if cube.schema_version == SCHEMA_VERSION else _upgraded(cube)
+
+
+def _upgraded(cube: MemCube) -> MemCube:
+    state, mark = untangled(cube.kind, cube.tier, cube.state)
+    return replace(cube, state=state, mark=mark, schema_version=SCHEMA_VERSION)

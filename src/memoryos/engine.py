@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -9,7 +11,7 @@ from memoryos import arguments
 from memoryos.caller import Action, Gate, OpenGate, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
-from memoryos.errors import StorageError
+from memoryos.errors import StillRunning, StorageError
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
@@ -22,6 +24,7 @@ from memoryos.models.reranker import Reranker
 from memoryos.operation.answer.respond import Bounds
 from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
+from memoryos.operation.attachments.parcels import Sweeper
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
@@ -46,7 +49,9 @@ from memoryos.operation.mounts.recaller import Recaller
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.sources import Sources
-from memoryos.operation.scheduler.job_runner import Handler, JobRunner
+from memoryos.operation.scheduler.ending import Ending
+from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
+from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import Purse
 from memoryos.scope import Scope
 
@@ -73,11 +78,13 @@ class Engine:
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
         vault.gate = self._gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
-        self.hand = Hand("calls")
         self.settings = settings or load_settings()
+        self.hand = Hand("calls", self.settings.zone)
+        self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._is_closed = False
+        self._ending: Ending | None = None
         self.mounted = Mounted()
         self._find_with(candidates)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
@@ -91,7 +98,7 @@ class Engine:
             self.clock,
             reranker,
         )
-        self.intake = Intake(vault, embedder, self.housekeeping, self.clock)
+        self.intake = Intake(vault, embedder, self.housekeeping, self.clock, self.settings.max_attachment_bytes)
         self.responder = self._made_responder()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:
@@ -115,13 +122,17 @@ class Engine:
         reader, rules = self._model_reader(schema), RuleExtractor(schema)
         self.promoter = Promoter(self.vault, self.embedder, rules, self.settings, self.clock, reader)
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
-        handlers: dict[JobKind, Handler] = {
-            JobKind.EXTRACT: self.promoter,
-            JobKind.READ_RECENT: self.promoter,
-            JobKind.REPAIR: self.repairer,
-            JobKind.ERASE: Eraser(self.promoter, self.sources),
-        }
-        runner = JobRunner(self.vault, handlers, self.clock)
+        asks = reader is not None
+        self.job_types = JobTypes()
+        self.job_types.register(
+            internal(JobKind.EXTRACT, self.promoter, needs_model=asks),
+            internal(JobKind.READ_RECENT, self.promoter, needs_model=asks),
+            internal(JobKind.REPAIR, self.repairer),
+            internal(JobKind.SWEEP, Sweeper(self.vault)),
+            internal(JobKind.ERASE, Eraser(self.promoter, self.sources)),
+        )
+        self.vault.known_jobs = self.job_types.handlers.keys()
+        runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
         rebuilder = Rebuilder(self.promoter)
         self.housekeeping = Housekeeping(runner, rebuilder, self.residency, self.cooler, self.settings)
@@ -173,17 +184,40 @@ class Engine:
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
 
-    def wait(self) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
+    def register_job(self, kind: JobType) -> None:
+        """Do jobs of that kind from now on. Raises InvalidInput for a name that is taken."""
         self.check_open()
-        self.responder.wait()
-        self.housekeeping.wait()
-        self.mounted.sync()
+        self.job_types.register(kind)
+        if kind.needs_model:
+            self.housekeeping.work_apart()
 
-    def close(self) -> None:
-        """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the work behind earlier calls is done. Raises StillRunning after `timeout` seconds."""
+        seconds = arguments.timeout(timeout)
+        self.check_open()
+        until = time.monotonic() + seconds
+        if not (self.responder.wait(until) and self.housekeeping.wait(until) and self._have_mounts_synced(until)):
+            raise self._still_running(seconds, "it goes on")
+
+    def close(self, timeout: float | None = None) -> None:
+        """Finish the work behind earlier calls and release the store. Calling it twice is harmless.
+
+        After `timeout` seconds it raises StillRunning; then only what is under way is finished.
+        """
+        seconds = arguments.timeout(timeout)
         self._is_closed = True
+        if timeout is None and self._ending is None:
+            self._release()
+            return
+        self._ending = self._ending or Ending(self._release)
+        if not self._ending.comes_within(None if timeout is None else seconds):
+            self.housekeeping.abandon()
+            left = "what is under way is finished before the store is released, the rest is left to the next process"
+            raise self._still_running(seconds, left)
+
+    def _release(self) -> None:
         with ExitStack() as steps:  # each step runs, whatever became of those before it
+            steps.callback(self.after_close.close)
             steps.callback(self.hand.stop)
             steps.callback(self.vault.close)
             steps.callback(self.housekeeping.close)
@@ -194,6 +228,21 @@ class Engine:
             steps.callback(self.responder.close)
 
     # Parts of the above
+
+    def _have_mounts_synced(self, until: float) -> bool:
+        """Whether the writable mounts have done what waits until then."""
+        if until == math.inf:
+            self.mounted.sync()
+            return True
+        return Ending(self.mounted.sync).comes_within(max(0.0, until - time.monotonic()))
+
+    def _still_running(self, seconds: float, outlook: str) -> StillRunning:
+        running = {"answers": self.responder.unfinished, **self.housekeeping.unfinished}
+        told = (
+            f"{running['answers']} answers to store, pages of {running['pages']} owners to move,"
+            f" jobs of {running['jobs']} owners to do"
+        )
+        return StillRunning(f"after {seconds:g} seconds there were {told}; {outlook}", running)
 
     def _made_responder(self) -> Responder:
         known = self.settings

@@ -9,6 +9,7 @@
     │   ├── ModelUnavailable    it cannot be reached, or is too busy; later it may answer
     │   ├── BadAnswer           it answered, but not what was asked
     │   └── BudgetSpent         the call would pass the budget of the day
+    ├── StillRunning            the work behind the calls takes longer than the timeout
     ├── MissingExtra            an optional dependency is not installed
     └── StorageError            the store could not do it; nothing was half-written
         ├── LeaseLost           another worker took the job over
@@ -30,6 +31,7 @@ The docstring of a class is its default message.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from memoryos import distribution
@@ -91,6 +93,14 @@ class BudgetSpent(ModelError):
         self.until = until  #: when there is a new budget
 
 
+class StillRunning(MemoryOSError, TimeoutError):
+    """The work behind the calls takes longer than the timeout."""
+
+    def __init__(self, message: str, running: Mapping[str, int]) -> None:
+        super().__init__(message)
+        self.running = dict(running)  #: "answers" that are being stored; owners with "pages" to move, with "jobs" to do
+
+
 class MissingExtra(MemoryOSError, ImportError):
     """An optional dependency is not installed."""
 
@@ -133,6 +143,10 @@ class StoreFull(StorageError):
 
 class StoreCorrupt(StorageError):
     """The file is damaged or is not a MemoryOS store: restore it from a backup or name another path."""
+
+
+class BlobMissing(StorageError):
+    """The bytes of an attachment are not in the store: add them again; nothing was written."""
 
 
 class CubeDamaged(StoreCorrupt):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from memoryos.choice import Choice
 
 
-class MemoryType(StrEnum):
+class MemoryType(Choice):
     """The three kinds of memory a model can use (MemOS paper, section 4.1)."""
 
     PLAINTEXT = "plaintext"
@@ -13,7 +13,7 @@ class MemoryType(StrEnum):
     PARAMETER = "parameter"
 
 
-class Kind(StrEnum):
+class Kind(Choice):
     """What a cube is; equal to the `type` of its payload."""
 
     PAGE = "page"  # one exchange of a dialogue
@@ -25,8 +25,8 @@ class Kind(StrEnum):
     PARAMETER = "parameter"  # an adapter such as LoRA
 
 
-class Tier(StrEnum):
-    """Where in the hierarchy a cube lives."""
+class Tier(Choice):
+    """Where in the hierarchy a cube lies; a move changes nothing else."""
 
     STM = "stm"  # short-term: the latest pages
     MTM = "mtm"  # mid-term: topic segments and their pages
@@ -34,18 +34,18 @@ class Tier(StrEnum):
     ARCHIVE = "archive"  # evicted; kept, searchable on request
 
 
-class State(StrEnum):
-    """Lifecycle state (MemOS paper, section 5.4.3)."""
+class State(Choice):
+    """What may be done with a cube (MemOS paper, section 5.4.3); no move changes it."""
 
     GENERATED = "generated"
     ACTIVATED = "activated"
     MERGED = "merged"  # another took its place; `as_of` still finds it
     ARCHIVED = "archived"
-    EXPIRED = "expired"
-    FROZEN = "frozen"  # a proposal that waits for an answer
+    EXPIRED = "expired"  # no search, list or context shows it
+    FROZEN = "frozen"
 
 
-class Origin(StrEnum):
+class Origin(Choice):
     """Where a cube's content came from (origin signature)."""
 
     USER_INPUT = "user_input"
@@ -55,7 +55,7 @@ class Origin(StrEnum):
     IMPORT = "import"
 
 
-class SemanticType(StrEnum):
+class SemanticType(Choice):
     """What a cube means to the reader."""
 
     DIALOGUE = "dialogue"
@@ -68,7 +68,7 @@ class SemanticType(StrEnum):
     CAPABILITY = "capability"
 
 
-class Role(StrEnum):
+class Role(Choice):
     """Who speaks in a turn."""
 
     USER = "user"
@@ -77,14 +77,14 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-class Subject(StrEnum):
+class Subject(Choice):
     """Whose persona a statement describes."""
 
     USER = "user"
     AGENT = "agent"
 
 
-class Level(StrEnum):
+class Level(Choice):
     """How strongly a trait shows."""
 
     LOW = "low"
@@ -92,7 +92,7 @@ class Level(StrEnum):
     HIGH = "high"
 
 
-class AccessMode(StrEnum):
+class AccessMode(Choice):
     """Who besides the owner may use a cube."""
 
     PRIVATE = "private"
@@ -100,7 +100,7 @@ class AccessMode(StrEnum):
     READ_ONLY = "read_only"
 
 
-class Priority(StrEnum):
+class Priority(Choice):
     """How much the scheduler should favour a cube."""
 
     LOW = "low"
@@ -109,7 +109,7 @@ class Priority(StrEnum):
     PINNED = "pinned"
 
 
-class Decay(StrEnum):
+class Decay(Choice):
     """How a cube ages when no expiry is set."""
 
     NONE = "none"

@@ -30,8 +30,8 @@ class MemoryOS:
 
     def __init__(self, engine: Engine, caller: Caller = OPERATOR) -> None:
         """Get one from `MemoryOS.open`; `caller` is who uses it as a whole."""
-        self._engine = engine
-        self._caller = caller
+        self._engine = arguments.instance("engine", engine, Engine, "Call MemoryOS.open(...)")
+        self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
 
     @classmethod
     def open(
@@ -48,7 +48,8 @@ class MemoryOS:
     ) -> Self:
         """Open the store in the file at `path`, creating it when it does not exist.
 
-        `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database.
+        `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database;
+        ":memory:" is a store in a temporary folder, which is gone when it is closed.
         The `gate` decides who may do what; everybody may do everything when it is left out.
         A store that is opened `read_only` must be there, and stays as it is: writes raise StoreReadOnly. Raises
         StorageError when the store cannot be used, ModelError when an embedder behind an endpoint does not answer,
@@ -107,13 +108,20 @@ class MemoryOS:
         """What concerns everybody."""
         return Admin(self._engine, self._caller)
 
-    def wait(self) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted."""
-        self._engine.wait()
+    def wait(self, timeout: float | None = None) -> None:
+        """Return when the work behind earlier calls is done: answers stored, hot segments extracted.
 
-    def close(self) -> None:
-        """Finish the work behind earlier calls and release the store. Calling it twice is harmless."""
-        self._engine.close()
+        After `timeout` seconds it raises StillRunning, which says how much is left; that goes on.
+        """
+        self._engine.wait(timeout)
+
+    def close(self, timeout: float | None = None) -> None:
+        """Finish the work behind earlier calls and release the store. Calling it twice is harmless.
+
+        After `timeout` seconds it raises StillRunning; then only what is under way is finished before the store is
+        released, and the rest is left to the next process. Nothing that was stored is lost.
+        """
+        self._engine.close(timeout)
 
     def __enter__(self) -> Self:
         return self

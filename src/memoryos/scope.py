@@ -7,9 +7,9 @@ into paths or formatted into statements, so "../../x" and "'; DROP TABLE" are or
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from urllib.parse import quote, unquote
 
+from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
 from memoryos.plain import Plain
 from memoryos.text import checked_text
@@ -17,7 +17,7 @@ from memoryos.text import checked_text
 ID_LIMIT = 256  # characters in one id or namespace label
 
 
-class Namespace(StrEnum):
+class Namespace(Choice):
     """What a memory is for: the first label of a namespace (MemOS paper, section 5.5.2). Others may be used, too."""
 
     PRIVATE = "private"  # a user's own

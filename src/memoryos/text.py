@@ -13,8 +13,8 @@ _SHOWN_BITS = 128  # of a number; one of thousands of digits cannot even be turn
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-def checked_text(field: str, value: object, *, limit: int) -> str:
-    """Return `value` if it is storable text of 1 to `limit` characters.
+def checked_text(field: str, value: object, *, limit: int, fix: str = "Pass a shorter one") -> str:
+    """Return `value` if it is storable text of 1 to `limit` characters; `fix` says what to do with a longer one.
 
     Raises InvalidInput for anything else: not a string, blank, too long, NUL or lone surrogates
     (SQLite would cut the text at a NUL, and a lone surrogate has no UTF-8 form).
@@ -24,9 +24,7 @@ def checked_text(field: str, value: object, *, limit: int) -> str:
     if not value.strip():
         raise InvalidInput(field, "is empty", "Pass at least one visible character")
     if len(value) > limit:
-        raise InvalidInput(
-            field, f"has {len(value):,} characters, the limit is {limit:,}", "Split it into several turns"
-        )
+        raise InvalidInput(field, f"has {len(value):,} characters, the limit is {limit:,}", fix)
     if "\x00" in value:
         raise InvalidInput(field, "contains a NUL byte", "Remove \\x00 before storing")
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):

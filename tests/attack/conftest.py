@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from contract.back_ends import files_on
+from crash.conftest import place  # noqa: F401 - a fixture
 
 
 @pytest.fixture

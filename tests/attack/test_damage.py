@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import sqlite3
 import zlib
+from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pytest
 import memoryos
 from contract import server
 from memoryos import Memory, load_settings, stores
-from memoryos.errors import CubeDamaged, MemoryOSError, StoreCorrupt
+from memoryos.errors import CubeDamaged, MemoryOSError, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault.damage import Fault
 from public import store_of
 
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
 SETTINGS = load_settings(embedder="hashing", short_term_capacity=2, mid_term_capacity=3, heat_threshold=0)
 SECRET = "zanzibarquux"
 SAID = [f"The {SECRET} number {number} is hidden under the kitchen mat." for number in range(12)]
-FLIPS = 150  # in CI; each takes about 20 ms
+FLIPS, LONG_FLIPS = 150, 3000  # in CI; each takes about 20 ms
 
 
 def opened(path: Path) -> Memory:
@@ -126,10 +128,64 @@ def test_a_byte_of_the_schema_is_told_as_damage(store):
             memory.search(SECRET)
 
 
-def test_flipped_bits_anywhere_raise_our_errors_and_quote_nothing(whole, tmp_path, caplog):
+DOORS = {
+    "search": lambda memory, page: memory.search(SECRET),
+    "add": lambda memory, page: memory.add("New words."),
+    "update": lambda memory, page: memory.update(page, "Other words."),
+    "delete": lambda memory, page: memory.delete(page),
+    "facts.add": lambda memory, page: memory.facts.add("I like cats."),
+    "wait": lambda memory, page: memory.wait(),
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "letter"),
+    [
+        (b"\tspeaker TEXT", b"\tsqeaker TEXT"),
+        (b"\toperation TEXT", b"\topera\xf4ion TEXT"),
+        (b"REFERENCES cubes (tenant, id)", b"REFERENCES cubes (tenant, kd)"),
+    ],
+    ids=["a column", "no UTF-8", "a key"],
+)
+def test_every_door_names_a_damaged_schema_the_same_way(store, place, letter):
+    data = store.read_bytes()
+    assert place in data
+    store.write_bytes(data.replace(place, letter))
+    told = []
+    with suppress(StoreCorrupt), opened(store) as memory:
+        page = memory.pages.list()[0].id
+        told += [refusal(door, memory, page) for door in DOORS.values()]
+    assert {type(error) for error in told if error} == {StoreCorrupt}
+
+
+def refusal(door: Callable[[Memory, str], object], memory: Memory, page: str) -> StorageError | None:
+    try:
+        door(memory, page)
+    except StorageError as error:
+        return error
+    return None
+
+
+def test_flipped_bits_of_the_schema_raise_the_same_error_at_every_door(whole, tmp_path, long):
+    chance, data = random.Random(7), whole.read_bytes()
+    tables = [found.start() for found in re.finditer(rb"CREATE (TABLE|INDEX|TRIGGER|UNIQUE)", data)]
+    told = []
+    for number in range(1000 if long else 60):
+        flipped = bytearray(data)
+        flipped[chance.choice(tables) + chance.randrange(500)] ^= 1 << chance.randrange(8)
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(flipped)
+        with suppress(StoreCorrupt), opened(path) as memory:
+            page = memory.pages.list()[0].id
+            told += [refusal(door, memory, page) for door in DOORS.values()]
+        path.unlink()
+    assert {type(error) for error in told} == {type(None), StoreCorrupt}
+
+
+def test_flipped_bits_anywhere_raise_our_errors_and_quote_nothing(whole, tmp_path, caplog, long):
     chance, data = random.Random(19), whole.read_bytes()
     seen = []
-    for number in range(FLIPS):
+    for number in range(LONG_FLIPS if long else FLIPS):
         flipped = bytearray(data)
         for _ in range(chance.choice([1, 1, 8])):
             flipped[chance.randrange(len(data))] ^= 1 << chance.randrange(8)

@@ -9,7 +9,7 @@ import pytest
 
 import memoryos
 from contract import server
-from memoryos import Memory, load_settings, stores
+from memoryos import Memory, Role, Turn, load_settings, stores
 from public import store_of
 
 pytestmark = pytest.mark.file  # on PostgreSQL, where a test says so
@@ -81,6 +81,31 @@ def test_scrub_on_postgres_says_what_the_role_may_not_do(tmp_path):
     with psycopg.connect(place.replace("postgresql+psycopg", "postgresql")) as connection:
         dead = connection.execute("SELECT sum(n_dead_tup) FROM pg_stat_user_tables").fetchone()
     assert dead == (0,)
+
+
+@pytest.mark.parametrize("rest", [[], ["The bees like lavender."]], ids=["nothing", "a page"])
+def test_scrub_takes_deleted_words_out_of_the_statistics_on_postgres(tmp_path, rest):
+    place = server.store_of(tmp_path).render_as_string(hide_password=False)
+    with memoryos.open(place, user="ann", settings=SETTINGS) as memory:
+        pages = filled(memory)
+        with server.administrator(place.rpartition("/")[2].partition("?")[0]) as administrator:
+            administrator.execute("ANALYZE")
+            assert quoting(administrator)
+            for page in [page.id for page in memory.pages.list()]:
+                memory.delete(page)
+            memory.add_many([Turn(role=Role.USER, text=text) for text in rest])
+            memory.wait()
+            for refused in stores.scrub(place).refused:
+                if refused.startswith("statistics"):  # before PostgreSQL 18; what it says that a superuser has to do
+                    administrator.execute(refused.partition("run ")[2])
+            assert (len(pages), quoting(administrator)) == (6, [])
+
+
+def quoting(administrator: psycopg.Connection) -> list[str]:
+    """The tables of whose values PostgreSQL keeps samples with the word."""
+    samples = "concat(most_common_vals::text, histogram_bounds::text, most_common_elems::text)"
+    found = administrator.execute(f"SELECT DISTINCT tablename FROM pg_stats WHERE {samples} ILIKE %s", [f"%{WORD}%"])
+    return [table for (table,) in found]
 
 
 def test_the_candidate_index_on_postgres_loses_deleted_words_at_once(tmp_path):

@@ -10,6 +10,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,31 +20,71 @@ from hypothesis import strategies as st
 
 import memoryos
 from memoryos import (
+    Action,
     AsyncMemory,
+    AsyncMemoryOS,
     Attachment,
+    Caller,
+    Gate,
+    Hit,
+    Kind,
+    MemCube,
     Memory,
     MemoryOS,
+    Memoryos,
+    MemoryOSError,
     Mount,
+    Namespace,
+    Recall,
+    Role,
     Scope,
     Settings,
+    Strategy,
+    Subject,
+    Tier,
     Turn,
+    TurnHit,
     load_settings,
     stores,
 )
+from memoryos.cube import from_json
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput, MemoryOSError, StorageError
+from memoryos.errors import InvalidInput, StorageError
 from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
 from public import function_of, method_of, methods_of
 
-from .arguments import Arguments, hostile, plain
+from .arguments import Arguments, fractions, hostile, moments, plain, texts
 
 ENDS = {"close"}
 WITHOUT_A_STORE = {"of", "mounts.list", "mounts.remove"}  # they read nothing
 
 EXAMPLES, LONG_EXAMPLES = 30, 250  # calls of each method, on each store
 
+
+CUBE = from_json(
+    """{"id": "1", "scope": {"user": "ann"}, "tier": "stm", "payload": {"type": "page", "turns": [{"role": "user"}]},
+    "descriptive": {"event_at": "2026-06-01T00:00:00Z", "recorded_at": "2026-06-01T00:00:00Z",
+    "updated_at": "2026-06-01T00:00:00Z", "origin": "user_input", "semantic_type": "dialogue"},
+    "behaviour": {"last_access": "2026-06-01T00:00:00Z"}}"""
+)
+_LISTS = ("hits", "turns", "recent", "user_facts", "agent_facts", "profile", "traits")
+VALUES: dict[Callable[..., Any], dict[str, Any]] = {  # what callers make or are given, and right fields of each
+    Attachment: {"caption": "A cat"},
+    Caller: {"identity": "ann"},
+    Hit: {"cube": CUBE, "score": 1.0},
+    MemCube: {field.name: getattr(CUBE, field.name) for field in fields(CUBE)},
+    Mount: {"name": "other", "scope": Scope(user="ann")},
+    Recall: {"query": "Where?", **dict.fromkeys(_LISTS, ())},
+    Scope: {"user": "ann"},
+    Settings: {},
+    Turn: {"role": "user"},
+    TurnHit: {"cube": CUBE, "index": 0, "score": 1.0},
+    Weights: {},
+    load_settings: {},
+}
+CHOICES = [Action, Kind, Namespace, Role, Strategy, Subject, Tier]
 
 METHODS = [name for name in methods_of(Memory) if name not in ENDS]
 STORE_METHODS = [name for name in methods_of(MemoryOS) if name not in ENDS]
@@ -195,19 +236,87 @@ def test_the_constructor_checks_its_parts(memory, long):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("kind", [Attachment, Mount, Scope, Turn, Weights, load_settings])
+@pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
 def test_values_that_callers_make_are_refused_likewise(kind, long):
-    names = Settings.model_fields if kind is load_settings else inspect.signature(kind).parameters
-    right = {"role": st.just("user"), "name": st.just("other"), "user": st.just("ann"), "caption": st.just("A cat")}
-    required = {name: hostile | right[name] for name in names if name in right}
+    """Each with up to three of its fields as wrong as can be, the others right."""
+    names = sorted(Settings.model_fields if kind in (Settings, load_settings) else inspect.signature(kind).parameters)
 
     @calls(long)
-    @given(st.fixed_dictionaries(required, optional=dict.fromkeys(names.keys() - required.keys(), hostile)))
-    def attack(given_values):
-        few = dict([*given_values.items()][:3])
-        refusal(lambda: kind(**{name: given_values[name] for name in {**few, **required}}))
+    @given(st.lists(st.sampled_from(names), max_size=3, unique=True).flatmap(lambda few: st.tuples(*map(_with, few))))
+    def attack(wrong):
+        refusal(lambda: kind(**{**VALUES[kind], **dict(wrong)}))
 
     attack()
+    assert kind(**VALUES[kind])
+
+
+def _with(name: str) -> st.SearchStrategy[tuple[str, Any]]:
+    return st.tuples(st.just(name), hostile)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", CHOICES, ids=lambda kind: kind.__name__)
+def test_choices_that_there_are_not_are_refused_likewise(kind, long):
+    """But for numbers of thousands of digits, which Python itself cannot name."""
+
+    @calls(long)
+    @given(st.none() | texts | fractions | moments | st.binary() | st.builds(object) | st.just([]) | st.just({}))
+    def attack(value):
+        assert refusal(lambda: kind(value)) or value in set(kind)
+
+    attack()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", [Memory, MemoryOS, AsyncMemory, AsyncMemoryOS])
+def test_who_makes_a_memory_of_anything_is_refused_likewise(memory, kind, long):
+    made_of = {Memory: (memory._engine, memory.scope, memory.caller), MemoryOS: (memory._engine, memory.caller)}
+    right = made_of.get(kind, (memory if kind is AsyncMemory else MemoryOS(memory._engine),))
+
+    @calls(long)
+    @given(st.integers(0, len(right) - 1), hostile)
+    def attack(place, wrong):
+        refusal(lambda: kind(*right[:place], wrong, *right[place + 1 :]))
+
+    attack()
+
+
+@pytest.mark.once
+def test_the_class_of_the_public_code_likewise(tmp_path, long):
+    """Its constructor; a folder of its own for each."""
+    names = list(inspect.signature(Memoryos).parameters)
+    right = {"user_id": "ann", "openai_api_key": "", "embedding_model_name": "hashing"}
+
+    @calls(long)
+    @given(st.lists(st.sampled_from(names), max_size=2, unique=True).flatmap(lambda few: st.tuples(*map(_with, few))))
+    def attack(wrong):
+        refusal(lambda: Memoryos(**{**right, "data_storage_path": "folder", **dict(wrong)}).close())
+
+    attack()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    "name", [name for name, _ in inspect.getmembers(Memoryos, inspect.isfunction) if name[0] != "_"]
+)
+def test_its_methods_likewise(memory, name, long):
+    public = Memoryos("ann", "", "folder", embedding_model_name="hashing")
+    public.add_memory("I live in Paris.", "I see.")
+
+    @calls(long)
+    @given(arguments_for(memory).of(getattr(Memoryos, name)))
+    def attack(given_arguments):
+        positional, named = given_arguments
+        refusal(lambda: getattr(public, name)(*positional, **named))
+
+    attack()
+    public.close()
+
+
+def test_every_class_that_is_exported_is_attacked():
+    exported = {value for name in memoryos.__all__ if inspect.isclass(value := getattr(memoryos, name))}
+    attacked = {*VALUES, *CHOICES, Memory, MemoryOS, AsyncMemory, AsyncMemoryOS, Memoryos}
+    assert exported - attacked == {MemoryOSError, Gate}
 
 
 @pytest.mark.once

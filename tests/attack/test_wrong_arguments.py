@@ -8,8 +8,24 @@ from threading import Event
 import pytest
 
 import memoryos
-from memoryos import Attachment, Kind, Mount, Role, Scope, Turn
+from memoryos import (
+    AsyncMemory,
+    Attachment,
+    Caller,
+    Kind,
+    MemCube,
+    MemoryOS,
+    Mount,
+    Namespace,
+    Role,
+    Scope,
+    Settings,
+    Turn,
+)
+from memoryos.arguments import store_place
+from memoryos.clock import system_clock
 from memoryos.errors import InvalidInput, StorageError
+from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
 from public import method_of, store_of
@@ -52,6 +68,14 @@ def memory(tmp_path):
         ("poll_seconds", lambda memory: store_of(memory).admin.work(Event(), poll_seconds=float("nan"))),
         ("turn.role", lambda _: Turn(role="narrator", text="hello")),
         ("attachment.caption", lambda _: Attachment(caption=5)),
+        ("memcube.id", lambda _: MemCube(5)),
+        ("namespace", lambda _: Namespace(5)),
+        ("kind", lambda _: Kind("pages")),
+        ("caller.roles", lambda _: Caller("ann", roles=5)),
+        ("caller.at", lambda _: Caller("ann", at="yesterday")),
+        ("short_term_capacity", lambda _: Settings(short_term_capacity=0)),
+        ("engine", lambda _: MemoryOS(5)),
+        ("sync", lambda _: AsyncMemory(5)),
     ],
 )
 def test_a_wrong_argument_is_named(memory, field, call):
@@ -76,6 +100,23 @@ def test_a_place_that_can_be_no_file_is_refused(place):
     with pytest.raises(InvalidInput) as refused:
         memoryos.open(place, user="ann")
     assert refused.value.field == "path"
+
+
+@pytest.mark.file
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("/proc/x", "no file can be created in /proc"),
+        ("/dev/null", "is a device"),
+        ("here.txt/memory.db", "here.txt is not a folder"),
+        ("nowhere/memory.db", "the folder nowhere does not exist. Create it first"),
+        ("x" * 5000, "Pass a shorter one"),
+    ],
+)
+def test_what_is_said_of_a_place_is_so(tmp_path, place, said):
+    (tmp_path / "here.txt").touch()
+    with pytest.raises(InvalidInput, match=said):
+        open_vault(store_place(place), embedder=Hashing.name, clock=system_clock, busy_timeout_seconds=1)
 
 
 @pytest.mark.parametrize("year", [1, 1899, 9000, 9999])

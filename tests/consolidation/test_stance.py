@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from consolidation import chinese_stances, english_stances
+from consolidation import chinese_adversaries, chinese_stances, english_adversaries, english_stances
 from consolidation.test_faults import facts, statements
 from generation.scripted_model import says
 from memoryos import Role, Scope, Turn
@@ -18,6 +18,7 @@ from memoryos.operation.consolidation.stance import Said
 
 BELIEVED = english_stances.BELIEVED + chinese_stances.BELIEVED
 NOT_BELIEVED = english_stances.NOT_BELIEVED + chinese_stances.NOT_BELIEVED
+ADVERSARIES = (english_adversaries, chinese_adversaries)
 AT = datetime(2024, 5, 6, 12, tzinfo=UTC)
 STANCES = {Flaw.DENIED, Flaw.SUPPOSED, Flaw.OTHERS}
 
@@ -49,6 +50,54 @@ def test_what_is_meant_is_believed(said, quote, fact):
 @pytest.mark.parametrize(("said", "quote", "fact"), NOT_BELIEVED)
 def test_what_is_not_meant_is_not(said, quote, fact):
     assert flaw(said, quote, fact) in STANCES
+
+
+# As a reviewer wrote them.
+REVIEWED = [
+    ("我老板说：“我讨厌狗”。", "讨厌狗", "讨厌狗。"),
+    ("我老板说：“我讨厌狗”。", "讨厌狗", "用户讨厌狗。"),
+    ("小王说他讨厌狗。", "讨厌狗", "用户讨厌狗。"),
+    ("小王讨厌狗。", "讨厌狗", "用户讨厌狗。"),
+    ("小王讨厌狗。", "讨厌狗", "讨厌狗。"),
+    ("I like jazz... not!", "I like jazz", "The user likes jazz."),
+    ("In the novel the hero says I am a doctor.", "I am a doctor", "The user is a doctor."),
+    ("I doubt that I will move to Berlin", "I will move to Berlin", "The user moves to Berlin."),
+    ("I lack a car", "a car", "The user has a car."),
+    ("Tom: I hate dogs\nMe: really?", "I hate dogs", "The user hates dogs."),
+    ("我哪里喜欢咖啡", "喜欢咖啡", "用户喜欢咖啡。"),
+]
+
+
+@pytest.mark.parametrize(("said", "quote", "fact"), [row for rows in ADVERSARIES for row in rows.BELIEVED])
+def test_what_is_meant_is_believed_beside_what_is_not(said, quote, fact):
+    assert flaw(said, quote, fact) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "fact"), [*REVIEWED, *(row for rows in ADVERSARIES for row in rows.NOT_BELIEVED)]
+)
+def test_what_is_taken_back_handed_on_or_made_up_is_not_believed(said, quote, fact):
+    assert flaw(said, quote, fact) in STANCES
+
+
+@pytest.mark.parametrize(("said", "quote", "fact"), [row for rows in ADVERSARIES for row in rows.LATER_BELIEVED])
+def test_what_is_meant_is_believed_in_sentences_that_the_rules_had_not_met(said, quote, fact):
+    assert flaw(said, quote, fact) is None
+
+
+@pytest.mark.parametrize(("said", "quote", "fact"), [row for rows in ADVERSARIES for row in rows.LATER_NOT_BELIEVED])
+def test_what_is_not_meant_is_not_believed_there_either(said, quote, fact):
+    assert flaw(said, quote, fact) in STANCES
+
+
+def test_a_line_of_a_pasted_talk_is_the_users_where_it_has_their_name():
+    said = "Carla: I live in Porto\nTom: I hate dogs"
+    assert flaw(f"{said}\nTom: yes", "I live in Porto", "The user lives in Porto.", "Carla") is None
+    assert flaw(f"{said}\nTom: yes", "I hate dogs", "The user hates dogs.", "Carla") is Flaw.OTHERS
+
+
+def test_what_is_taken_back_may_be_told_as_denied():
+    assert flaw("I like jazz... not!", "I like jazz", "The user does not like jazz.") is None
 
 
 @pytest.mark.once
@@ -117,6 +166,11 @@ def test_a_word_cannot_be_hidden_from_the_rules_by_signs_that_nobody_sees():
         "I like jazz. " + "(" * 90_000,
         "I like jazz, " + "my " * 30_000,
         "I like jazz " * 7_000,
+        "I like jazz. " + "Tom: I\n" * 12_000,
+        "I like jazz, " + "in the novel " * 7_000,
+        "I like jazz, what " + ", what is" * 9_000,
+        "The " + "big " * 20_000 + "I like jazz",
+        "我喜欢爵士乐。" + "小王：我\n" * 18_000,
         "我喜欢爵士乐。" + "说" * 90_000,
         "我喜欢爵士乐，" * 10_000,
     ],

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Barrier, Event, Lock, Thread
 from time import monotonic, sleep
 
 import pytest
 
+from contract import server
 from contract.back_ends import BACK_ENDS
 from memoryos import AsyncMemory, Memory, MemoryOS, Role, Scope, Turn, load_settings
 from memoryos.engine import Engine
@@ -104,22 +105,27 @@ def test_threads_that_find_the_store_locked_are_all_told_so_in_time(memory: Memo
     assert max(times) < 2.5 * MOST
 
 
-def hold_a_moment(vault: Vault, is_held: Event) -> None:
+def hold_a_moment(vault: Vault, is_held: Event, seconds: float = 0.4 * MOST) -> None:
     """Lock the store for so long that a call may wait for it twice, but not three times."""
     with vault.write(ALICE):
         is_held.set()
-        sleep(0.4 * MOST)
+        sleep(seconds)
 
 
 @contextmanager
-def held_a_moment(vault: Vault) -> Iterator[None]:
-    """The write lock is another's when the block begins, and soon free."""
+def held_for(vault: Vault, seconds: float) -> Iterator[None]:
+    """The write lock is another's when the block begins, and free after so many seconds."""
     is_held = Event()
-    other = Thread(target=hold_a_moment, args=(vault, is_held))
+    other = Thread(target=hold_a_moment, args=(vault, is_held, seconds))
     other.start()
     assert is_held.wait(SOON)
     yield
     other.join()
+
+
+def held_a_moment(vault: Vault) -> AbstractContextManager[None]:
+    """The write lock is another's when the block begins, and soon free."""
+    return held_for(vault, 0.4 * MOST)
 
 
 def test_awaited_calls_are_told_so_in_time_too(memory: Memory, open_vault: OpenVault):
@@ -195,6 +201,34 @@ def test_a_call_in_a_call_shares_what_is_left():
 
     assert in_one_call(nested) == pytest.approx(0.4 * MOST)
     assert patience(MOST).left == MOST
+
+
+@pytest.fixture
+def lock_tables(tmp_path: Path) -> Callable[[], AbstractContextManager[object]]:
+    """lock_tables(): nobody else writes into the tables of the store on PostgreSQL, for as long as the block takes."""
+
+    @contextmanager
+    def locked() -> Iterator[None]:
+        with server.administrator(str(server.store_of(tmp_path).database)) as stranger, stranger.transaction():
+            stranger.execute("LOCK TABLE cubes IN EXCLUSIVE MODE")
+            yield
+
+    return locked
+
+
+@pytest.mark.parametrize("back_end", ["postgres"], indirect=True, scope="session")
+@pytest.mark.parametrize("name", ["add", "delete"])
+def test_a_table_that_a_stranger_locks_is_waited_for_with_what_the_lock_of_the_owner_left(
+    memory: Memory, open_vault: OpenVault, lock_tables, name: str
+):
+    """They were waited for one after the other, each for as long as a call may wait: twice, in all."""
+    page = memory.add("I live in Paris.")
+    memory.wait()
+    with lock_tables(), held_for(open_vault(SOON), 0.8 * MOST):
+        took = waited(lambda: CALLS[name](memory, page))
+    with suppress(StoreBusy):  # what the work behind the call met, too
+        memory.wait()
+    assert took < 1.5 * MOST
 
 
 def test_a_worker_does_not_share_what_a_call_waited(memory: Memory, open_vault: OpenVault):

@@ -127,7 +127,7 @@ def test_tool_and_system_messages_are_quoted_not_obeyed(memory, model):
     memory.respond("And now?")
     quoted = model.requests[0]["messages"][2]
     assert quoted["role"] == "user"
-    assert quoted["content"].endswith("] (tool message) 12 degrees")
+    assert quoted["content"].endswith("] (tool message)\n<memory>\n12 degrees\n</memory>")
 
 
 def test_the_model_is_told_when_messages_were_sent_and_what_time_it_is(tmp_path, settings, model):

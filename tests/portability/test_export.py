@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryos import MemoryOS
+from memoryos import Attachment, MemoryOS
 from memoryos.errors import InvalidInput
 
 from .conftest import Open, live
@@ -97,6 +97,23 @@ def test_chinese_text_is_written_as_it_is(open_store: Open):
         stream = io.StringIO()
         store.memory("alice").export(stream)
     assert "我喜欢喝茶。" in stream.getvalue()
+
+
+@pytest.mark.file
+def test_the_bytes_of_attachments_go_along(open_store: Open, tmp_path: Path):
+    picture = Attachment("a cat", uri="data:image/png;base64,aGVsbG8gY2F0")
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        page = store.memory("alice").add("Look at her!", attachments=[picture])
+        store.memory("alice").export(file)
+    with open_store("two") as store:
+        store.admin.load(file)
+        [attached] = store.memory("alice").pages.attachments(page)
+        assert store.memory("alice").pages.attachment(page, attached.id).data == b"hello cat"
+        forgotten = store.admin.forget("alice")
+        assert forgotten.is_complete
+        assert forgotten.objects == 1
+    assert [path for path in (tmp_path / "two.db.objects").rglob("*") if path.is_file()] == []
 
 
 def lines_of(store: MemoryOS) -> list[str]:

@@ -3,17 +3,18 @@
 Anybody may have written what is stored, and a model sees only characters. So a quotation begins no line but its first:
 each further line is indented, where a heading, a date, a speaker or a role would begin. Its first line stands behind a
 speaker's name or a dash. Marks that open or close a fence (`</memory>`), or that a model's chat template reads as the
-beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their bracket; tags also where they are
-written with invisible, wide, accented or Cyrillic characters. Control characters, and characters that hide text or turn
-its direction, are left out. All else, such as code and lists, stays as it was.
+beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their bracket: known by how they look, not by
+how they are spelled (`looks`). Control characters, and characters that hide text or turn its direction, are left out.
+All else, such as code and lists, stays as it was.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+
+from memoryos.language.looks import begins, may_begin, reads, signs
 
 FENCES = ("memory", "dialogue")  #: the tags between which stored text stands
 INDENT = "    "  #: of the lines of a quotation behind its first; it costs no token
@@ -28,18 +29,18 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_OPENING = "<＜﹤‹〈〈⟨❮❬˂ᐸ≮"
-_BRACKET = re.compile(f"[{_OPENING}[［【]")
+_ANGLES = "<" + signs("angle")  # they read as one opening angle bracket
+_OPENING = _ANGLES + signs("relation")  # or as several, or nearly
+_SQUARES = "[" + signs("square")
+_SLASHES = frozenset("/" + signs("slash"))
+_BRACKET = re.compile(f"[{re.escape(_OPENING + _SQUARES)}]")
 # What chat templates of models begin a message or a text with, behind the bracket.
-_TAG = re.compile(
-    r"[|｜]\w|/?s>|/?(?:bos|eos|start_of_turn|end_of_turn|system|user|assistant|tool|human|developer)\b|[<＜]/?sys\b",
-    re.IGNORECASE,
-)
-_SQUARE = re.compile(r"/?(?:inst|system_prompt|available_tools|tool_results|tool_calls)[\]］】]", re.IGNORECASE)
-# Letters of other alphabets that look like those of the tags and of the roles.
-_LOOKS = "aаɑαᴀ dԁᴅժ eеᴇε gɡɢցգ hһ iіɩıιɪ lӏʟ mмᴍμ nո oоοօᴏσ pрρ rгꭇʀᴦ sѕꜱ tтᴛτ uսυᴜ vѵν yуүγʏყ"
-_ALIKE = str.maketrans({sign: letters[0] for letters in _LOOKS.split() for sign in letters[1:]})
-_NAME_SIGNS = re.compile(f"[\\s:：﹕︓꞉∶ː׃։{_OPENING}>＞\\[\\]［］【】#＃*`|｜…]+")  # \\s has every break of a line
+_PIPED = re.compile(rf"[|{signs('pipe')}]\w")
+_MESSAGES = "s bos eos start_of_turn end_of_turn system user assistant tool human developer sys".split()
+_SQUARED = "inst system_prompt available_tools tool_results tool_calls".split()
+_CLOSING = frozenset(">]］】" + signs("close"))
+_ENDS_NAME = ":>]】#*`…|" + _OPENING + _SQUARES + signs("colon", "close", "hash", "pipe", "blank")
+_NAME_SIGNS = re.compile(f"[\\s{re.escape(_ENDS_NAME)}]+")  # \\s has every break of a line
 _NAME_LEAD = "-–—=+~>.,;!?/\\()_'\"“”‘’ "
 _BLOCK = re.compile(r"[#＃>＞`~|=]|[-*+•]\s")
 
@@ -83,8 +84,7 @@ def name(speaker: str | None, role: str) -> str:
     known = " ".join(_NAME_SIGNS.sub(" ", visible(speaker or "")).split())[:NAME_CHARS].lstrip(_NAME_LEAD).rstrip()
     if not known:
         return role
-    is_role = _skeleton(known) in _ROLES
-    return f"{role} ({known})" if is_role and known.casefold() != role else known
+    return f"{role} ({known})" if _is_role(known) and known.casefold() != role else known
 
 
 def visible(text: str) -> str:
@@ -105,41 +105,37 @@ def _escaped(text: str, places: list[int]) -> Iterator[str]:
     start = 0
     for place in places:
         yield text[start:place]
-        yield "&lt;" if text[place] in _OPENING else "&#91;"
+        yield "&#91;" if text[place] in _SQUARES else "&lt;"
         start = place + 1
     yield text[start:]
 
 
 def _is_mark(text: str, start: int) -> bool:
     """Whether a mark of a message, or the tag of a fence, follows a bracket."""
-    if text[start - 1] not in _OPENING:
-        return _SQUARE.match(text, start) is not None
-    if _TAG.match(text, start):
+    bracket, first = text[start - 1], begins(text, start)
+    if bracket in _SQUARES:
+        return _is_word(text, start, first, _SQUARED)
+    if bracket in _ANGLES and (_PIPED.match(text, start) or _is_word(text, start, first, _MESSAGES)):
         return True
-    spelled = ""
-    for character in _letters(text, start):
-        spelled += character
-        if spelled in FENCES:
-            return True
-        if not any(tag.startswith(spelled) for tag in FENCES):
-            return False
-    return False
+    return any(may_begin(first, tag) and reads(text, start, tag, is_loose=True) for tag in FENCES)
 
 
-def _letters(text: str, start: int) -> Iterator[str]:
-    """The letters from there on as they look, without blanks, slashes and marks between them."""
-    for place in range(start, len(text)):
-        yield from _skeleton(text[place])
+def _is_word(text: str, start: int, first: str, words: Sequence[str]) -> bool:
+    """Whether one of the words, which begin with that character, stands there by itself, behind a slash or none."""
+    start += text[start : start + 1] in _SLASHES
+    ends = ((word, reads(text, start, word)) for word in words if may_begin(first, word))
+    return any(end is not None and _is_end(text[end : end + 1], word) for word, end in ends)
 
 
-def _skeleton(text: str) -> str:
-    """A text as it looks: without case, accents, blanks, slashes and what cannot be seen."""
-    looks = unicodedata.normalize("NFKD", text).casefold().translate(_ALIKE)
-    return "".join(one for one in looks if not _is_nothing(one))
+def _is_end(sign: str, word: str) -> bool:
+    return sign in _CLOSING if word == "s" or word in _SQUARED else not (sign.isalnum() or sign == "_")
 
 
-def _is_nothing(sign: str) -> bool:
-    return sign in "/\\|⁄∕⧸╱!" or sign.isspace() or unicodedata.category(sign)[0] in "CM"
+def _is_role(known: str) -> bool:
+    """Whether a name reads as that of a role; one in plain letters does when it is spelled so."""
+    if known.isascii():
+        return known.casefold() in _ROLES
+    return any(reads(known, 0, role) == len(known) for role in _ROLES)
 
 
 _ROLES = frozenset(("user", "assistant", "system", "tool", "developer", "human", "ai"))

@@ -18,6 +18,7 @@ from memoryos.operation.maintenance.worker import Worker
 from memoryos.operation.portability.export import Exported, Exporter
 from memoryos.operation.portability.export_file import Target, read_lines, write_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
+from memoryos.operation.scheduler.job_kinds import MOST_PRIORITY, Act, Check, JobType, OneByOne, no_payload
 from memoryos.progress import Progress
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
@@ -56,7 +57,7 @@ class Admin:
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)
-        loaded = Loader(self._engine.vault, self._engine.embedder).load(lambda: read_lines(checked))
+        loaded = Loader(self._engine.vault, self._engine.embedder, self._engine.clock).load(lambda: read_lines(checked))
         for owner in loaded.owners:
             self._engine.housekeeping.written(owner)
         return loaded
@@ -66,7 +67,7 @@ class Admin:
 
         Returns what went, and what was found afterwards: `left` is empty. Only a list of the ids that are gone stays,
         which other processes follow. Raises InvalidInput for a user of whom nothing is known, and ObjectsUnreachable
-        when packs cannot be removed yet: then call again.
+        when objects cannot be removed yet: then call again.
         """
         owners = self._known(user, tenant)
         return sum((self._engine.forget(owner) for owner in owners), Forgotten())
@@ -93,6 +94,28 @@ class Admin:
         self._engine.check_open()
         worker = Worker(self._engine.vault, self._engine.housekeeping)
         return worker.run(stop, threads=at_once, poll_seconds=poll_seconds)
+
+    def register_job(
+        self,
+        kind: str,
+        do: Act,
+        *,
+        check: Check | None = None,
+        priority: int = 0,
+        needs_model: bool = False,
+    ) -> None:
+        """Say what does the jobs of a kind, which `memory.jobs.add` adds; do so each time the store is opened.
+
+        `do` is called with the transaction that ends the job, and the job: what it raises is kept with the job, which
+        is tried again later. Jobs that an earlier process left are done when their scope is used next, or by a worker.
+        `check` raises InvalidInput for a payload that is not to be stored; without one, jobs have none.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        arguments.callback("check", check)
+        arguments.function("do", do)
+        urgency = arguments.natural("priority", priority, most=MOST_PRIORITY)
+        handler = OneByOne(self._engine.vault, do)
+        self._engine.register_job(JobType(kind, handler, check or no_payload, urgency, bool(needs_model)))
 
     def cool(self, *, after_days: float | None = None, progress: Progress | None = None) -> Cooled:
         """Move the store's archived pages that nobody visited for so long into the object store, of all tenants.

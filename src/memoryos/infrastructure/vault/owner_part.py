@@ -67,9 +67,9 @@ class OwnerPart:
         return {name: count for name, count in counts.items() if count}
 
     def purge(self, limit: int) -> int:
-        """Remove rows; the cubes are gone already."""
+        """Remove rows; the cubes are gone already, and rows of blobs go with their bytes."""
         for table in _tables():
-            if table is not _cubes and (removed := self._removed(table, limit)):
+            if table not in (_cubes, tables.blobs) and (removed := self._removed(table, limit)):
                 return removed
         return 0
 

@@ -123,7 +123,7 @@ def _sized(cube: MemCube, turn: Turn, near: int, query: str, room: int, count_to
     head, words = _head(cube, turn), turn.words
     if len(words) <= AROUND * room and count_tokens(whole := _message(turn, head, words)) <= room:
         return whole, True
-    left = room - count_tokens(f"{head}… …")
+    left = room - count_tokens(_message(turn, head, "… …"))
     if left < LEAST:
         return "", False
     begin = max(0, near - AROUND * left)
@@ -133,8 +133,13 @@ def _sized(cube: MemCube, turn: Turn, near: int, query: str, room: int, count_to
 
 
 def _message(turn: Turn, head: str, words: str) -> str:
-    """Some words of a turn as a message; those of an assistant keep their lines, whose form a model copies."""
-    return head + (disarmed(words) if turn.role is Role.ASSISTANT else quotation(words))
+    """Some words of a turn as a message; those of an assistant keep their lines, whose form a model copies.
+
+    What neither side said, such as a tool's message, stands in the fence: no message of its own says where it ends.
+    """
+    if turn.role in (Role.USER, Role.ASSISTANT):
+        return head + (disarmed(words) if turn.role is Role.ASSISTANT else quotation(words))
+    return f"{head.rstrip()}\n{fenced(_TAG, quotation(words))}"
 
 
 def _numbers(hit: Hit) -> range:

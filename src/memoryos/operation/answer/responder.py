@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -53,9 +54,14 @@ class Responder:
 
         return AnswerStream(lambda: self.streams.begin(pour), remember)
 
-    def wait(self) -> None:
-        """Return when what was answered is part of the memory. Raises the first error of storing it."""
-        self._turns.wait()
+    def wait(self, until: float = math.inf) -> bool:
+        """Whether what was answered is part of the memory, until then. Raises the first error of storing it."""
+        return self._turns.wait(until)
+
+    @property
+    def unfinished(self) -> int:
+        """How many answers are still to be stored."""
+        return self._turns.unfinished
 
     def close(self) -> None:
         """End the streams and store what waits. Raises like `wait`."""

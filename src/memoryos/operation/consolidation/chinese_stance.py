@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from memoryos.language.segmenter import tagged
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Stance
 from memoryos.operation.consolidation.chinese import KIN
@@ -29,6 +30,14 @@ _LESS = re.compile(
     r"讨厌|厌恶|反感|恨|受不了|害?怕|拒绝|戒|避免|过敏|素|只|仅|独生|单身|失|丢|卖|辞|离|放弃|忌|停|难|差|几乎|险些|前|曾|如果|要是"
 )
 
+_WANTING = re.compile(r"缺(?!席|勤|货)|(?<!不)需要?(?!求)|想要|在找|寻找|急着找|等着")
+_HAS = re.compile(r"^\W*(?:用户)?(?:有|拥有|买了)")
+_RHETORICAL = re.compile(
+    r"(?<![在去从到往住])哪[里儿]?(?=会|能|有|敢|算|是|喜欢|爱|懂|想|舍得|讨厌|住|吃|抽|喝|需要|买)|怎么(?:可能|会(?!这)|敢)"
+    r"|谁(?:说|告诉你)(?!得)|难道|什么时候(?=说过|喜欢|会|有过|爱)|干[嘛吗么]要?|凭什么|何[尝曾]|岂"
+)
+_WISHED = re.compile(r"该多好|多好啊|就好了")
+
 _POLITE = re.compile(
     r"(?:如果|要是|假如|若)(?:你|您|方便|可以|没记错|我没记错|需要|有)[^，,。]*|(?:应该|想|得)(?:先)?(?:说|提|告诉|补充|说明)一?下?"
 )
@@ -36,13 +45,15 @@ _PLANS = re.compile(r"打算|计划|准备|将要|即将")
 _SUPPOSES = re.compile(
     r"如果|要是|假如|假设|倘若|若是|万一|除非|也许|可能|或许|大概|说不定|(?<![理思感梦幻联回猜])想(?![到起必法念过])|梦想|希望|但愿|盼"
     r"|梦[见到]|考虑|想象|比如说|比方说|仿佛|好像|似乎|装作|假装|不确定|不知道|恨不得|宁愿|是否|怀疑|应该|就好了"
+    r"|难说|说不准|恐怕|八成|多半|估计|没准|据传|传言|谣[传言]|流言|传闻|号称|若(?=[我你他她能有])|倘使|即使|即便|哪怕|就算|纵然|只要"
+    r"|渴望|巴不得|憧憬|向往|期待|期盼|恨不能|要能"
 )
 _HEDGED = re.compile(
     r"想|希望|盼|可能|也许|或许|大概|打算|计划|考虑|准备|愿|梦|如果|要是|时候?|是否|会不会|要不要|能不能|询?问|感兴趣|有意|假设|目标|似乎|好像"
-    r"|应该|怀疑|担心|宁"
+    r"|应该|怀疑|担心|宁|恐怕|估计|传|渴望|巴不得|憧憬|向往|期待"
 )
 _PLANNED = re.compile(r"会|要|将")
-_IF_CLAUSE = re.compile(r"^\W*(?:那么?)?(?:如果|要是|假如|假设|倘若|若是|万一|除非|比如说|比方说)")
+_IF_CLAUSE = re.compile(r"^\W*(?:那么?)?(?:如果|要是|假如|假设|倘若|倘使|若(?!干)|万一|除非|比如说|比方说|要能)")
 _AND_YET = re.compile(r"但|可是|不过|然而")
 
 _WHETHER = re.compile(r"(?:吗|么(?<!什么)(?<!怎么)(?<!那么)(?<!这么))\W*$|是不是|有没有|是否|(.)[不没]\1")
@@ -50,7 +61,7 @@ _ASKS = re.compile(r"[?？]\s*[”’」』）)\"]*\s*$")
 _WH = re.compile(r"什么|哪|怎|谁|多少|几|为何|啥|如何|多[大久长高远]")
 _TAKEN_AS_KNOWN = re.compile(r"(?:你|您)(?:们|还)?(?:知道|记得|记不记得|知不知道)\W*(?=我)")
 
-_TELLS = r"(?:说|告诉我?|提到|写道?|问|讲|表示|回答|喊)"
+_TELLS = r"(?:发\w{1,3}说|说|告诉我?|提到|写道?|问|讲|表示|回答|喊|念叨|唱|承认|透露|抱怨|嚷)"
 _HOLDS = r"(?:觉得|认为|以为|声称|猜|怀疑|相信|断言|坚持说)"
 _WHO = (
     rf"(?:我们?的?)?{KIN}\w{{0,4}}?|[他她]们?|大家都?|人们|别人|有人|(?:老师|医生|同学)\w{{0,3}}?"
@@ -59,6 +70,9 @@ _WHO = (
 _REPORT = re.compile(
     rf"(?:^|[，,。！!？?；;\n])\s*(?P<who>{_WHO})(?:都|总|常常?|曾|昨天|今天)?(?:(?P<holds>{_HOLDS})|{_TELLS})了?[：:，,]?"
 )
+_WORK = r"(?:小说|电影|电视剧|歌词?|剧本|游戏|故事|诗|戏|漫画|动画片?|片子|书|剧)"
+_INVENTED = re.compile(rf"(?<!在){_WORK}(?:里|中)|(?:主角|主人公|旁白|反派)[^，,。]{{0,4}}?{_TELLS}")
+_OWN_PART = re.compile(r"我(?:\w{0,2})?(?:看|读|玩|学|写|听|认识|遇|哭|最?喜欢)|但|；")
 _ACCORDING = re.compile(r"(?:据|按照?|照)(?P<who>(?![你您])[^，,。我]{1,10})(?:所|的)?(?:说法?|看来)")
 _HANDED_ON = re.compile(rf"(?:{_TELLS}|{_HOLDS}|叫做?|名为)(?:道|过)?\s*[：:，,]?\s*$")
 _TOLD_BEHIND = re.compile(rf"^[，,\s]*(?!我(?!的?{KIN}))[^，,。]{{1,10}}?{_TELLS}")
@@ -66,12 +80,24 @@ _SAID_MYSELF = re.compile(
     rf"(?:^|[，,。；;\n])\s*我(?!的?{KIN})(?:[跟对和向给]\w{{1,6}}?)?(?:就|也|才|曾|常)?{_TELLS}(?:过|道)?\w{{0,2}}[：:，,]?\s*$"
 )
 
+_OPENING = re.compile(r"([^：:\n]{0,8}[：:]?).*", re.DOTALL)  # of words that nothing marks: what leads to them
+
 _LEAD = r"^\W*(?:(?:但是?|可是|不过|而且|所以|因为|然后|现在|最近|昨天|今天|去年|今年|上个?月|上周|其实|听说)[，,]?)*"
 _SOMEBODY = re.compile(rf"{_LEAD}(?P<who>(?:我们?的?)?{KIN}(?![和跟]我)|[他她]们?|老师|医生|同学|大家|人们|别人|有人)")
+_PERSON = re.compile(
+    rf"(?:^(?:那|这|有|某)(?:一?个|位|名|些)\w+|^[小老阿][^\W\d_]|^(?P<twice>[^\W\d_])(?P=twice)"
+    rf"|(?:{KIN}|老师|医生|先生|女士|大[爷妈叔婶]|经理|总|师傅|同学|邻居|男人|女人|男生|女生|人|主角|老[伯汉太]))$"
+)
+_MIDDLE = re.compile(r"(?:也|都|很|就|还|正|又|常|最|特别|非常|一直|总是?|已经|最近|曾经?|真|刚|现在|以前)+$")
+_NAME_CHARS = 8  # of a subject, which is looked at as a name
 _SELF = re.compile(rf"{_LEAD}(?:我(?!们?的?{KIN})|我们|咱|我[和跟])")
 _OWN_KIN = re.compile(rf"我们?的?(?={KIN})")
 _POSSESSED = re.compile(r"^\W*(?:用户|助手|他|她|我)们?的|^\W*用户(?:有(?!意|时|点)(?:一?个|位|名))")
 _SUBJECT = re.compile(r"^\W*(?:用户|我|助手)")
+_PREDICATE = re.compile(  # a claim that begins with it leaves its subject out
+    r"^\W*(?:也|都|很|最|不|没|从来|曾|已经|正在|想|要|会|能|喜欢|讨厌|害?怕|恨|爱|住|有|是|在|养|对|吃|喝|买|卖|开|学|教|读|做|当|去|来|得|离"
+    r"|结婚|生|搬|出生|毕业|工作|单身|怀|戒|拿|考|杀|打|玩|信|觉得|认为|希望|打算)"
+)
 
 
 def cuts(sentence: str) -> Iterator[int]:
@@ -96,16 +122,25 @@ def is_of_speaker(claim: str, speaker: str) -> bool:
     """Whether the claim is about the one who speaks, and not about somebody or something of theirs."""
     if speaker and claim.startswith(speaker):
         return not claim[len(speaker) :].startswith("的")
-    return _SUBJECT.match(claim) is not None and not _POSSESSED.match(claim)
+    is_about = _SUBJECT.match(claim) or _PREDICATE.match(claim)
+    return is_about is not None and not _POSSESSED.match(claim)
 
 
 def read(one: Assertion) -> Stance:
     """How the sentence stands to the claim."""
+    if one.is_own and _RHETORICAL.search(_without(_IDIOMS, one.before)) and not _NOT.search(one.part):
+        return Stance.DENIED
     if _is_asked(one) or _is_supposed(one):
         return Stance.SUPPOSED
-    if _is_denied(one):
+    if _is_denied(one) or _is_wanting(one):
         return Stance.DENIED
     return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
+
+
+def is_denial(part: str) -> bool:
+    """Whether a part of a claim denies something."""
+    plain = _without(_IDIOMS, part)
+    return any(signs.search(plain) for signs in (_NOT, _LESS, _DISLIKES))
 
 
 def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
@@ -113,7 +148,8 @@ def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
     is_handed_on = _HANDED_ON.search(piece.before) or _TOLD_BEHIND.match(piece.behind)
     if piece.is_marked and not piece.says_i and not is_handed_on:
         return True
-    return not one.is_own or (piece.is_marked and _SAID_MYSELF.search(piece.before) is not None)
+    lead = piece.before if piece.is_marked else piece.before + _OPENING.sub(r"\1", piece.text[piece.start : piece.end])
+    return not one.is_own or _SAID_MYSELF.search(lead) is not None
 
 
 def _is_denied(one: Assertion) -> bool:
@@ -130,7 +166,15 @@ def _is_denied(one: Assertion) -> bool:
     return bool(_DISLIKES.search(part) and _LIKES.search(one.words))
 
 
+def _is_wanting(one: Assertion) -> bool:
+    """Whether the claim is that somebody has what they want."""
+    wants = _WANTING.search(one.before)
+    return bool(wants and _HAS.match(one.part)) and not _WANTING.search(one.part)
+
+
 def _is_supposed(one: Assertion) -> bool:
+    if _WISHED.search(one.behind) and not _HEDGED.search(one.claim):
+        return True
     before = _without(_POLITE, one.before)
     if _PLANS.search(before):
         return not (_HEDGED.search(one.claim) or _PLANNED.search(one.claim))
@@ -154,6 +198,8 @@ def _is_somebody_elses(one: Assertion) -> bool:
     lead = one.earlier + one.before
     if (source := _ACCORDING.search(lead)) and not _names(one.claim, source["who"]):
         return True
+    if (frame := _INVENTED.search(lead)) and not (_OWN_PART.search(lead) or re.search(_WORK, one.claim)):
+        return "我" in lead[frame.end() :] or "我" not in lead
     told = _REPORT.search(lead)
     if told and not _names(one.claim, told["who"]):
         return bool(told["holds"]) or "我" not in _OWN_KIN.sub("", lead[told.end() :])
@@ -164,7 +210,20 @@ def _is_somebody_elses(one: Assertion) -> bool:
             if _SOMEBODY.match(one.part):
                 return False
             return "我" not in _OWN_KIN.sub("", one.words) and not _names(one.claim, found["who"])
+        if words is one.words and (who := _subject(one)):
+            return not _names(one.claim, who)
     return False
+
+
+def _subject(one: Assertion) -> str:
+    """Who does, in the clause, what the claim says of its own subject; empty where nobody else is named."""
+    said = _SUBJECT.sub("", one.part).strip()
+    start = one.words.find(said[:2])
+    lead = _MIDDLE.sub("", re.sub(_LEAD, "", one.words[: max(start, 0)]).strip())
+    if not lead or "我" in lead or len(lead) > _NAME_CHARS * 2:
+        return ""
+    is_named = len(lead) <= _NAME_CHARS and any(tag == "nr" for _, tag in tagged(lead))
+    return lead if is_named or _PERSON.search(lead) else ""
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

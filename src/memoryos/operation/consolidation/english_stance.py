@@ -21,6 +21,7 @@ _CUT = re.compile(
     rf"""[;:—–…]+\s* | \s--?\s | [()]
     | ,?\s+(?:but|although|though|because|whereas|however|yet|except)\b\s*
     | (?:,\s*|\s+)so\s+(?={_SUBJECT}|where|what|how|which|who|when|can|could|should)
+    | ,\s+(?=(?:what|where|how|why|can|could|should|do|does|is|are|any)\s[^.!?\n]{{0,200}}\?)
     | ,\s*(?:(?:and|or|while|since|when)\s+)?(?={_SUBJECT}|I'|(?:only|just|rather|instead|now|then|not|which)\b)
     | \s+(?:and|or|while|since|when)\s+(?=(?:I|we|my|he|she|they|it|there)\b)
     | \s+and\s+(?=(?:do|does|did|don't|doesn't|didn't|never|can't|will|won't|am|have|prefer|love|like|hate|might)\b)""",
@@ -44,6 +45,7 @@ _IDIOMS = _any_of(  # they have a "not" and deny nothing
     r"\b(?:don't|do not|didn't|doesn't) (?:just|only)\b",
     r"\b(?:can't|cannot|can not|couldn't|could not) (?:wait|help|stop|resist|deny|get enough|be happier)\b",
     r"\b(?:never|not|don't|didn't|won't|doesn't) (?:ever )?(?:miss|fail|tire|regret|forget|mind|doubt|deny)\w{0,4}\b",
+    r"\b(?:can't|cannot|couldn't) (?:quite |really )?believe\b|\bnot (?:kidding|joking)\b|\bno joke\b",
     r"\bno (?:doubt|wonder|problem|worries|matter|kidding|offen[cs]e|fewer|less|later|sooner)\b|\bno(?=,)|\bno \d",
     r"\bnot a problem\b|\b(?:why|if|whether or) not\b|\bnothing (?:beats|better)\b|\bnone other\b",
     r"\bwithout (?:a )?(?:doubt|fail|exception|question)\b",
@@ -58,6 +60,7 @@ _UNDONE = _any_of(
     r"\b(?:hardly|barely|scarcely|gave up|given up|giving up|unable to|far from|anything but)\b",
     r"\b(?:almost|nearly)\b(?! (?:every|always|all|an?|daily|entirely|exclusively|half|one|two|three|\d))",
     r"\b(?:refuse[sd]?|refusing|failed|declined?) to\b|\bavoid(?:s|ed|ing)?\b|\b(?:stop(?:s|ped)?|quit)(?= \w+ing\b)",
+    r"\black(?:s|ed|ing)?\b|\b(?:short|devoid|deprived|in need) of\b|\b(?:out of|between) (?=work|jobs)",
     r"\bden(?:y|ies|ied)\b|\bused to (?:think|believe|say|claim)\b",
 )
 _UNTRUE = _any_of(  # behind the words
@@ -76,10 +79,18 @@ _WANTS = _any_of(  # what a denial may follow from
     r"\b(?:away|sick|tired|clear) (?:from|of)\b|\b(?:against|rather|yet|wish\w*|would|could|might|if|missed)\b",
 )
 
+_WANTING = _any_of(  # who says this of a thing has none
+    r"\b(?:need(?:s|ed|ing)?(?! to\b)|(?:look|search|shop|hunt|sav)(?:s|e[sd]?|ed|ing)? (?:up )?for|can't afford)\b",
+    r"\b(?:yearn|long|wait|wish)(?:s|ed|ing)? for\b",
+)
+_HAS = re.compile(r"\b(?:has|have|owns?|got|possess\w*)\b(?! to\b)", re.IGNORECASE)
+
 _POLITE = _any_of(  # they have an "if" or a "would" and suppose nothing
     r"\b(?:should|would|could|may|might|must|want to|wanted to|'d like to|would like to)(?: (?:also|just|probably))?"
     r" (?:mention|say|add|note|tell|point out|clarify|admit|let you know|share)\b",
     r"\b(?:if|in case) (?:you|anyone|(?:it|that) (?:helps|matters)|I (?:remember|recall)|I'm (?:honest|not))\b[^,]*",
+    r"\bdoubt\w* (?:that )?(?:he|she|they|you|\w+) (?:even )?(?:knows?|remembers?|reali[sz]es?)\b",
+    r"\byou (?:may|might|could) (?:remember|know|recall)\b",
     r"\beven if\b|\b(?:would|could|should|might) you\b",
     r"\bI (?:hope|assume|suppose|wonder if|wonder) (?:you|this|that helps)\b",
 )
@@ -89,8 +100,18 @@ _SUPPOSES = _any_of(
     r"\b(?:suppos(?:e|ing)|assum(?:e|ing)|pretend\w*|hypothetically|dream(?:s|ed|t|ing)?|if|unless|whether)\b",
     r"\bas though\b|\blet's say\b|\bin case\b|\b(?:lest|hop(?:e|es|ing)|not sure|unsure|wondering|wonder|tempted)\b",
     r"\bconsider(?:s|ed|ing)?\b|\b(?:think|thinking|thought) (?:about|of)\b|\bwant(?:s|ed)? to\b|\bwanna\b",
+    r"(?<!no )(?<!not )(?<!n't )(?<!never )(?<!without )\bdoubt(?:s|ed|ing|ful)?\b",
+    r"\b(?:unlikely|question whether|sceptical|skeptical)\b",
+    r"\b(?:rumou?r|word|legend|gossip) (?:has it|is|goes|says)\b|\b(?:rumou?red|alleged) (?:to|that)\b",
+    r"\b(?:provided|providing|on condition|as long as|so long as)(?: that)? (?=(?:I|we|you|he|she|they|it|my)\b)",
+    r"(?:^|[.,;!?]\s*)(?:were|had|should) (?:I|we)\b|\bsay I (?:were|was|am|had|have)\b|\bfor the sake of argument\b",
+    r"(?<!too )(?<!so )(?<!how )(?<!very )\blong(?:s|ed|ing)? (?:to|for)\b",
+    r"\b(?:yearn|crav|aspir)\w*|\b(?:dying|eager|keen) (?:to|for)\b",
+    r"\bgive (?:anything|everything|my \w+ \w+)\b|\baim(?:s|ed|ing)? to\b",
+    r"\b(?:goal|ambition|aim) is\b|\bfanc(?:y|ies) \w+ing\b",
     r"\b(?:should|ought|supposed to)\b|\b(?-i:may) (?=[a-z])",
-    r"'d (?=(?:like|love|rather|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say)\b)",
+    r"'d (?=(?:like|love|rather|prefer|be|have|go|live|move|buy|own|want|hate|choose|take|try|do|get|say|kill)\b)",
+    r"'d (?=(?:die|give|pay)\b)",
 )
 _HEDGED = _any_of(
     r"\b(?:would|could|can|cannot|can't|might|may|maybe|perhaps|possib\w+|probab\w+|wish\w*|imagin\w+|suppos\w+|assum\w+)\b",
@@ -98,11 +119,14 @@ _HEDGED = _any_of(
     r"\b(?:think\w*|thought|tempted|want\w*|(?:would|'d) (?:like|love)|like to|love to|plan\w*|intend\w*|intent\w*)\b",
     r"\b(?:interest\w*|aim\w*|goal|aspir\w*|desir\w*|keen|eager|look\w* (?:to|for|forward)|hypothe\w*|should|ought)\b",
     r"\b(?:ask\w*|question\w*|idea|believ\w*|seek\w*|need\w*|try\w*|expect\w*|likely|potential\w*|prefer\w*|willing|curious|able)\b",
+    r"\b(?:doubt\w*|unlikely|rumou?r\w*|allege\w*|longs?|longing|yearn\w*|crav\w*|dying|ambition\w*|fanc(?:y|ies))\b",
     r"\b(?:suspect\w*|worr\w+|fear\w*|afraid)\b|'d\b",
 )
 _PLANNED = _any_of(r"\b(?:will|going to|soon|next|upcoming|prepar\w*|is \w+ing|are \w+ing)\b")
 _IF_CLAUSE = re.compile(
-    r"^\W*(?:(?:and|so|well|now|what)\W+)?(?:if|unless|suppose|supposing|imagine|assuming)\b", re.IGNORECASE
+    r"^\W*(?:(?:and|so|well|now|what)\W+)?(?:if|unless|suppose|supposing|imagine|assuming"
+    r"|(?:were|had|should|say) (?:I|we)|provided|for the sake of argument|hypothetically|in theory)\b",
+    re.IGNORECASE,
 )
 _AND_YET = re.compile(r"\W*(?:but|however|yet|although|though)\b", re.IGNORECASE)
 
@@ -117,11 +141,12 @@ _OWN = re.compile(r"\b(?:I|we|my|our)\b|\bI'", re.IGNORECASE)
 
 _TELLS = (
     r"(?:says?|said|told|tells|wrote|writes|mention(?:s|ed)|asks?|asked|shout(?:s|ed)|repl(?:ies|ied)|answer(?:s|ed)"
-    r"|heard|goes)"
+    r"|heard|goes|texted|e-?mailed|messaged|announce[sd]?|admit(?:s|ted)|confess(?:es|ed)|complain(?:s|ed)|reports|reported"
+    r"|explain(?:s|ed)|swears|adds|added)"
 )
 _HOLDS = (
     r"(?:thinks?|thought|believes?|believed|claims?|claimed|assumes?|assumed|insists?|insisted|suspects?|suspected"
-    r"|guesse[sd]|feels|felt|jokes?|joked|pretends?|pretended|imagines?|imagined|swears?|swore)"
+    r"|alleges?|alleged|accuses?|accused|guesse[sd]|feels|felt|jokes?|joked|pretends?|pretended|imagines?|imagined|swears?|swore)"
 )
 _WHO = (
     r"(?P<who>(?:my|our|his|her|the|a|some)\s+(?:\w+\s+){0,3}?\w+|(?-i:[A-Z])\w+(?:\s(?-i:[A-Z])\w+)?|he|she|they"
@@ -132,7 +157,33 @@ _REPORT = re.compile(
     r"(?:\s+(?:me|us|him|her|them|to me))?(?:\s+that)?\s",
     re.IGNORECASE,
 )
-_ACCORDING = re.compile(rf"\baccording to {_WHO}", re.IGNORECASE)
+_SOURCES = (
+    re.compile(rf"\b(?:according to|in the words of|to quote|quoting) {_WHO}", re.IGNORECASE),
+    re.compile(rf"\bin {_WHO}'s? (?:own )?words\b", re.IGNORECASE),
+    re.compile(rf"\bas {_WHO} (?:puts?|sees?|tells?) it\b", re.IGNORECASE),
+)
+_WORK = (
+    r"(?:novel|book|film|movie|play|story|tale|song|poem|ballad|game|series|sitcom|show|comic|manga|anime|musical|opera"
+    r"|legend|script|episode|lyrics?|chorus|video|dream)"
+)
+_INVENTED = re.compile(
+    rf"""\b(?:in|from|throughout)\ (?:the|a|an|this|that|my|our|his|her|some|one)\ (?:\w+\ ){{0,2}}?{_WORK}\b
+      (?!\ (?:club|store|shop|fair|room|business|industry|theat\w+|school|cent\w+|group|team))
+    | \b(?:hero(?:ine)?|protagonist|(?:main\ )?character|narrator|villain|singer|poet|speaker|{_WORK})\b[^.;,]{{0,30}}?
+      \b(?:{_TELLS}|cries|sings|(?:starts?|begins?|opens?|ends?)\ (?:with|like))\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_OWN_PART = _any_of(  # what somebody does who reads, sees or makes it
+    r";|\bbut\b|^\W*(?:(?:that|which)\s)?I(?:'m|'ve| am| have| was)? "
+    r"(?:\w+ed|read(?:ing)?|s[ae]w|seen|found|learn\w*|watch\w*|like|love|hate|wrote"
+    r"|writ\w+|cr[iy]\w+|play\w*|met|got|went|remember|think|recommend)\b",
+)
+_RHETORICAL = _any_of(
+    r"\bsince when\b|\bwhy (?:on earth |the hell |in the world )?would I\b|\b(?:do|did) I (?:really )?look like\b",
+    r"\bhow (?:could|can|would) I (?:ever|possibly|even)\b|\b(?:when|where) (?:did|have|do|would|could) I ever\b",
+    r"(?:^|[.,;!?]\s*|\b(?:and|but|so|yet) )who(?: on earth)? (?:says?|said|told you|claims?)\b",
+    r"\bwhat makes (?:you|anyone|them|people) (?:think|believe)\b",
+)
 _HANDED_ON = re.compile(rf"\b(?:{_TELLS}|{_HOLDS}|like[sd]? to say|called?|calls)(?:\s+\w+)?[\s,:]*$", re.IGNORECASE)
 _TOLD_BEHIND = re.compile(
     rf"^[\s,]*(?:{_TELLS}|{_HOLDS})\b(?!\s+I\b)|^[\s,]*(?!I\b)\w+(?:\s+\w+)?\s+{_TELLS}\b", re.IGNORECASE
@@ -158,6 +209,21 @@ _SOMEBODY = re.compile(
       | (?!(?:Been|This|That|There|It|What|Who|Which|One|Everything|Nothing|All|Life)\b)
         (?-i:[A-Z])\w+(?<!ly)(?:\s(?-i:[A-Z])\w+)?(?=\s(?:{_DOES})\s))""",
     re.VERBOSE | re.IGNORECASE,
+)
+# Whoever does what a verb behind it says.
+_SUBJECT_OF = re.compile(
+    r"""^\W*(?:(?:and|but|so|because|that|well|yes|also|then|now)\W+)*
+    (?P<who>(?:\w+\s+of\s+)?(?:my|our|his|her|their|your|the|a|an|this|that|some)\s+[^,;:]{1,60}?
+      | (?!(?:Been|This|That|There|It|What|Who|Which|One|Everything|Nothing|All|Life|You|I|We|The|An?|My|Our|His|Her
+        |Their|Some)\b)
+        (?P<name>(?-i:[A-Z])\w+(?<!ly)(?:\s(?-i:[A-Z])\w+)?))
+    \s+(?:(?:\w+ly|also|always|often|still|just|never)\s+)*$""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NO_SUBJECT = _any_of(  # a phrase of time or of place, or one with a verb or a preposition at its end
+    r"\b(?:day|week|month|year|morning|evening|night|weekend|summer|winter|spring|autumn|time|moment|way|thing|one)s?$",
+    r"\b(?:is|are|was|were|am|be|been|has|have|had|will|would|can|could|makes?|made|to|of|in|on|at|for|from|with|by|and|or"
+    r"|not|than|as|who|that|which|love|passion|plan|wish|decision)$",
 )
 _ME = re.compile(r"\b(?:I|me|us|we|myself|mine|ours)\b|\bI'", re.IGNORECASE)
 _MY = re.compile(r"\b(?:my|our)\b", re.IGNORECASE)
@@ -204,11 +270,19 @@ def is_of_speaker(claim: str, speaker: str) -> bool:
 
 def read(one: Assertion) -> Stance:
     """How the sentence stands to the claim."""
+    if one.is_own and _RHETORICAL.search(one.earlier + one.before) and not _NOT.search(one.part):
+        return Stance.DENIED
     if _is_asked(one) or _is_supposed(one):
         return Stance.SUPPOSED
-    if _is_denied(one):
+    if _is_denied(one) or _is_wanting(one):
         return Stance.DENIED
     return Stance.OTHERS if one.is_own and _is_somebody_elses(one) else Stance.STATED
+
+
+def is_denial(part: str) -> bool:
+    """Whether a part of a claim denies something."""
+    plain = _without(_IDIOMS, part)
+    return any(signs.search(plain) for signs in (_NOT, _LESS, _DISLIKES))
 
 
 def is_of_source(one: Assertion, piece: QuotedPiece) -> bool:
@@ -245,6 +319,12 @@ def _says_less(part: str, clause: str) -> bool:
     return any(not {stem for stem, _ in stems(less.group())} & said for less in _LESS.finditer(part))
 
 
+def _is_wanting(one: Assertion) -> bool:
+    """Whether the claim is that somebody has what they want."""
+    wants = _WANTING.search(one.before)
+    return bool(wants and _HAS.search(one.part)) and not _WANTING.search(one.part)
+
+
 def _is_supposed(one: Assertion) -> bool:
     before = _without(_POLITE, one.before)
     if _PLANS.search(before):
@@ -274,16 +354,36 @@ def _is_asked(one: Assertion) -> bool:
 def _is_somebody_elses(one: Assertion) -> bool:
     """Whether the clause says what somebody else holds, or is about somebody else, whom the claim does not name."""
     lead = one.earlier + one.before
-    if (source := _ACCORDING.search(lead)) and not _names(one.claim, source["who"]):
+    if any((found := source.search(lead)) and not _names(one.claim, found["who"]) for source in _SOURCES):
+        return True
+    if _is_invented(one.claim, lead):
         return True
     told = next(iter(_REPORT.finditer(lead)), None)
     if told and not _names(one.claim, told["who"]):
         said = lead[told.end() :]
         return bool(told["holds"]) or not (_ME.search(said) or _MY.search(said))
-    found = _SOMEBODY.match(one.words)
+    found = _SOMEBODY.match(one.words) or _subject(one)
     if found is None or _SOMEBODY.match(one.part) or _names(one.claim, found["who"]):
         return False
     return not _ME.search(one.words) and not _MY.search(one.words[found.end() :])
+
+
+def _is_invented(claim: str, lead: str) -> bool:
+    """Whether the words are from a novel, a film or a game, and the claim does not say so."""
+    frame = _INVENTED.search(lead)
+    return frame is not None and not _OWN_PART.search(lead[frame.end() :]) and not re.search(rf"\b{_WORK}\b", claim)
+
+
+def _subject(one: Assertion) -> re.Match[str] | None:
+    """Who does, in the clause, what the claim says of its own subject; None when they do it themselves."""
+    verb = next(iter(stems(one.part)), ("", 0))[0]
+    end = next((end for stem, end in stems(one.words) if stem == verb), 0)
+    start = max(one.words.rfind(" ", 0, end), 0) + 1
+    said = one.words[start:end].lower()
+    found = _SUBJECT_OF.match(one.words[:start]) if end and not said.endswith("ing") else None
+    if found is None or (found["name"] and not said.endswith("s")):
+        return None
+    return None if _NO_SUBJECT.search(found["who"]) or _ME.search(found["who"]) else found
 
 
 def _names(claim: str, who: str) -> bool:

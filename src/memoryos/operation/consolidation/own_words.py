@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from memoryos.language.marked import Marked, marks
 from memoryos.language.orders import gives_orders
 from memoryos.language.sentences import split_sentences
+from memoryos.operation.consolidation.transcript import said_by_others
 
 
 def _any_of(*alternatives: str) -> re.Pattern[str]:
@@ -30,7 +31,8 @@ _OTHERS = re.compile(
       (?:\ to)?(?:\ (?:me|us|him|her|them))?\s*:[^\n]*
     | \b(?:song|lyrics?|chorus|slogan|meme|proverb|saying)\ (?:goes|says|reads|is\ like)\b[^\n]*
     | \b(?:per|according\ to)\ [^:\n]{2,30}:[^\n]*
-    | (?<!我)(?:说|写|问道|回答|喊|唱)(?:道|过|着)?[：:][^\n]*""",
+    | (?<!我)(?:说|写|问道|回答|喊|唱)(?:道|过|着)?[：:][^\n]* | (?<!我的)(?:原话|的话)(?:是|讲)?[：:][^\n]*
+    | \b[Qq]uot(?:e|ing|ed)\ (?:from|of|by)\ [^:\n]{2,30}:[^\n]*""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 _NEAR = 80  # characters around a piece that say whose words it is
@@ -107,7 +109,7 @@ _IRONY = Marked(
         r"\b(?:obviously|clearly),? (?:because )?I(?:'m| am|m| have| own| live| love| adore)\b",
         r"\bmade of money\b|\b(?:best|greatest) (?:day|part|time) of my (?:whole )?life\b|\bliving the dream\b",
         r"\b(?:queen|king) of (?:england|the (?:world|universe))\b|\bwho (?:would(?:n't|nt)|does(?:n't|nt))\W*$",
-        r"\bI just (?:LOVE|ADORE)\b|\bsure,? I\b[^.!?\n]*\b(?:lol|lmao|haha)\b",
+        r"\b(?-i:I just (?:LOVE|ADORE))\b|\bsure,? I\b[^.!?\n]*\b(?:lol|lmao|haha)\b",
         r"\bat this point,? (?:I )?(?:might|may) as well",
         r"\b(?:basically|practically|literally) (?:live|living) (?:at|in) (?:the|my)\b",
         r"\bprofessional (?:procrastinator|overthinker|worrier|napper|couch potato)\b",
@@ -157,6 +159,11 @@ def own_sentences(text: str) -> list[str]:
     return [sentence for sentence in said if not _BLANK.search(sentence)]
 
 
+def is_ironic(text: str) -> bool:
+    """Whether the words show that they mean their opposite."""
+    return _IRONY.search(text, text.lower()) is not None
+
+
 def is_played(text: str) -> bool:
     """Whether a turn asks for a game of roles or a made-up text, so that the answer speaks for nobody."""
     plain = text.replace("’", "'")
@@ -185,6 +192,18 @@ def _pieces(text: str, plain: str) -> list[str]:
 
 def pieces_of_others(plain: str) -> Iterator[QuotedPiece]:
     """What a text, with straight apostrophes, quotes or brings along, in order."""
+    end = 0
+    for piece in sorted([*_quoted(plain), *_pasted(plain)], key=lambda one: one.start):
+        if piece.start >= end:
+            yield piece
+            end = piece.end
+
+
+def _quoted(plain: str) -> Iterator[QuotedPiece]:
     for match in _OTHERS.finditer(plain):
         quoted = match["quoted"]
         yield QuotedPiece(plain, *match.span(), bool(quoted and _SAYS_I.search(quoted)), quoted is not None)
+
+
+def _pasted(plain: str) -> Iterator[QuotedPiece]:
+    return (QuotedPiece(plain, start, end, True, False) for start, end in said_by_others(plain))

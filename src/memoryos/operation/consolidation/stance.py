@@ -4,7 +4,7 @@ The words may be there and the claim be wrong all the same: they are denied ("I 
 boss says 'I hate dogs'"), supposed, wished or asked. So what is read is the clause around the words: what denies or
 supposes them before they come, whose words they are, and who they are about. A claim that says the same ("does not like
 jazz", "her boss hates dogs", "wishes to live in Berlin") is right. English and Chinese are read; other languages are
-not, and everything counts as stated there. Irony is not seen.
+not, and everything counts as stated there. Irony is seen where it shows.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from memoryos.language.quotation import visible
 from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import HAN
 from memoryos.operation.consolidation.assertion import Assertion, Span, Stance
-from memoryos.operation.consolidation.own_words import QuotedPiece, end_of_own, pieces_of_others
+from memoryos.operation.consolidation.own_words import QuotedPiece, end_of_own, is_ironic, pieces_of_others
+from memoryos.operation.consolidation.taken_back import is_taken_back
 from memoryos.operation.consolidation.wording import WORD, wording
 
 _PLACES = 8  # of words that are said again and again, so many are looked at
+
+_SIGNS = 4  # characters behind a sentence that may show how it is meant
 
 _BLANKS = re.compile(r"[^\S\n]+")
 _BREAKS = re.compile(r"(?: ?\n)+ ?")
@@ -87,7 +90,14 @@ class Said:
         for piece in self._others:
             if piece.start < one.upto <= piece.end and not rules.is_of_source(one, piece):
                 return Stance.OTHERS
+        if one.is_own and self._is_not_meant(one):
+            return Stance.STATED if rules.is_denial(one.part) else Stance.DENIED
         return Stance.SUPPOSED if one.upto > self._end_of_own and one.is_own else rules.read(one)
+
+    def _is_not_meant(self, one: Assertion) -> bool:
+        """Whether the sentence says that it is irony, or it is taken back at once."""
+        start, end = one.sentence
+        return is_taken_back(self.text, one.upto, end) or is_ironic(self.text[start : end + _SIGNS])
 
     def _near(self, place: Span) -> list[tuple[Span, Span]]:
         """The clauses that the place touches, each with its sentence."""
@@ -112,7 +122,12 @@ class Said:
 
     @cached_property
     def _others(self) -> list[QuotedPiece]:
-        return list(pieces_of_others(self.text))
+        pieces = pieces_of_others(self.text)
+        return [one for one in pieces if one.is_marked or not self._is_label_of_speaker(one.before)]
+
+    def _is_label_of_speaker(self, lead: str) -> bool:
+        """Whether what leads to a line of a pasted talk is the speaker's name."""
+        return bool(self.speaker) and lead.strip(" :：").casefold() == self.speaker.casefold()
 
     @cached_property
     def _end_of_own(self) -> int:

@@ -32,12 +32,12 @@ class Forgotten(Plain):
 
     memories: Mapping[str, int] = field(default_factory=dict)  #: by kind: how many went
     rows: int = 0  #: jobs, notes, events and counts of calls that went
-    packs: int = 0  #: packs of the object store that went
+    objects: int = 0  #: objects of the object store that went: packs, and bytes of attachments
     left: Mapping[str, int] = field(default_factory=dict)  #: rows found afterwards, by table; empty when all is gone
 
     def __add__(self, other: Forgotten) -> Forgotten:
         memories, left = Counter(self.memories) + Counter(other.memories), Counter(self.left) + Counter(other.left)
-        return Forgotten(dict(memories), self.rows + other.rows, self.packs + other.packs, dict(left))
+        return Forgotten(dict(memories), self.rows + other.rows, self.objects + other.objects, dict(left))
 
     @property
     def is_complete(self) -> bool:
@@ -54,14 +54,15 @@ class Forgetter:
     cooler: Cooler
 
     def owner(self, owner: Scope, corrector: Corrector) -> Forgotten:
-        """Everything of an owner. Raises ObjectsUnreachable when packs cannot be removed yet; then ask again."""
+        """Everything of an owner. Raises ObjectsUnreachable when objects cannot be removed yet; then ask again."""
         corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
         gone = self._memories(owner)
         rows = self._rows(owner)
         packs = self.cooler.sweep(owner)
+        blobs = self.vault.sweep_blobs(owner)
         self.sources.forget(owner)
         with self.vault.read(owner) as reader:
-            return Forgotten(gone, rows, packs, reader.remains())
+            return Forgotten(gone, rows, packs + blobs, reader.remains())
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
         """The pages and facts of a session, and what rests on them alone."""

@@ -1,13 +1,14 @@
 """Housekeeping: what follows a write, beside the callers.
 
 A write only puts pages into STM. Here they find their chain and, when STM is full, their segment; visits are
-counted; and hot segments go to extraction. What waits is told by the store itself: pages in STM that are still
-`State.GENERATED`, and queued jobs. So nothing is lost when the process dies; the next one that uses the scope goes on.
+counted; and hot segments go to extraction. What waits is told by the store itself: pages in STM
+without a mark, and queued jobs. So nothing is lost when the process dies; the next one that uses the scope goes on.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
@@ -17,7 +18,7 @@ from memoryos.caller import SYSTEM, acting
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreReadOnly
 from memoryos.infrastructure.vault.records import Job
-from memoryos.kinds import Kind, State, Tier
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.moves import Left, Mover
@@ -61,6 +62,8 @@ class Housekeeping:
         self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
         self._scheduled: set[Scope] = set()  # owners to keep; a task for each waits in the background
         self._due: set[Scope] = set()  # owners with jobs; a task for each waits for the worker
+        self._kept: set[Scope] = set()  # at work for, now
+        self._served: set[Scope] = set()  # the same for jobs
         self._rota, self._job_rota = Rota(), Rota()
         self._is_abandoned = False
         self._is_closing = False
@@ -69,6 +72,11 @@ class Housekeeping:
     def call(self) -> AbstractContextManager[None]:
         """A call is in flight: housekeeping lets it pass."""
         return self._background.call()
+
+    def work_apart(self) -> None:
+        """Do jobs beside the moving of pages from now on: some may wait for a model."""
+        if self._worker is self._background:
+            self._worker = Background("jobs")
 
     def written(self, scope: Scope) -> None:
         """Pages came in."""
@@ -162,10 +170,15 @@ class Housekeeping:
         if self._vault.is_only_read:
             raise StoreReadOnly("the store is opened to be read: open it without read_only")
 
-    def wait(self) -> None:
-        """Return when nothing waits any more. Raises the first error of the work behind earlier calls."""
-        self._background.wait()
-        self._worker.wait()
+    def wait(self, until: float = math.inf) -> bool:
+        """Whether nothing waits any more, until then. Raises the first error of the work behind earlier calls."""
+        return self._background.wait(until) and self._worker.wait(until)
+
+    @property
+    def unfinished(self) -> dict[str, int]:
+        """Of how many owners there are "pages" to move and "jobs" to do."""
+        with self._lock:
+            return {"pages": len(self._scheduled | self._kept), "jobs": len(self._due | self._served)}
 
     def close(self) -> None:
         """Finish, and write the visits that wait. Of the jobs that ask a model, only the one that runs is finished.
@@ -195,7 +208,7 @@ class Housekeeping:
             if owner in self._scheduled:
                 return
             self._scheduled.add(owner)
-        self._background.submit(lambda: self._next(self._keep, self._scheduled, self._rota))
+        self._background.submit(lambda: self._next(self._keep, self._scheduled, self._kept, self._rota))
 
     def _hire(self, owner: Scope) -> None:
         """Have the jobs of the owner done, when it is their turn."""
@@ -203,15 +216,20 @@ class Housekeeping:
             if owner in self._due:
                 return
             self._due.add(owner)
-        self._worker.submit(lambda: self._next(self._run_jobs, self._due, self._job_rota))
+        self._worker.submit(lambda: self._next(self._run_jobs, self._due, self._served, self._job_rota))
 
-    def _next(self, work: Callable[[Scope], None], waiting: set[Scope], rota: Rota) -> None:
+    def _next(self, work: Callable[[Scope], None], waiting: set[Scope], at_work: set[Scope], rota: Rota) -> None:
         """Work for the owner whose turn it is."""
         with self._lock:
             owner = rota.ordered(waiting)[0]
             waiting.discard(owner)
+            at_work.add(owner)
             rota.served(owner)
-        self._if_ours(work, owner)
+        try:
+            self._if_ours(work, owner)
+        finally:
+            with self._lock:
+                at_work.discard(owner)
 
     def _others_wait(self, owner: Scope, waiting: set[Scope]) -> bool:
         """Whether others wait for the same thread."""
@@ -231,7 +249,9 @@ class Housekeeping:
             try:
                 work(owner)
             except StoreBusy as error:
-                if not tries_left or self._is_closed or self._is_abandoned:
+                if self._is_closed:  # who closes does not wait so long for each owner
+                    self.abandon()
+                if not tries_left or self._is_abandoned:
                     raise
                 _log_delay(error)
             else:
@@ -312,7 +332,7 @@ class Housekeeping:
 
     def _is_tidy(self, owner: Scope) -> bool:
         with self._vault.read(owner) as reader:
-            waiting = reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.GENERATED], first=1)
+            waiting = reader.cubes(Kind.PAGE, tiers=[Tier.STM], marks=[None], first=1)
         if not waiting:
             self._note_tidy(owner)
         return not waiting

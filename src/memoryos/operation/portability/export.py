@@ -6,6 +6,7 @@ What can be made again from the memories is left out: vectors, words, jobs and c
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from typing import Any
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import Link
+from memoryos.operation.attachments.attached_file import files_of
+from memoryos.operation.attachments.parcels import bytes_of
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
@@ -73,11 +76,21 @@ class Exporter:
         self._kinds[cube.kind.value] += 1
         self._versions += len(earlier)
         record: dict[str, Any] = {"memory": json.loads(to_json(cube))}
+        if files := self._files(cube.scope.owner, [cube, *earlier]):
+            record["blobs"] = files
         if links:
             record["links"] = [{"kind": link.kind.value, "target": link.target} for link in links]
         if earlier:
             record["earlier"] = [json.loads(to_json(one)) for one in earlier]
         return record
+
+    def _files(self, owner: Scope, cubes: Sequence[MemCube]) -> list[dict[str, Any]]:
+        """The bytes that came with a page, in any of its versions."""
+        found = {one.id: cube for cube in cubes for one in files_of(cube) if one.id}
+        read = [bytes_of(self._vault, owner, cube, sha) for sha, cube in found.items()]
+        return [
+            {"sha256": one.id, "media_type": one.media_type, "base64": b64encode(one.data).decode()} for one in read
+        ]
 
 
 def _by_source(links: Sequence[Link]) -> dict[str, list[Link]]:

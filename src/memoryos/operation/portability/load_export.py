@@ -8,6 +8,7 @@ embedder of the store.
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -16,19 +17,22 @@ from typing import Any
 
 import numpy as np
 
+from memoryos.clock import Clock
 from memoryos.cube import MemCube, from_json
 from memoryos.errors import InvalidInput
+from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
+from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
 from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors
 from memoryos.operation.portability.export import FORMAT, VERSION
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
 AT_ONCE = 64  # memories stored in one transaction
-LONGEST_LINE = 64_000_000  # characters; a page has a million at most, and its versions as many each
+LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
 
 Lines = Callable[[], Iterable[str]]  # the lines of the file, from the first
 
@@ -47,6 +51,7 @@ class _Record:
     cube: MemCube
     earlier: tuple[MemCube, ...]
     links: tuple[Link, ...]
+    parcels: Parcels
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class Loader:
 
     vault: Vault
     embedder: Embedder
+    clock: Clock
 
     def load(self, lines: Lines) -> LoadedExport:
         """Check all lines, then store them. Raises InvalidInput naming the line, before anything is stored."""
@@ -73,12 +79,18 @@ class Loader:
 
     def _stored(self, owner: Scope, records: Sequence[_Record]) -> list[_Record]:
         entries = self._entries([record.cube for record in records])
-        with self.vault.write(owner) as writer:
-            present = writer.kinds(record.cube.id for record in records)
-            fresh = [record for record in records if record.cube.id not in present]
-            writer.insert([entries[record.cube.id] for record in fresh])
-            writer.keep_versions([one for record in fresh for one in record.earlier])
-        return fresh
+
+        def store() -> list[str]:
+            with self.vault.write(owner) as writer:
+                present = writer.kinds(record.cube.id for record in records)
+                fresh = [record for record in records if record.cube.id not in present]
+                writer.insert([entries[record.cube.id] for record in fresh])
+                writer.keep_versions([one for record in fresh for one in record.earlier])
+            return [record.cube.id for record in fresh]
+
+        parcels = {sha: parcel for record in records for sha, parcel in record.parcels.items()}
+        stored = set(with_parcels(self.vault, owner, parcels, self.clock, store))
+        return [record for record in records if record.cube.id in stored]
 
     def _joined(self, owner: Scope, records: Sequence[_Record], ids: Set[str]) -> None:
         """Link them, now that both ends are there, and give segments the mean of their pages as their direction."""
@@ -149,13 +161,22 @@ def _record(number: int, document: dict[str, Any]) -> _Record:
         cube = from_json(json.dumps(document["memory"]))
         earlier = tuple(from_json(json.dumps(one)) for one in document.get("earlier", ()))
         links = tuple(Link(cube.id, LinkKind(one["kind"]), str(one["target"])) for one in document.get("links", ()))
+        parcels = dict(_parcel(one) for one in document.get("blobs", ()))
     except InvalidInput as error:
         raise _wrong(number, f"holds no memory: {error}") from None
     except (KeyError, TypeError, ValueError):
         raise _wrong(number, "holds no memory with links") from None
     if any(one.id != cube.id for one in earlier):
         raise _wrong(number, "has an earlier version of another memory")
-    return _Record(cube, earlier, links)
+    return _Record(cube, earlier, links, parcels)
+
+
+def _parcel(told: Mapping[str, Any]) -> tuple[str, Parcel]:
+    """Bytes by their sha256. Raises ValueError when they are others."""
+    data = b64decode(told["base64"], validate=True)
+    if BlobRef.of(data).sha256 != told["sha256"]:
+        raise ValueError
+    return told["sha256"], Parcel(data, told.get("media_type"))
 
 
 def _object(number: int, line: str) -> dict[str, Any]:

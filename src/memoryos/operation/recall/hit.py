@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
+from memoryos.choice import Choice
 from memoryos.cube import MemCube, Page, Turn
+from memoryos.operation.attachments.attached_file import AttachedFile, files_of
 from memoryos.plain import Plain, plain
 
 
-class Strategy(StrEnum):
+class Strategy(Choice):
     """How pages are found."""
 
     HYBRID = "hybrid"  # turns by their words and those around, meaning, speaker and place in the talk
@@ -57,10 +58,16 @@ class Hit(Plain):
         """Ids in the source data."""
         return self.cube.descriptive.source_ids
 
+    @property
+    def attachments(self) -> tuple[AttachedFile, ...]:
+        """What was sent along with it."""
+        return files_of(self.cube)
+
     def to_dict(self) -> dict[str, Any]:
         """The memory with its score."""
         why = {"score": self.score, "parts": dict(self.parts), "topic": self.topic, "mount": self.mount}
-        return {**self.cube.to_dict(), **why, "segment": self.segment}
+        files = {"attachments": plain(self.attachments)} if self.attachments else {}
+        return {**self.cube.to_dict(), **why, "segment": self.segment, **files}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event, Lock
@@ -60,6 +62,11 @@ class Background:
             self._pending = [*(one for one in self._pending if not _succeeded(one)), future]
 
     @property
+    def unfinished(self) -> int:
+        """How many tasks run or wait."""
+        return sum(not future.done() for future in self._snapshot())
+
+    @property
     def is_waited_for(self) -> bool:
         """Whether somebody waits for the tasks."""
         return self._hurry.is_set()
@@ -72,16 +79,22 @@ class Background:
                 return
             self._hurry.wait(QUIET_SECONDS - idle)
 
-    def wait(self) -> None:
-        """Return when all tasks are done, also those that tasks gave. Raises the first error of one, once."""
+    def wait(self, until: float = math.inf) -> bool:
+        """Whether all tasks are done, also those that tasks gave, until that moment of time.monotonic().
+
+        Raises the first error of one, once.
+        """
         errors: list[BaseException] = []
         with self._hurried():
             while pending := self._snapshot():
-                for future in pending:
-                    future.exception()  # returns when the task is done
-                errors += self._take_errors(pending)
+                done, _ = futures.wait(pending, _left(until))
+                errors += self._take_errors(done)
+                if time.monotonic() >= until:
+                    break
+            is_done = not self._snapshot()
         if errors:
             raise errors[0]
+        return is_done
 
     def close(self) -> None:
         """Finish what was given and end the thread. Raises like `wait`."""
@@ -114,12 +127,16 @@ class Background:
         with self._lock:
             return list(self._pending)
 
-    def _take_errors(self, done: list[Future[None]]) -> list[BaseException]:
+    def _take_errors(self, done: Iterable[Future[None]]) -> list[BaseException]:
         """Drop what is done, only now: another thread that waits meanwhile must find it, too."""
         with self._lock:
             mine = [future for future in done if future in self._pending]
             self._pending = [future for future in self._pending if future not in mine]
         return [error for future in mine if (error := future.exception())]
+
+
+def _left(until: float) -> float | None:
+    return None if until == math.inf else max(0.0, until - time.monotonic())
 
 
 def _succeeded(future: Future[None]) -> bool:

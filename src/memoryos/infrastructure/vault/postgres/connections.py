@@ -37,6 +37,11 @@ LESS_LOCK_TIMEOUT = (  # what the locks before it, in the same statement, have l
     "::pg_catalog.int4)::pg_catalog.text, true)"
 )
 
+_REST_OF_LOCK_TIMEOUT = (  # what all locks of the statement have left of so many milliseconds, for those that follow
+    "pg_catalog.set_config('lock_timeout', GREATEST(1, pg_catalog.ceil(pg_catalog.float8mi("
+    f"%s::pg_catalog.float8, pg_catalog.float8mul(1000, {_WAITED})))::pg_catalog.int4)::pg_catalog.text, true)"
+)
+
 
 class ThreadLimit:
     """Lets so many threads use the database at once.
@@ -114,10 +119,11 @@ def _opened(engine: Engine, waiting: Patience, calls: Calls) -> tuple[Connection
     with ExitStack() as undo:
         connection = undo.enter_context(engine.connect())
         limit = "pg_catalog.set_config('lock_timeout', %s, true)", (lock_timeout(waiting),)
-        all_calls: Calls = [limit, *calls, (_WAITED, ())]
+        rest = _REST_OF_LOCK_TIMEOUT, (round(waiting.left * 1000),)
+        all_calls: Calls = [limit, *calls, rest, (_WAITED, ())]
         statement = f"SELECT {', '.join(call for call, _ in all_calls)}"
         values = tuple(chain.from_iterable(given for _, given in all_calls))
-        _, *answers, waited = connection.exec_driver_sql(statement, values).one()
+        _, *answers, _, waited = connection.exec_driver_sql(statement, values).one()
         undo.pop_all()  # usable: it stays open
     waiting.spend(waited)
     return connection, answers

@@ -1,8 +1,9 @@
 """Scrubbing: what deleted rows left in the files of a PostgreSQL database is overwritten.
 
-VACUUM FULL writes a table anew without its dead rows, and holds it alone meanwhile; ANALYZE takes new samples for
-`pg_stats`, which quotes values; a checkpoint brings both to the disk. The server's log of changes (WAL), its archive
-and its standbys keep what they were told until they let it go by their own settings.
+VACUUM FULL writes a table anew without its dead rows, and holds it alone meanwhile; a checkpoint brings it to the disk.
+`pg_stats` quotes values of columns, also of a partitioned table as a whole; ANALYZE takes new samples, but of an empty
+table it keeps the old ones, so all are cleared first, which PostgreSQL can do since 18. The server's log of changes
+(WAL), its archive and its standbys keep what they were told until they let it go by their own settings.
 """
 
 from __future__ import annotations
@@ -24,6 +25,25 @@ _TABLES = text(  # ours, and those of the candidate index; only their owner may 
     " WHERE c.relkind = 'r' AND n.nspname IN (current_schema(), :candidates) ORDER BY 1"
 )
 
+_WHOLE = text(  # the partitioned tables of ours
+    "SELECT c.oid::regclass::text FROM pg_class c WHERE c.relkind = 'p'"
+    " AND c.relnamespace = pg_catalog.to_regnamespace(current_schema()::text) AND pg_has_role(c.relowner, 'USAGE')"
+    " ORDER BY 1"
+)
+
+_CLEARING_SINCE = (18,)  # version of the server
+_CLEARING = text(  # our role cannot see which there are: the fence between tenants hides them
+    "SELECT pg_catalog.pg_clear_attribute_stats(n.nspname, c.relname, a.attname, inherited)"
+    " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped,"
+    " (VALUES (true), (false)) AS each (inherited)"
+    " WHERE c.relkind IN ('r', 'p') AND n.nspname IN (current_schema(), :candidates)"
+    " AND pg_has_role(c.relowner, 'USAGE')"
+)
+_MAY_NOT_CLEAR = (
+    "statistics: PostgreSQL before 18 keeps those of tables that became empty; let a superuser run"
+    " DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE reltuples = 0)"
+)
 _MAY_NOT_CHECKPOINT = "checkpoint: the role may not; let an administrator run CHECKPOINT, or GRANT pg_checkpoint"
 
 
@@ -34,6 +54,8 @@ def scrub(
     done: list[str] = []
     refused: list[str] = []
     with _session(engine, settings) as connection:
+        if not _has_cleared(connection):
+            refused.append(_MAY_NOT_CLEAR)
         found = connection.execute(_TABLES, {"candidates": CANDIDATES}).all()
         for number, (table, is_ours) in enumerate(found, 1):
             if is_ours:
@@ -43,6 +65,7 @@ def scrub(
                 refused.append(f"{table}: it belongs to another role, which has to run this")
             if progress:
                 progress(number, len(found) + 1)
+        done.extend(_analyzed(connection))
         if _has_checkpoint(connection):
             done.append("checkpoint")
         else:
@@ -50,6 +73,22 @@ def scrub(
         if progress:
             progress(len(found) + 1, len(found) + 1)
     return tuple(done), tuple(refused)
+
+
+def _has_cleared(connection: Connection) -> bool:
+    """Remove every statistic, if the server can."""
+    if (connection.dialect.server_version_info or ()) < _CLEARING_SINCE:
+        return False
+    connection.execute(_CLEARING, {"candidates": CANDIDATES})
+    return True
+
+
+def _analyzed(connection: Connection) -> list[str]:
+    """Take new samples of each partitioned table as a whole; their names. Only who asks for it has them."""
+    whole: list[str] = list(connection.execute(_WHOLE).scalars())
+    for table in whole:
+        connection.execute(text(f"ANALYZE {table}"))
+    return whole
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import errno
 import logging
 import os
 import random
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -25,6 +26,7 @@ from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import compiled
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
@@ -58,7 +60,11 @@ _ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the 
 
 _TEXT = partial(str, encoding="utf-8", errors=ESCAPED)  # the driver's own decoding quotes what it cannot decode
 
-_OF_THE_SCHEMA = ("no such ", "malformed ", "unsupported file format", "error in ")
+# What SQLite says where its schema is not the one that our statements are for.
+_OF_THE_SCHEMA = re.compile(
+    r"no such |malformed |unsupported file format|error in |foreign key mismatch|table \S+ has |ambiguous column name"
+    r"|ON CONFLICT clause does not match|.*cannot modify |unrecognized token|near "
+)
 
 _PRIMARY = 0xFF  # the bits of an error's code that name its kind
 
@@ -88,6 +94,7 @@ class SqliteVault(SqlVault):
         opened(self)
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
         self.index_files = IndexFiles(path)
+        self.blobs = Blobs(beside=path)
 
     def nbytes(self) -> int:
         """What the file and its log take on disk."""
@@ -213,6 +220,7 @@ class SqliteVault(SqlVault):
     def _kept_writer(self) -> Connection:
         if self._writer is None:
             self._writer = self._engine.connect().execution_options(**{_WRITES: True})
+            self._writer.detach()  # from the pool, which would wait to have it back when the vault is forgotten
             self._writer.connection.cursor().execute("PRAGMA busy_timeout = 0")  # the waiting is ours
         return self._writer
 
@@ -221,7 +229,7 @@ class SqliteVault(SqlVault):
         log = log_of(self.path)
         if code & _PRIMARY == sqlite3.SQLITE_CANTOPEN and log.exists():
             return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
-        if code == sqlite3.SQLITE_ERROR and str(driver).startswith(_OF_THE_SCHEMA):  # our statements fit our schema
+        if code == sqlite3.SQLITE_ERROR and _OF_THE_SCHEMA.match(str(driver)):  # our statements fit our schema
             return StoreCorrupt, shown(driver)
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 
@@ -282,12 +290,18 @@ def _create_private(path: Path) -> None:
     """
     if path.is_dir():
         raise InvalidInput("path", f"{path} is a folder", "Name a file in it, e.g. memory.db")
+    if path.exists() and not path.is_file():
+        raise InvalidInput("path", f"{path} is a device, a socket or the like", "Name a file, e.g. memory.db")
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         return
     except FileNotFoundError:
+        if path.parent.is_dir():
+            raise InvalidInput("path", f"no file can be created in {path.parent}", "Choose another folder") from None
         raise InvalidInput("path", f"the folder {path.parent} does not exist", "Create it first") from None
+    except NotADirectoryError:
+        raise InvalidInput("path", f"{path.parent} is not a folder", "Name a file in a folder") from None
     except OSError as error:
         raise _from_os(path, error) from error
 

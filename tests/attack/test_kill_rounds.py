@@ -15,7 +15,7 @@ from memoryos import stores
 from memoryos.infrastructure.vault.place import database_url, is_url
 
 TESTS = Path(__file__).parents[1]
-ROUNDS = 5
+ROUNDS, LONG_ROUNDS = 5, 60
 SOME = 10  # pages acknowledged before the end may come
 TELLING = 0.05  # seconds; a page takes some ten milliseconds, so the end hits any part of one
 
@@ -40,9 +40,10 @@ def assert_left_sound(place: str) -> None:
     assert stores.verify(place, settings=SETTINGS).is_sound
 
 
-def test_a_store_outlives_any_number_of_crashes(place):
+def test_a_store_outlives_any_number_of_crashes(place, long):
+    rounds = LONG_ROUNDS if long else ROUNDS
     acknowledged, chance = [], random.Random(20260601)
-    for crash in range(1, ROUNDS + 1):
+    for crash in range(1, rounds + 1):
         acknowledged += killed_while_adding(place, crash * 1_000, chance.random() * TELLING)
         assert_left_sound(place)
         with open_store(place) as memory:
@@ -51,5 +52,5 @@ def test_a_store_outlives_any_number_of_crashes(place):
         assert [page for page in stored if page in acknowledged] == acknowledged, "all there, in order"
         assert len(stored) - len(acknowledged) <= crash, "at most the page that was being added"
     with open_store(place) as memory:
-        assert len(acknowledged) >= ROUNDS * SOME
+        assert len(acknowledged) >= rounds * SOME
         assert add_page(memory, 0) in {page.id for page in memory.pages.list()}

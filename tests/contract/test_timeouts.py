@@ -1,0 +1,137 @@
+"""`wait`, `close` and `jobs.run` with a timeout: they end in time and say what is left, and what is left goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from threading import Event
+from time import sleep
+from typing import Any
+
+import pytest
+
+from contract.back_ends import BACK_ENDS
+from memoryos import AsyncMemory, AsyncMemoryOS, MemoryOS, load_settings
+from memoryos.engine import Engine
+from memoryos.errors import InvalidInput, StillRunning, StorageError
+from memoryos.models.chat import Answer, Usage
+from memoryos.models.hashing import Hashing
+
+SOON = 60.0  # seconds; nobody waits that long when all is well
+SHORT = 0.2
+
+NAMES = ["Ann", "Bob"]
+NOTHING = '{"facts": [], "profile": [], "traits": [], "verdicts": [], "topics": []}'
+
+
+class Thinker:
+    """A model of the caller's that answers when it is let."""
+
+    def __init__(self) -> None:
+        self.is_asked, self.may_answer = Event(), Event()
+
+    def answer(self, messages: Sequence[Any]) -> Answer:
+        self.is_asked.set()
+        assert self.may_answer.wait(SOON)
+        return Answer(NOTHING, Usage(), "thinker")
+
+
+@pytest.fixture
+def chat() -> Iterator[Thinker]:
+    thinker = Thinker()
+    yield thinker
+    thinker.may_answer.set()
+
+
+@pytest.fixture
+def opened(tmp_path: Path, back_end: str, clock, chat: Thinker) -> Iterator[Callable[[], MemoryOS]]:
+    """opened(): the one store; pages of each owner are read by the model as soon as they are there."""
+    at_once = {"recent_within_seconds": 0, "batch_seconds": 0, "batch_pages": 1}
+    settings = load_settings(embedder="hashing", extractor="model", **at_once)
+    made: list[MemoryOS] = []
+
+    def call() -> MemoryOS:
+        vault = BACK_ENDS[back_end](tmp_path, clock, embedder=Hashing.name)
+        made.append(MemoryOS(Engine(vault, Hashing(), settings=settings, chat=chat, clock=clock)))
+        return made[-1]
+
+    yield call
+    chat.may_answer.set()
+    for store in made:
+        store.close()
+
+
+@pytest.fixture
+def store(opened: Callable[[], MemoryOS], chat: Thinker) -> MemoryOS:
+    """The model reads for one owner of two, and does not end."""
+    store = opened()
+    for name in NAMES:
+        store.memory(name).add("My secret is a kite.")
+    assert chat.is_asked.wait(SOON)
+    while store._engine.housekeeping.unfinished["pages"]:
+        sleep(0.01)
+    return store
+
+
+CALLS: dict[str, Callable[[MemoryOS], object]] = {
+    "MemoryOS.wait": lambda store: store.wait(timeout=SHORT),
+    "Memory.wait": lambda store: store.memory("Ann").wait(timeout=SHORT),
+    "Jobs.run": lambda store: store.memory("Ann").jobs.run(timeout=SHORT),
+    "AsyncMemoryOS.wait": lambda store: asyncio.run(AsyncMemoryOS(store).wait(timeout=SHORT)),
+    "AsyncMemory.wait": lambda store: asyncio.run(AsyncMemory(store.memory("Ann")).wait(timeout=SHORT)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_who_waits_with_a_timeout_is_told_what_is_left(store: MemoryOS, chat: Thinker, name: str):
+    with pytest.raises(StillRunning) as told:
+        CALLS[name](store)
+    assert told.value.running == {"answers": 0, "pages": 0, "jobs": 2}
+    assert "jobs of 2 owners" in str(told.value)
+    assert "kite" not in str(told.value)
+    chat.may_answer.set()
+    store.wait(timeout=SOON)
+    assert [store.memory(user).stats().jobs_waiting for user in NAMES] == [0, 0]
+
+
+def test_who_closes_with_a_timeout_leaves_the_rest_to_the_next_process(opened, store: MemoryOS, chat: Thinker):
+    with pytest.raises(StillRunning) as told:
+        store.close(timeout=SHORT)
+    assert told.value.running["jobs"] == 2
+    with pytest.raises(StorageError, match="closed"):
+        store.wait()
+    chat.may_answer.set()
+    store.close(timeout=SOON)  # the one that ran is finished, and the store released
+    again = opened()
+    assert [len(again.memory(user).pages.list()) for user in NAMES] == [1, 1]
+    for user in NAMES:
+        again.memory(user).jobs.run(timeout=SOON)
+        assert again.memory(user).stats().jobs_waiting == 0
+
+
+def test_the_async_twin_closes_in_time_too(store: MemoryOS):
+    with pytest.raises(StillRunning):
+        asyncio.run(AsyncMemoryOS(store).close(timeout=SHORT))
+
+
+def test_closing_in_time_is_closing(opened):
+    store = opened()
+    store.close(timeout=SOON)
+    store.close(timeout=SOON)
+    with pytest.raises(StorageError, match="closed"):
+        store.wait(timeout=SOON)
+
+
+def test_a_view_of_a_memory_closes_nothing(store: MemoryOS):
+    store.memory("Ann").close(timeout=0)
+    assert store.memory("Ann").pages.list()
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan"), "1", True])
+def test_a_timeout_is_a_number_of_seconds(opened, timeout):
+    store = opened()
+    for call in (store.wait, store.close, store.memory("Ann").jobs.run):
+        with pytest.raises(InvalidInput, match="timeout"):
+            call(timeout=timeout)
+    store.wait()
