@@ -23,6 +23,7 @@ from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.records import (
     Archived,
     Census,
+    CubePlace,
     Entry,
     Event,
     Facet,
@@ -32,7 +33,6 @@ from memoryos.infrastructure.vault.records import (
     LinkKind,
     NewVectors,
     Operation,
-    Placed,
     Spending,
     StoredPassage,
     Unembedded,
@@ -153,7 +153,7 @@ class Reader(Protocol):
         """Counts by kind and tier."""
         ...
 
-    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[Placed]:
+    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
         """Cubes of every kind, tier and state, also damaged ones, in the order of insertion; of a session, if named."""
         ...
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.cold_part import ColdPart, is_pack
-from memoryos.infrastructure.vault.records import Link, LinkKind, Operation, Placed
+from memoryos.infrastructure.vault.records import CubePlace, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.kinds import Kind
 
@@ -38,13 +38,13 @@ class OwnerPart:
         self._connection = connection
         self._owner = owner
 
-    def placed(self, after: int, limit: int, session: str | None) -> list[Placed]:
+    def placed(self, after: int, limit: int, session: str | None) -> list[CubePlace]:
         """Cubes in the order of insertion."""
         query = select(_cubes.c.position, _cubes.c.id, _cubes.c.kind).where(self._mine(_cubes))
         query = query.where(_cubes.c.position > after).order_by(_cubes.c.position).limit(limit)
         if session is not None:
             query = query.where(_cubes.c.session_id == session)
-        return [Placed(position, cube_id, Kind(kind)) for position, cube_id, kind in self._connection.execute(query)]
+        return [CubePlace(position, cube_id, Kind(kind)) for position, cube_id, kind in self._connection.execute(query)]
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
         """The links that begin at these cubes."""

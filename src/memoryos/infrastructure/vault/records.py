@@ -200,7 +200,7 @@ class Entry:
         return self.vector
 
 
-class Placed(NamedTuple):
+class CubePlace(NamedTuple):
     """Where a cube lies among those of its owner."""
 
     position: int

@@ -38,6 +38,7 @@ from memoryos.infrastructure.vault.queue import Queue, WantedJob
 from memoryos.infrastructure.vault.records import (
     Archived,
     Census,
+    CubePlace,
     Entry,
     Event,
     Facet,
@@ -47,7 +48,6 @@ from memoryos.infrastructure.vault.records import (
     Link,
     LinkKind,
     Operation,
-    Placed,
     Spending,
     StoredPassage,
     Vector,
@@ -227,7 +227,7 @@ class SqlReader:
         with _legible("cubes"):
             return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
 
-    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[Placed]:
+    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
         with _legible("cubes"):
             return self._everything.placed(after, limit, session)
 

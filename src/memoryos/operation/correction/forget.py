@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Vault
-from memoryos.infrastructure.vault.records import Placed
+from memoryos.infrastructure.vault.records import CubePlace
 from memoryos.kinds import Kind
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.maintenance.cooler import Cooler
@@ -32,12 +32,12 @@ class Forgotten(Plain):
 
     memories: Mapping[str, int] = field(default_factory=dict)  #: by kind: how many went
     rows: int = 0  #: jobs, notes, events and counts of calls that went
-    objects: int = 0  #: objects of the object store that went: packs, and bytes of attachments
+    packs: int = 0  #: packs of the object store that went
     left: Mapping[str, int] = field(default_factory=dict)  #: rows found afterwards, by table; empty when all is gone
 
     def __add__(self, other: Forgotten) -> Forgotten:
         memories, left = Counter(self.memories) + Counter(other.memories), Counter(self.left) + Counter(other.left)
-        return Forgotten(dict(memories), self.rows + other.rows, self.objects + other.objects, dict(left))
+        return Forgotten(dict(memories), self.rows + other.rows, self.packs + other.packs, dict(left))
 
     @property
     def is_complete(self) -> bool:
@@ -59,10 +59,10 @@ class Forgetter:
         gone = self._memories(owner)
         rows = self._rows(owner)
         packs = self.cooler.sweep(owner)
-        blobs = self.vault.sweep_blobs(owner)
+        self.vault.sweep_blobs(owner)
         self.sources.forget(owner)
         with self.vault.read(owner) as reader:
-            return Forgotten(gone, rows, packs + blobs, reader.remains())
+            return Forgotten(gone, rows, packs, reader.remains())
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
         """The pages and facts of a session, and what rests on them alone."""
@@ -74,7 +74,7 @@ class Forgetter:
         left = Counter(one.kind.value for one in self._placed(scope, scope.session))
         return Forgotten(dict(gone), left=dict(left))
 
-    def _placed(self, scope: Scope, session: str | None = None) -> Iterator[Placed]:
+    def _placed(self, scope: Scope, session: str | None = None) -> Iterator[CubePlace]:
         after = 0
         while True:
             with self.vault.read(scope.owner) as reader:
