@@ -81,3 +81,10 @@ def test_links_lead_to_a_heading_that_exists(document):
 def _anchor(heading: str) -> str:
     """A heading's anchor as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def test_the_reference_says_what_the_code_says():
+    checked = subprocess.run(
+        [sys.executable, ROOT / "tools" / "build_reference.py", "--check"], capture_output=True, text=True, timeout=120
+    )
+    assert checked.returncode == 0, checked.stderr
