@@ -79,7 +79,9 @@ def segment_vector(reader: Reader, segment: MemCube, embedder: Embedder) -> Vect
     """The mean of the vectors of a segment's pages; the vector of its summary when it has none."""
     members = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
     vectors = list(page_vectors(reader, members).values())
-    return np.stack(vectors).mean(axis=0, dtype=np.float32) if vectors else embedder.embed([segment.meaning])[0]
+    if not vectors:
+        return embedder.embed([segment.meaning])[0]
+    return np.asarray(np.stack(vectors).mean(axis=0, dtype=np.float32), np.float32)
 
 
 def turn_vectors(passages: Sequence[StoredPassage]) -> list[Vector]:
