@@ -146,6 +146,7 @@ BACK_TO_0008 = """
     DROP TABLE attached;
     DROP TABLE blobs;
     ALTER TABLE jobs DROP COLUMN payload;
+    ALTER TABLE cubes DROP COLUMN mark;
     ALTER TABLE jobs ALTER COLUMN cube_id SET NOT NULL;
     UPDATE alembic_version SET version_num = '0008';
 """

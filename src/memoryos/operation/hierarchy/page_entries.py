@@ -80,7 +80,7 @@ def segment_vector(reader: Reader, segment: MemCube, embedder: Embedder) -> Vect
     members = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
     vectors = list(page_vectors(reader, members).values())
     if not vectors:
-        return embedder.embed([segment.meaning])[0]
+        return np.asarray(embedder.embed([segment.meaning])[0], np.float32)
     return np.asarray(np.stack(vectors).mean(axis=0, dtype=np.float32), np.float32)
 
 
