@@ -14,7 +14,7 @@ from memoryos.clock import parse_time
 from memoryos.config import LONGEST_WAIT
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
-from memoryos.kinds import Kind, Tier
+from memoryos.kinds import Kind, Role, Tier
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.scope import ID_LIMIT, Scope
@@ -44,6 +44,22 @@ class Only(TypedDict, total=False):
     session: str | None
     cold: bool
     mounts: Sequence[str] | None
+
+
+class ListFilters(TypedDict, total=False):
+    """The filters of what is listed and counted."""
+
+    since: datetime | str | None
+    until: datetime | str | None
+    tags: Sequence[str]
+
+
+class PageFilters(ListFilters, total=False):
+    """The same, with those that pages alone have."""
+
+    session: str | None
+    speaker: str | None
+    role: Role | str | None
 
 
 def store_place(value: str | Path) -> Place:

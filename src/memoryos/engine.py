@@ -38,6 +38,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.page_writer import Arriving, Intake
 from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.knowledge.stated import told_in
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.housekeeping import Housekeeping
 from memoryos.operation.maintenance.rebuild import Rebuilder
@@ -161,11 +162,12 @@ class Engine:
         """Where the persona of that subject lives."""
         return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
 
-    def learn(self, owner: Scope, lesson: Lesson) -> None:
-        """Put what was stated into LPM."""
+    def learn(self, owner: Scope, lesson: Lesson) -> str | None:
+        """Put what was stated into LPM; returns the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
+            return told_in(writer, lesson)
 
     def wait(self, timeout: float | None = None) -> None:
         """Return when the work behind earlier calls is done. Raises StillRunning after `timeout` seconds."""

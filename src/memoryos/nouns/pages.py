@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Unpack
 
 from memoryos import arguments
 from memoryos.cube import MemCube
+from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Tier
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
+from memoryos.nouns.selecting import listed, selection
 from memoryos.operation.calls.door import door
 
 
@@ -15,7 +18,28 @@ from memoryos.operation.calls.door import door
 class Pages(Noun):
     """The dialogue pages of one owner."""
 
-    def list(self, *, tier: Tier | None = None) -> Sequence[MemCube]:
-        """The dialogue pages of a tier (all when none is named), oldest first."""
+    def list(
+        self,
+        *,
+        tier: Tier | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        **only: Unpack[arguments.PageFilters],
+    ) -> Listing[MemCube]:
+        """The dialogue pages of a tier (all when none is named), in the order in which they came in.
+
+        With a `limit`, so many at most; the `cursor` of the list gives the next ones. Pages that come or go meanwhile
+        make it neither skip nor repeat another. `since` and `until` bound when a page was said (both included);
+        `session`, `speaker` and `role` say where and by whom, and `tags` names labels that it must have, all of them.
+        """
         with self._engine.settled(self._scope) as reader:
-            return reader.cubes(Kind.PAGE, tiers=[arguments.one_of("tier", tier, Tier)] if tier is not None else [])
+            return listed(reader, self._selection(tier, **only), limit, cursor)
+
+    def count(self, *, tier: Tier | None = None, **only: Unpack[arguments.PageFilters]) -> int:
+        """How many pages there are; the filters are as in `list`."""
+        with self._engine.settled(self._scope) as reader:
+            return reader.counted(self._selection(tier, **only))
+
+    def _selection(self, tier: Tier | None, **only: Unpack[arguments.PageFilters]) -> Selection:
+        tiers = [] if tier is None else [arguments.one_of("tier", tier, Tier)]
+        return selection(Kind.PAGE, self._engine.clock(), tiers=tiers, **only)

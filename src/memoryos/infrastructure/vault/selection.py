@@ -1,0 +1,48 @@
+"""Selection: which cubes of one kind are listed or counted, as far as the store can tell, and by what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from memoryos.cube import MemCube, Page
+from memoryos.kinds import Kind, Role, Subject, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is wanted; what has expired by `now` is left out, and so are proposals."""
+
+    kind: Kind
+    now: datetime
+    tiers: tuple[Tier, ...] = ()
+    subject: Subject | None = None
+    session: str | None = None
+    since: datetime | None = None  #: nothing that happened before
+    until: datetime | None = None  #: nor after
+    speaker: str | None = None  #: of one of a page's turns
+    role: Role | None = None  #: the same
+    tags: frozenset[str] = frozenset()  #: all of them
+
+    @property
+    def is_told_by_columns(self) -> bool:
+        """Whether the store can count without reading the cubes."""
+        return not (self.tags or self.speaker is not None or self.role is not None)
+
+    def admits(self, cube: MemCube) -> bool:
+        """Whether the cube holds what is wanted, as far as the columns do not tell."""
+        return self.tags.issubset(cube.descriptive.tags) and self._is_said_by(cube)
+
+    def _is_said_by(self, cube: MemCube) -> bool:
+        if self.speaker is None and self.role is None:
+            return True
+        turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
+        return any(self.speaker in (None, turn.speaker) and self.role in (None, turn.role) for turn in turns)
+
+
+class Positioned(NamedTuple):
+    """A cube, and its place in the order of insertion."""
+
+    position: int
+    cube: MemCube
