@@ -152,6 +152,11 @@ def duration(field: str, value: float, *, most: float) -> float:
     return float(value)
 
 
+def share(field: str, value: float) -> float:
+    """Check a part of 1."""
+    return duration(field, value, most=1.0)
+
+
 def timeout(value: float | None) -> float:
     """Check how long somebody waits, seconds; None is for ever."""
     return math.inf if value is None else duration("timeout", value, most=LONGEST_WAIT)

@@ -80,8 +80,6 @@ class Memory:
         """What the store was opened with."""
         return self._engine.settings
 
-    # Nouns
-
     @property
     def facts(self) -> Facts:
         """What was stated about the user and the agent, or learned."""
@@ -130,8 +128,6 @@ class Memory:
     def of(self, scope: Scope) -> Memory:
         """Another owner's memory in the same store; to close it closes nothing."""
         return Memory(self._engine, arguments.scope(scope), self._caller)
-
-    # Writing
 
     @overload
     def add(
@@ -244,8 +240,6 @@ class Memory:
         self._engine.responder.wait()
         self._engine.housekeeping.promote_all(self._scope)
 
-    # Reading
-
     def search(
         self,
         query: str,
@@ -263,6 +257,7 @@ class Memory:
         cold: bool = False,
         mounts: Sequence[str] | None = None,
         weights: Weights | None = None,
+        min_score: float = 0.0,
         explain: bool = False,
         tokens: int | None = None,
     ) -> Recall:
@@ -280,7 +275,8 @@ class Memory:
         each part of a hybrid score counts, to see what it is worth. `cold` finds pages in the object store, too, and
         raises ObjectsUnreachable or StoreCorrupt when it cannot read them. `mounts` names the mounted memories to look
         into, too: all that serve this scope when left out, and then one that does not answer is named in `missing`.
-        With `tokens`, fewer pages do, once their turns can fill that many with plenty to spare.
+        With `tokens`, fewer pages do, once their turns can fill that many with plenty to spare. Nothing is found whose
+        `relevance` (0 to 1) is below `min_score`. `ranked` has all hits, of every kind, in one list.
         """
         text = arguments.question(query)
         chosen = arguments.one_of("strategy", strategy, Strategy)
@@ -300,6 +296,7 @@ class Memory:
             arguments.weights(weights),
             self._engine.recaller.reranker,
             explain,
+            arguments.share("min_score", min_score),
             None if tokens is None else arguments.positive("tokens", tokens, tokens),
         )
         if chosen is Strategy.TWO_STAGE and search.filters.as_of:
