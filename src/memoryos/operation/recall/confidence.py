@@ -143,7 +143,7 @@ def confidence(resident: Resident, asked: Asked, turns: Sequence[TurnHit], known
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class WordJudge:
     """Says of each text how likely it bears on a question."""
 
     words: Sequence[Word]
@@ -152,7 +152,7 @@ class Judge:
     is_blind: bool  #: whether words do not tell
 
     @classmethod
-    def of(cls, resident: Resident, asked: Asked, turns: Sequence[TurnHit]) -> Judge:
+    def of(cls, resident: Resident, asked: Asked, turns: Sequence[TurnHit]) -> WordJudge:
         """The judge of what was found; `resident` holds the turns that were ranked."""
         asked_words, passages = words_of(resident, asked)
         language = tongue(asked.text)

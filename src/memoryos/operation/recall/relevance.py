@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from memoryos.cube import MemCube
-from memoryos.operation.recall.confidence import Judge
+from memoryos.operation.recall.confidence import WordJudge
 from memoryos.operation.recall.hit import Hit, Recall
 
 
-def weighed(recalled: Recall, judge: Judge, min_score: float) -> Recall:
+def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
     """The recall with the relevance of each memory, without those below `min_score`, and with all in one list."""
     turns = [replace(turn, relevance=judge.relevance([turn.text])) for turn in recalled.turns]
     best: dict[str, float] = {}
@@ -28,21 +28,21 @@ def weighed(recalled: Recall, judge: Judge, min_score: float) -> Recall:
     def told(cubes: Sequence[MemCube]) -> tuple[Hit, ...]:
         return kept([Hit(cube, 0.0) for cube in cubes])
 
-    groups = {
-        "hits": kept(recalled.hits),
-        "user_facts": kept(recalled.user_facts),
-        "agent_facts": kept(recalled.agent_facts),
-        "knowledge": kept(recalled.knowledge),
-        "segments": kept(recalled.segments),
-    }
-    persona = {"profile": told(recalled.profile), "traits": told(recalled.traits)}
-    pages = {hit.id for hit in groups["hits"]}
+    pages, segments = kept(recalled.hits), kept(recalled.segments)
+    user_facts, agent_facts, knowledge = map(kept, (recalled.user_facts, recalled.agent_facts, recalled.knowledge))
+    profile, traits = told(recalled.profile), told(recalled.traits)
+    ids = {hit.id for hit in pages}
     return replace(
         recalled,
-        **groups,
-        **{name: tuple(hit.cube for hit in hits) for name, hits in persona.items()},
-        turns=tuple(turn for turn in turns if turn.cube.id in pages),
-        ranked=tuple(merged([*groups.values(), *persona.values()])),
+        hits=pages,
+        turns=tuple(turn for turn in turns if turn.cube.id in ids),
+        user_facts=user_facts,
+        agent_facts=agent_facts,
+        profile=tuple(hit.cube for hit in profile),
+        traits=tuple(hit.cube for hit in traits),
+        segments=segments,
+        knowledge=knowledge,
+        ranked=tuple(merged([pages, user_facts, agent_facts, knowledge, segments, profile, traits])),
     )
 
 

@@ -18,7 +18,7 @@ from memoryos.kinds import Kind, Subject
 from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import tuned_for
-from memoryos.operation.recall.confidence import Judge, confidence
+from memoryos.operation.recall.confidence import WordJudge, confidence
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
@@ -96,7 +96,7 @@ def judged(recalled: Recall, resident: Resident, asked: Asked, search: Search) -
     sure = replace(recalled, confidence=confidence(resident, asked, recalled.turns, [*facts, *persona]))
     if search.tokens is not None:  # a context may take thousands of turns, and tells no relevance
         return sure
-    return weighed(sure, Judge.of(resident, asked, recalled.turns), search.min_score)
+    return weighed(sure, WordJudge.of(resident, asked, recalled.turns), search.min_score)
 
 
 def _turns(
