@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memoryos.distribution import VERSION
 
 if TYPE_CHECKING:
+    from memoryos.about import AboutArguments
     from memoryos.async_memory import AsyncMemory, AsyncMemoryOS
     from memoryos.caller import Action, Caller, Gate
     from memoryos.compat import Memoryos
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "AboutArguments",
     "Action",
     "AsyncMemory",
     "AsyncMemoryOS",
@@ -59,6 +61,7 @@ __all__ = [
 # Where each name comes from. Its module is imported when the name is first used: a program that needs only the errors
 # does not load the database.
 _MODULES = {
+    "AboutArguments": "about",
     "Action": "caller",
     "AsyncMemory": "async_memory",
     "AsyncMemoryOS": "async_memory",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import NAMESPACE_URL, uuid5
 
+from memoryos.about import About
 from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Origin
@@ -42,5 +43,5 @@ def entries_of(
             content = repr((scope, [(turn.source_id, turn.role, turn.words, turn.at) for turn in page.turns]))
             name = str(uuid5(_PAGES, f"{content} {seen[content]}"))
             seen[content] += 1
-            cubes.append(replace(page_cube(page, scope, now=now, origin=origin, tags=tuple(tags)), id=name))
+            cubes.append(replace(page_cube(page, scope, now=now, origin=origin, about=About(tuple(tags))), id=name))
     return embedded(cubes, embedder)

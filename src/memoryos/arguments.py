@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
+from io import TextIOBase
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from memoryos.caller import Caller
-from memoryos.clock import parse_time
+from memoryos.clock import parse_end, parse_time
 from memoryos.config import LONGEST_WAIT
 from memoryos.errors import InvalidInput
+from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
 from memoryos.kinds import Kind, Role, Tier
+from memoryos.operation.portability.export_file import Target
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text, shown
 
+IN_MEMORY = ":memory:"  # as SQLite calls it; only `open` knows it
 PATH_CHARS = 4_000
 QUERY_CHARS = 10_000  # a longer question is a document: add it instead
 NAME_BYTES = 247  # of a file or a folder; SQLite adds up to 8 to the name of the file
@@ -39,6 +43,7 @@ class Only(TypedDict, total=False):
     until: datetime | str | None
     as_of: datetime | str | None
     tags: Sequence[str]
+    filters: Mapping[str, Any] | None
     tiers: Sequence[Tier | str]
     kinds: Sequence[Kind | str]
     session: str | None
@@ -52,6 +57,7 @@ class ListFilters(TypedDict, total=False):
     since: datetime | str | None
     until: datetime | str | None
     tags: Sequence[str]
+    filters: Mapping[str, Any] | None
 
 
 class PageFilters(ListFilters, total=False):
@@ -66,8 +72,8 @@ def store_place(value: str | Path) -> Place:
     """Check the name of a store's file, or the URL of its database."""
     if not isinstance(value, str | Path) or not str(value).strip() or "\x00" in str(value):
         raise InvalidInput("path", "is not a file name", "Pass e.g. 'memory.db'")
-    if str(value) == ":memory:":
-        raise InvalidInput("path", "in-memory stores are not supported", "Pass a file, e.g. in tempfile.mkdtemp()")
+    if str(value) == IN_MEMORY:
+        raise InvalidInput("path", "a store in memory is gone when it is closed", "Pass a file, e.g. memory.db")
     checked_text("path", str(value), limit=PATH_CHARS)
     if isinstance(value, str) and is_url(value):
         return database_url(value)
@@ -199,6 +205,12 @@ def callback(field: str, value: object) -> None:
         raise InvalidInput(field, f"expected a function, got {type(value).__name__}", "Pass one, or leave it out")
 
 
+def function(field: str, value: object) -> None:
+    """Check a function that is needed."""
+    if not callable(value):
+        raise InvalidInput(field, f"expected a function, got {type(value).__name__}", "Pass one")
+
+
 def weights(value: Weights | None) -> Weights:
     """Check what each part of a score counts; None is the default."""
     return DEFAULT_WEIGHTS if value is None else instance("weights", value, Weights, "Pass Weights(...)")
@@ -225,9 +237,7 @@ def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_It
 
 def tags(value: Iterable[str]) -> tuple[str, ...]:
     """Check labels."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInput("tags", f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
-    return tuple(checked_text("tags", tag, limit=ID_LIMIT) for tag in value)
+    return checked_tags("tags", value)
 
 
 def ids(field: str, value: Iterable[str]) -> tuple[str, ...]:
@@ -274,7 +284,7 @@ def _choices(field: str, value: Iterable[_Choice | str], choices: Sequence[_Choi
 
 def period(since: datetime | str | None, until: datetime | str | None) -> tuple[datetime | None, datetime | None]:
     """Both ends of a period in UTC. Raises InvalidInput when it ends before it begins."""
-    start, end = moment("since", since), moment("until", until)
+    start, end = moment("since", since), last_moment("until", until)
     if start and end and end < start:
         raise InvalidInput("until", f"{end.isoformat()} is before `since`", "Swap them")
     return start, end
@@ -283,3 +293,22 @@ def period(since: datetime | str | None, until: datetime | str | None) -> tuple[
 def moment(field: str, value: datetime | str | None) -> datetime | None:
     """A moment in UTC, if one is named."""
     return None if value is None else parse_time(field, value)
+
+
+def file_name(field: str, value: str | Path) -> Path:
+    """Check the name of a file."""
+    if not isinstance(value, str | Path) or not str(value).strip() or "\x00" in str(value):
+        raise InvalidInput(field, "is not a file name", "Pass e.g. 'alice.jsonl'")
+    return Path(checked_text(field, str(value), limit=PATH_CHARS))
+
+
+def target(value: Target) -> Target:
+    """Check where an export is written: a file, or a stream of text."""
+    if isinstance(value, TextIOBase) or callable(getattr(value, "writelines", None)):
+        return value
+    return file_name("target", value)  # type: ignore[arg-type]
+
+
+def last_moment(field: str, value: datetime | str | None) -> datetime | None:
+    """A moment in UTC up to which something counts, if one is named; a day counts to its end."""
+    return None if value is None else parse_end(field, value)

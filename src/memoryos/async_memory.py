@@ -92,6 +92,8 @@ class AsyncPages(Awaited[Pages]):
 
     list = _awaited(Pages.list)
     count = _awaited(Pages.count)
+    attachments = _awaited(Pages.attachments)
+    attachment = _awaited(Pages.attachment)
 
 
 class AsyncSegments(Awaited[Segments]):
@@ -114,6 +116,7 @@ class AsyncJobs(Awaited[Jobs]):
     """The jobs of one owner."""
 
     list = _awaited(Jobs.list)
+    add = _awaited(Jobs.add)
     retry = _awaited(Jobs.retry)
     run = _awaited(Jobs.run)
 
@@ -149,7 +152,11 @@ class AsyncAdmin(Awaited[Admin]):
     users = _awaited(Admin.users)
     count_users = _awaited(Admin.count_users)
     work = _awaited(Admin.work)
+    register_job = _awaited(Admin.register_job)
     cool = _awaited(Admin.cool)
+    export = _awaited(Admin.export)
+    load = _awaited(Admin.load)
+    forget = _awaited(Admin.forget)
 
 
 class AsyncMemory(Awaited[Memory]):
@@ -161,6 +168,8 @@ class AsyncMemory(Awaited[Memory]):
     add_many = _awaited(Memory.add_many)
     update = _awaited(Memory.update)
     delete = _awaited(Memory.delete)
+    forget = _awaited(Memory.forget)
+    export = _awaited(Memory.export)
     consolidate = _awaited(Memory.consolidate)
     search = _awaited(Memory.search)
     tagged = _awaited(Memory.tagged)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import TypeVar
 
 from memoryos.errors import InvalidInput
 
+T = TypeVar("T")
+
 Clock = Callable[[], datetime]
+
+_ZONE: ContextVar[tzinfo] = ContextVar("zone", default=UTC)
 
 CLOCK_SKEW = timedelta(minutes=5)  # how far a caller's clock may run ahead of ours
 
@@ -44,10 +50,32 @@ def checked_clock(clock: Clock) -> Clock:
     return CheckedClock(clock)
 
 
-def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetime:
-    """Turn a datetime or an ISO 8601 string with a zone into UTC.
+def zoned(zone: tzinfo, call: Callable[[], T]) -> T:
+    """What the call returns; times without a zone are in this one meanwhile."""
+    token = _ZONE.set(zone)
+    try:
+        return call()
+    finally:
+        _ZONE.reset(token)
 
-    Raises InvalidInput when it cannot be parsed, has no zone, or lies in the future.
+
+def parse_end(field: str, value: datetime | str) -> datetime:
+    """Like `parse_time`, but a day stands for its last microsecond."""
+    moment = _parsed(field, value) if isinstance(value, str) else value
+    is_day = isinstance(moment, date) and not isinstance(moment, datetime)
+    is_day = is_day or (isinstance(value, str) and len(value.strip()) <= len("2024-01-01"))
+    if not is_day:
+        return parse_time(field, value)
+    try:
+        return parse_time(field, moment + timedelta(days=1)) - timedelta(microseconds=1)
+    except OverflowError:
+        raise InvalidInput(field, "is outside the calendar", "Use a year from 1 to 9999") from None
+
+
+def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetime:
+    """Turn a datetime, a day or ISO 8601 text into UTC; one without a zone is in that of `zoned`.
+
+    Raises InvalidInput when it cannot be parsed or lies in the future.
     """
     moment = parse_time(field, value)
     if moment > now + CLOCK_SKEW:
@@ -56,18 +84,20 @@ def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetim
 
 
 def parse_time(field: str, value: datetime | str) -> datetime:
-    """Turn a datetime or an ISO 8601 string with a zone into UTC.
+    """Turn a datetime, a day (its midnight) or ISO 8601 text into UTC; one without a zone is in that of `zoned`.
 
-    Raises InvalidInput when it cannot be parsed or has no zone.
+    Raises InvalidInput when it cannot be parsed.
     """
     if isinstance(value, str):
         value = _parsed(field, value)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
     if not isinstance(value, datetime):
         raise InvalidInput(
             field, f"expected a datetime or ISO 8601 text, got {type(value).__name__}", "Pass a datetime"
         )
     if value.tzinfo is None or value.utcoffset() is None:
-        raise InvalidInput(field, "has no time zone", "Add one, e.g. datetime(..., tzinfo=UTC) or a +00:00 suffix")
+        value = value.replace(tzinfo=_ZONE.get())
     try:
         return value.astimezone(UTC)
     except OverflowError:

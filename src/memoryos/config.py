@@ -6,11 +6,14 @@ MemoryOS paper's (section 4.1) where it gives one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import UTC, tzinfo
 from enum import StrEnum
 from functools import wraps
 from typing import Any, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -52,12 +55,24 @@ class JobsRun(StrEnum):
     WORKER = "worker"  # in the processes of `memoryos worker`
 
 
+_OPENAI = {"llm_api_key": "openai_api_key", "llm_base_url": "openai_base_url"}
+
+
 class _Environment(EnvSettingsSource):
     """The variables of the environment; not one field is looked up when none of ours is there."""
 
+    def __init__(self, settings_cls: type[BaseSettings], passed: Collection[str]) -> None:
+        super().__init__(settings_cls)
+        self._passed = passed
+
     def __call__(self) -> dict[str, Any]:
         is_set = any(name.startswith(self.env_prefix.lower()) for name in self.env_vars)
-        return super().__call__() if is_set else {}
+        found = super().__call__() if is_set else {}
+        return found if set(_OPENAI).intersection((*self._passed, *found)) else {**self._of_openai(), **found}
+
+    def _of_openai(self) -> dict[str, str]:
+        """Key and URL as other programs name them, for who names neither to us: no key goes to another's URL."""
+        return {field: value for field, name in _OPENAI.items() if (value := self.env_vars.get(name))}
 
 
 def _explained(kind: type[_Made]) -> type[_Made]:
@@ -175,8 +190,8 @@ class Settings(BaseSettings):
     )
     embedder_dim: int | None = Field(None, ge=1, description="numbers a vector to ask for; None is what it sends")
     llm_model: str | None = None
-    llm_api_key: SecretStr | None = None
-    llm_base_url: str | None = None
+    llm_api_key: SecretStr | None = Field(None, description="None is OPENAI_API_KEY, if llm_base_url is None, too")
+    llm_base_url: str | None = Field(None, description="None is OPENAI_BASE_URL, if llm_api_key is None, too")
     llm_timeout_seconds: float = Field(
         60.0, gt=0, description="how long one call of a model takes in all, to the last byte, with its retries"
     )
@@ -197,8 +212,11 @@ class Settings(BaseSettings):
         None, description="key of the judge of bench answers; None is llm_api_key, if both models are at the same URL"
     )
 
+    time_zone: str = Field("UTC", description="zone of times and days that are stated without one, e.g. Europe/Berlin")
+
     # Limits.
     max_text_chars: int = Field(4_000_000, ge=1, description="characters in one turn")
+    max_attachment_bytes: int = Field(20_000_000, ge=1, description="bytes in one attachment")
     busy_timeout_seconds: float = Field(
         30.0,
         ge=0,
@@ -208,6 +226,17 @@ class Settings(BaseSettings):
     connections: int = Field(
         CONNECTIONS, ge=1, description="threads of this process that use a PostgreSQL server at once; others wait"
     )
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        _zone(name)
+        return name
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone of times that are stated without one."""
+        return _zone(self.time_zone)
 
     @property
     def recent_within(self) -> float | None:
@@ -225,7 +254,16 @@ class Settings(BaseSettings):
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """What is passed, then the environment; no file is read."""
-        return init_settings, _Environment(settings_cls)
+        return init_settings, _Environment(settings_cls, init_settings())
+
+
+def _zone(name: str) -> tzinfo:
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{name[:40]!r} is no time zone; use e.g. UTC or Europe/Berlin") from None
 
 
 def load_settings(**values: Any) -> Settings:

@@ -9,6 +9,7 @@ do not rename them. Heat is not a field: it depends on the moment it is asked fo
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime
 from functools import wraps
@@ -32,10 +33,11 @@ from memoryos.kinds import (
     Subject,
     Tier,
 )
+from memoryos.lifecycle import PROPOSALS, CubeMark, untangled
 from memoryos.plain import Plain, plain
 from memoryos.scope import Scope
 
-SCHEMA_VERSION: Literal[1] = 1  # of the JSON form; raise it when a field changes meaning
+SCHEMA_VERSION: Literal[2] = 2  # of the JSON form; raise it when a field changes meaning
 
 _Made = TypeVar("_Made")
 
@@ -71,7 +73,7 @@ class Attachment(Plain):
     """Something sent along with a turn; the caption is what can be remembered of it."""
 
     caption: str
-    uri: str | None = None
+    uri: str | None = None  #: a URL; or blob:SHA256/SIZE of bytes that the store keeps, see `pages.attachment`
     media_type: str | None = None
 
 
@@ -256,6 +258,9 @@ class Descriptive:
     origin: Origin
     semantic_type: SemanticType
     tags: tuple[str, ...] = ()
+    metadata: str = ""  #: a JSON object; empty when there is none
+    title: str | None = None  #: of the document that it is a part of
+    source: str | None = None  #: where that is from
     source_ids: tuple[str, ...] = ()  #: ids in the source data
     provenance: tuple[str, ...] = ()  #: ids of the cubes it was derived from
     derived_by: str | None = None  #: rule set or model that derived it
@@ -330,9 +335,10 @@ class MemCube(Plain):
     descriptive: Descriptive
     behaviour: Behaviour
     state: State = State.GENERATED
+    mark: CubeMark | None = None
     governance: Governance = Governance()
     version: Version = Version()
-    schema_version: Literal[1] = SCHEMA_VERSION
+    schema_version: Literal[1, 2] = SCHEMA_VERSION
 
     @property
     def kind(self) -> Kind:
@@ -347,9 +353,19 @@ class MemCube(Plain):
         return MemoryType.PARAMETER if self.kind is Kind.PARAMETER else MemoryType.PLAINTEXT
 
     @property
+    def is_proposal(self) -> bool:
+        """Whether it is a fact that somebody has to decide on, or refused."""
+        return self.mark in PROPOSALS
+
+    @property
     def subject(self) -> Subject | None:
         """Whose persona it describes, if it describes one."""
         return self.payload.subject if isinstance(self.payload, Fact | Trait | ProfileField) else None
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the caller said of it."""
+        return dict(json.loads(self.descriptive.metadata or "{}"))
 
     @property
     def text(self) -> str:
@@ -375,6 +391,10 @@ class MemCube(Plain):
             "subject": plain(self.subject),
             "scope": self.scope.to_dict(),
             "tags": list(known.tags),
+            "metadata": self.metadata,
+            "title": known.title,
+            "source": known.source,
+            "expires_at": plain(self.governance.lifespan.expires_at),
             "source_ids": list(known.source_ids),
             "provenance": list(known.provenance),
             "version": self.version.number,
@@ -392,9 +412,8 @@ class MemCube(Plain):
         return end is not None and not self.version.superseded_by and self.descriptive.event_at < end <= now
 
     def moved(self, tier: Tier) -> MemCube:
-        """This cube in another tier."""
-        state = State.ARCHIVED if tier is Tier.ARCHIVE else State.ACTIVATED
-        return replace(self, tier=tier, state=state)
+        """This cube in another tier; its state stays what it is."""
+        return replace(self, tier=tier)
 
     def visited(self, times: int, at: datetime) -> MemCube:
         """This cube after `times` more retrievals, the last one at `at`."""
@@ -417,7 +436,13 @@ def to_json(cube: MemCube) -> str:
 def from_json(text: str | bytes) -> MemCube:
     """Read a cube back from JSON. Raises InvalidInput when it is not one."""
     try:
-        return _ADAPTER.validate_json(text)
+        cube = _ADAPTER.validate_json(text)
     except ValidationError as error:
         place, problem = _first_fault(error)
         raise InvalidInput(place or "cube", problem, "Pass the JSON that to_json wrote") from None
+    return cube if cube.schema_version == SCHEMA_VERSION else _upgraded(cube)
+
+
+def _upgraded(cube: MemCube) -> MemCube:
+    state, mark = untangled(cube.kind, cube.tier, cube.state)
+    return replace(cube, state=state, mark=mark, schema_version=SCHEMA_VERSION)

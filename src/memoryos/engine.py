@@ -24,6 +24,7 @@ from memoryos.models.reranker import Reranker
 from memoryos.operation.answer.respond import Bounds
 from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
+from memoryos.operation.attachments.parcels import Sweeper
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
@@ -31,6 +32,7 @@ from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.erase import Eraser
+from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -49,7 +51,8 @@ from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
-from memoryos.operation.scheduler.job_runner import Handler, JobRunner
+from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
+from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import Purse
 from memoryos.scope import Scope
 
@@ -76,8 +79,9 @@ class Engine:
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
         vault.gate = self._gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
-        self.hand = Hand("calls")
         self.settings = settings or load_settings()
+        self.hand = Hand("calls", self.settings.zone)
+        self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._is_closed = False
@@ -95,7 +99,7 @@ class Engine:
             self.clock,
             reranker,
         )
-        self.intake = Intake(vault, embedder, self.housekeeping, self.clock)
+        self.intake = Intake(vault, embedder, self.housekeeping, self.clock, self.settings.max_attachment_bytes)
         self.responder = self._made_responder()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:
@@ -119,13 +123,17 @@ class Engine:
         reader, rules = self._model_reader(schema), RuleExtractor(schema)
         self.promoter = Promoter(self.vault, self.embedder, rules, self.settings, self.clock, reader)
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
-        handlers: dict[JobKind, Handler] = {
-            JobKind.EXTRACT: self.promoter,
-            JobKind.READ_RECENT: self.promoter,
-            JobKind.REPAIR: self.repairer,
-            JobKind.ERASE: Eraser(self.promoter, self.sources),
-        }
-        runner = JobRunner(self.vault, handlers, self.clock)
+        asks = reader is not None
+        self.job_types = JobTypes()
+        self.job_types.register(
+            internal(JobKind.EXTRACT, self.promoter, needs_model=asks),
+            internal(JobKind.READ_RECENT, self.promoter, needs_model=asks),
+            internal(JobKind.REPAIR, self.repairer),
+            internal(JobKind.SWEEP, Sweeper(self.vault)),
+            internal(JobKind.ERASE, Eraser(self.promoter, self.sources)),
+        )
+        self.vault.known_jobs = self.job_types.handlers.keys()
+        runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
         self.cooler = Cooler(self.vault, self.settings, self.clock)
         rebuilder = Rebuilder(self.promoter)
         self.housekeeping = Housekeeping(runner, rebuilder, self.residency, self.cooler, self.settings)
@@ -162,12 +170,28 @@ class Engine:
         """Where the persona of that subject lives."""
         return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
 
+    def forget(self, scope: Scope) -> Forgotten:
+        """Remove everything of an owner, or of the session that the scope names."""
+        corrector = self.corrector(scope)
+        forgetter = Forgetter(self.vault, self.sources, self.cooler)
+        if scope.session is not None:
+            return forgetter.session(scope, corrector)
+        self.housekeeping.unvisited(scope.owner)
+        return forgetter.owner(scope.owner, corrector)
+
     def learn(self, owner: Scope, lesson: Lesson) -> str | None:
         """Put what was stated into LPM; returns the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
             return told_in(writer, lesson)
+
+    def register_job(self, kind: JobType) -> None:
+        """Do jobs of that kind from now on. Raises InvalidInput for a name that is taken."""
+        self.check_open()
+        self.job_types.register(kind)
+        if kind.needs_model:
+            self.housekeeping.work_apart()
 
     def wait(self, timeout: float | None = None) -> None:
         """Return when the work behind earlier calls is done. Raises StillRunning after `timeout` seconds."""
@@ -195,6 +219,7 @@ class Engine:
 
     def _release(self) -> None:
         with ExitStack() as steps:  # each step runs, whatever became of those before it
+            steps.callback(self.after_close.close)
             steps.callback(self.hand.stop)
             steps.callback(self.vault.close)
             steps.callback(self.housekeeping.close)

@@ -145,6 +145,10 @@ class StoreCorrupt(StorageError):
     """The file is damaged or is not a MemoryOS store: restore it from a backup or name another path."""
 
 
+class BlobMissing(StorageError):
+    """The bytes of an attachment are not in the store: add them again; nothing was written."""
+
+
 class CubeDamaged(StoreCorrupt):
     """A memory is not as it was written: restore the store from a backup, or delete that memory."""
 

@@ -26,7 +26,7 @@ class Kind(Choice):
 
 
 class Tier(Choice):
-    """Where in the hierarchy a cube lives."""
+    """Where in the hierarchy a cube lies; a move changes nothing else."""
 
     STM = "stm"  # short-term: the latest pages
     MTM = "mtm"  # mid-term: topic segments and their pages
@@ -35,14 +35,14 @@ class Tier(Choice):
 
 
 class State(Choice):
-    """Lifecycle state (MemOS paper, section 5.4.3)."""
+    """What may be done with a cube (MemOS paper, section 5.4.3); no move changes it."""
 
     GENERATED = "generated"
     ACTIVATED = "activated"
     MERGED = "merged"  # another took its place; `as_of` still finds it
     ARCHIVED = "archived"
-    EXPIRED = "expired"
-    FROZEN = "frozen"  # a proposal that waits for an answer
+    EXPIRED = "expired"  # no search, list or context shows it
+    FROZEN = "frozen"
 
 
 class Origin(Choice):

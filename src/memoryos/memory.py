@@ -5,18 +5,20 @@ Many of them share one store and its threads. `AsyncMemory` (`async_memory.py`) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Self, Unpack, cast, overload
+from typing import Any, Self, Unpack, cast, overload
 
 from memoryos import arguments
+from memoryos.about import AboutArguments
+from memoryos.adding import Adding
 from memoryos.caller import Action, Caller
-from memoryos.clock import parse_moment
 from memoryos.config import Settings
 from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine, left
 from memoryos.errors import InvalidInput, ObjectsUnreachable
+from memoryos.filter import Filter
 from memoryos.kinds import Kind, Origin, Role, Tier
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
@@ -34,10 +36,11 @@ from memoryos.operation.answer.respond import DEFAULT_ROLE
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.promotion import persona_scope
-from memoryos.operation.intake import ingest
-from memoryos.operation.intake.messages import Messages, is_messages, turns_of_messages
-from memoryos.operation.intake.page_writer import Arriving
+from memoryos.operation.correction.forget import Forgotten
+from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
+from memoryos.operation.portability.export import Exported, Exporter
+from memoryos.operation.portability.export_file import Target, write_lines
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
@@ -48,7 +51,7 @@ from memoryos.operation.recall.moment import predecessors
 from memoryos.operation.recall.overview import Stats
 from memoryos.operation.recall.search import Search
 from memoryos.progress import Progress
-from memoryos.scope import ID_LIMIT, Scope
+from memoryos.scope import Scope
 from memoryos.text import checked_text
 
 
@@ -137,9 +140,9 @@ class Memory:
         *,
         at: datetime | str | None = None,
         attachments: Sequence[Attachment] = (),
-        tags: Sequence[str] = (),
         idempotency_key: str | None = None,
         mount: str | None = None,
+        **said_of_it: Unpack[AboutArguments],
     ) -> str: ...
 
     @overload
@@ -150,9 +153,9 @@ class Memory:
         *,
         at: datetime | str | None = None,
         attachments: Sequence[Attachment] = (),
-        tags: Sequence[str] = (),
         idempotency_key: str | None = None,
         mount: str | None = None,
+        **said_of_it: Unpack[AboutArguments],
     ) -> list[str]: ...
 
     def add(
@@ -162,34 +165,32 @@ class Memory:
         *,
         at: datetime | str | None = None,
         attachments: Sequence[Attachment] = (),
-        tags: Sequence[str] = (),
         idempotency_key: str | None = None,
         mount: str | None = None,
+        **said_of_it: Unpack[AboutArguments],
     ) -> str | list[str]:
         """Remember one exchange, or half of one, and return the id of its page; or messages, and return their ids.
 
         Messages are as chat APIs pass them: dicts or objects with `role` and `content`, which may have parts, images
         and tool calls; `at`, `name` and `source_id` of each are kept. `at` is when it was said (now, when left out);
         attachments belong to the query, or to the response when there is no query. Durable when it returns.
+        `tags`, `metadata`, `ttl` or `expires_at`, `title` and `source` say more of it (see memoryos.AboutArguments).
         `idempotency_key` and `mount` are as in `add_many`. Raises InvalidInput, which names the message and the field.
         """
+        adding = Adding(self._engine, self._scope, said_of_it, idempotency_key, mount)
         if query is not None and is_messages(query):
-            return self._add_messages(query, response, attachments, at, tags, idempotency_key, mount)
-        now = self._engine.clock()
-        items = arguments.sequence("attachments", attachments, Attachment)
-        limit = self.settings.max_text_chars
-        turns = ingest.turns_of(cast("str | None", query), response, at=at, attachments=items, now=now, limit=limit)
-        return self._take_in(self._arriving(turns, now, tags, idempotency_key), mount)[0]
+            return adding.messages(query, response, attachments, at)
+        return adding.exchange(cast("str | None", query), response, attachments, at)
 
     def add_many(
         self,
         turns: Iterable[Turn],
         *,
-        tags: Sequence[str] = (),
         origin: Origin = Origin.USER_INPUT,
         progress: Progress | None = None,
         idempotency_key: str | None = None,
         mount: str | None = None,
+        **said_of_it: Unpack[AboutArguments],
     ) -> list[str]:
         """Remember a dialogue in the order given, all of it or nothing; returns the ids of its pages.
 
@@ -199,15 +200,7 @@ class Memory:
         the server went away in the commit and nobody can tell: a call with the same key is safe. With a `mount` it is
         remembered there and not here; StoreReadOnly when that is mounted to be read.
         """
-        now = self._engine.clock()
-        limit = self.settings.max_text_chars
-        checked = [
-            ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]")
-            for index, turn in enumerate(arguments.sequence("turns", turns, Turn))
-        ]
-        arguments.callback("progress", progress)
-        chosen = arguments.one_of("origin", origin, Origin)
-        return self._take_in(self._arriving(checked, now, tags, idempotency_key, chosen), mount, progress)
+        return Adding(self._engine, self._scope, said_of_it, idempotency_key, mount).dialogue(turns, origin, progress)
 
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
         """Correct a memory; its old words stay in the history. For a page, `role` names the turn."""
@@ -234,6 +227,23 @@ class Memory:
             self._engine.housekeeping.queued(self._scope)
         self._engine.sources.follow_erasure(self._scope.owner)
 
+    def forget(self) -> Forgotten:
+        """Remove everything of this owner: memories with all their versions, jobs, counts; or of this session.
+
+        Returns what went, and in `left` what was found afterwards: nothing. What other agents of the user know, too,
+        stays; `MemoryOS.admin.forget` removes a user of all agents.
+        """
+        return self._engine.forget(self._scope)
+
+    def export(self, target: Target) -> Exported:
+        """Write everything of this owner as JSON Lines, to a new file or to a stream; `MemoryOS.admin.load` reads it.
+
+        Raises InvalidInput when the file is there already.
+        """
+        exporter = Exporter(self._engine.vault, [self._scope.owner], self._engine.clock())
+        write_lines(arguments.target(target), exporter.lines())
+        return exporter.exported
+
     def consolidate(self) -> None:
         """Extract every unread page into LPM now, those of STM and of cold segments too, and wait for it."""
         self._engine.admit(Action.WRITE, self._scope)
@@ -251,6 +261,7 @@ class Memory:
         until: datetime | str | None = None,
         as_of: datetime | str | None = None,
         tags: Sequence[str] = (),
+        filters: Mapping[str, Any] | None = None,
         tiers: Sequence[Tier | str] = (),
         kinds: Sequence[Kind | str] = (),
         session: str | None = None,
@@ -265,18 +276,17 @@ class Memory:
 
         Filters come before the ranking, so there are `pages` pages while that many match; when left out, it is the
         setting `recall_pages`, and with `two_stage` what the scope's own scores call for (see `stats`). `tiers` and
-        `kinds` (page, fact, trait, profile, segment) say where to look and what for: everywhere and for
-        everything but segments, when left out. `archive` alone says whether evicted memory is searched,
-        too; when left out, it is, but not by `two_stage`, for the paper forgets what it evicts. A memory
-        must have all the `tags` and be of the `session`, or rest on a page that does and is. `since` and
-        `until` bound when the turns that are ranked were said (both included). `as_of` asks the memory as
-        it was at that moment, without what was said or held later; "last week" in the question is the week
-        before it (before now, when left out). `explain` fills the `parts` of each hit. `weights` says what
-        each part of a hybrid score counts, to see what it is worth. `cold` finds pages in the object store, too, and
-        raises ObjectsUnreachable or StoreCorrupt when it cannot read them. `mounts` names the mounted memories to look
-        into, too: all that serve this scope when left out, and then one that does not answer is named in `missing`.
-        With `tokens`, fewer pages do, once their turns can fill that many with plenty to spare. Nothing is found whose
-        `relevance` (0 to 1) is below `min_score`. `ranked` has all hits, of every kind, in one list.
+        `kinds` (page, fact, trait, profile, segment) say where to look and what for: everywhere and for everything
+        but segments, when left out. `archive` alone says whether evicted memory is searched, too; when left out, it
+        is, but not by `two_stage`, for the paper forgets what it evicts. A memory must have all the `tags`, pass the
+        `filters` (tags, any_tags, no_tags: lists; metadata: a dict of equal values) and be of the `session`, or rest
+        on a page that does and is. `since` and `until` bound when the turns that are ranked were said (both included).
+        `as_of` asks the memory as it was then, without what was said or held later; "last week" in the question is
+        the week before it. A time without a zone is in `Settings.time_zone`; a day is all of it. `explain` fills the
+        `parts` of each hit; `weights` says what each counts. `cold` finds what lies in the object store, too, or raises
+        ObjectsUnreachable or StoreCorrupt. `mounts` names the mounts to look into: all that serve this scope when left
+        out; then one that does not answer is named in `missing`. With `tokens`, fewer pages do, if they fill that many.
+        Nothing is found whose `relevance` (0 to 1) is below `min_score`; `ranked` is one list of all hits, of any kind.
         """
         text = arguments.question(query)
         chosen = arguments.one_of("strategy", strategy, Strategy)
@@ -287,10 +297,10 @@ class Memory:
                 self._engine.clock(),
                 arguments.tiers(tiers, archive, default=chosen is not Strategy.TWO_STAGE),
                 arguments.kinds(kinds),
-                frozenset(arguments.tags(tags)),
+                Filter.of(filters, tags=arguments.tags(tags)),
                 arguments.session(session),
                 *arguments.period(since, until),
-                arguments.moment("as_of", as_of),
+                arguments.last_moment("as_of", as_of),
                 cold,
             ),
             arguments.weights(weights),
@@ -327,7 +337,9 @@ class Memory:
             raise InvalidInput("kinds", "segments carry no tags", "Ask for pages, and `segments.list()` for the topics")
         most = arguments.positive("limit", limit, limit)
         start, end = arguments.period(since, until)
-        filters = Filters(self._engine.clock(), kinds=wanted_kinds, tags=frozenset(labels), since=start, until=end)
+        filters = Filters(
+            self._engine.clock(), kinds=wanted_kinds, labels=Filter.of(None, tags=labels), since=start, until=end
+        )
         self._engine.responder.wait()
         return self._engine.recaller.latest(self._scope, filters, most, arguments.mounts(mounts))
 
@@ -345,14 +357,14 @@ class Memory:
 
         What the caller has already, such as the running dialogue, is left out when `exclude` names it, by the ids of
         memories or by ids in the source data. The filters of `search` hold here, too: `since`, `until`, `as_of`,
-        `tags`, `tiers`, `kinds`, `session`. When nothing bears on the question (a confidence below the setting
-        `abstain_below`), the text says so, `found` is False, and nothing else is told.
+        `tags`, `filters`, `tiers`, `kinds`, `session`. When nothing bears on the question (a confidence below the
+        setting `abstain_below`), the text says so, `found` is False, and nothing else is told.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         left_out = frozenset(arguments.ids("exclude", exclude))
         pages = self._engine.recaller.pages(budget) + len(left_out)
         recalled = self.search(query, strategy=strategy, pages=pages, archive=archive, tokens=budget, **only)
-        today = arguments.moment("as_of", only.get("as_of")) or self._engine.clock()
+        today = arguments.last_moment("as_of", only.get("as_of")) or self._engine.clock()
         start, end = arguments.period(only.get("since"), only.get("until"))
         most = self.settings.most_pages
         return pack(
@@ -426,7 +438,9 @@ class Memory:
         with self._engine.settled(self._scope) as reader, self._engine.vault.read(home) as persona:
             readers = [reader] if home == self._scope.owner else [reader, persona]
             facts = sum(map(tally_of, readers), Tally())
-            return overview.stats(reader, persona, self._engine.embedder.name, facts, self.settings)
+            known, embedder = self._engine.job_types.handlers, self._engine.embedder.name
+            now = self._engine.clock()
+            return overview.stats(reader, persona, embedder, facts, self.settings, now, known)
 
     # Life
 
@@ -459,40 +473,3 @@ class Memory:
     @property
     def _hand(self) -> Hand:
         return self._engine.hand
-
-    def _arriving(
-        self,
-        turns: Sequence[Turn],
-        now: datetime,
-        tags: Sequence[str],
-        key: str | None,
-        origin: Origin = Origin.USER_INPUT,
-    ) -> Arriving:
-        return Arriving(turns, now, arguments.tags(tags), origin, arguments.idempotency_key(key))
-
-    def _add_messages(
-        self,
-        messages: Messages,
-        response: str | None,
-        attachments: Sequence[Attachment],
-        at: datetime | str | None,
-        tags: Sequence[str],
-        key: str | None,
-        mount: str | None,
-    ) -> list[str]:
-        if response is not None or attachments:
-            field = "attachments" if response is None else "response"
-            raise InvalidInput(field, "is passed beside messages", "Put it into a message")
-        now, limit = self._engine.clock(), self.settings.max_text_chars
-        said_at = now if at is None else parse_moment("at", at, now=now)
-        turns = [
-            ingest.checked_turn(turn, now=said_at, limit=limit, field=f"messages ({turn.role})")
-            for turn in turns_of_messages(messages)
-        ]
-        return self._take_in(self._arriving(turns, now, tags, key), mount)
-
-    def _take_in(self, arriving: Arriving, mount: str | None, progress: Progress | None = None) -> list[str]:
-        if mount is not None:
-            name = checked_text("mount", mount, limit=ID_LIMIT)
-            return self._engine.mounted.store(self._scope, name, arriving)
-        return self._engine.intake.store(self._scope, arriving, progress)

@@ -48,7 +48,8 @@ class MemoryOS:
     ) -> Self:
         """Open the store in the file at `path`, creating it when it does not exist.
 
-        `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database.
+        `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database;
+        ":memory:" is a store in a temporary folder, which is gone when it is closed.
         The `gate` decides who may do what; everybody may do everything when it is left out.
         A store that is opened `read_only` must be there, and stays as it is: writes raise StoreReadOnly. Raises
         StorageError when the store cannot be used, ModelError when an embedder behind an endpoint does not answer,

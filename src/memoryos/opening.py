@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from memoryos import arguments
 from memoryos.caller import Gate
@@ -36,20 +37,22 @@ def engine_at(
     settings = settings or load_settings()
     if read_only:  # nothing is extracted, and no index beside the store is fed
         settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
-    place = arguments.store_place(path)
-    vault, embedder = opened_with(
-        embedder or load_embedder(settings.embedder, settings),
-        lambda name: open_vault(
-            place,
-            embedder=name,
-            clock=clock,
-            busy_timeout_seconds=settings.busy_timeout_seconds,
-            connections=settings.connections,
-            object_store=settings.object_store,
-            is_only_read=read_only,
-        ),
-    )
     with ExitStack() as undo:
+        place = arguments.store_place(_in_memory(undo) if str(path) == arguments.IN_MEMORY else path)
+        vault, embedder = opened_with(
+            embedder or load_embedder(settings.embedder, settings),
+            lambda name: open_vault(
+                place,
+                embedder=name,
+                clock=clock,
+                busy_timeout_seconds=settings.busy_timeout_seconds,
+                connections=settings.connections,
+                object_store=settings.object_store,
+                is_only_read=read_only,
+            ),
+        )
+        leftovers = undo.pop_all()
+        undo.enter_context(leftovers)
         undo.callback(vault.close)
         candidates = open_candidates(vault, place, settings, embedder=embedder.name, dim=embedder.dim)
         engine = Engine(
@@ -63,4 +66,10 @@ def engine_at(
             gate=gate,
         )
         undo.pop_all()
+    engine.after_close.push(leftovers)
     return engine
+
+
+def _in_memory(undo: ExitStack) -> Path:
+    """A store that is gone when it is closed: its file lies in a folder that is removed then."""
+    return Path(undo.enter_context(TemporaryDirectory(prefix="memoryos-"))) / "memory.db"

@@ -170,8 +170,10 @@ def _checked(
 def _copied(
     vault: SqlVault, place: Place, command: str, settings: Settings | None, progress: Progress | None, clock: Clock
 ) -> Copied:
-    patience = (settings or load_settings()).busy_timeout_seconds
-    with closing(copying.begin(place, command, clock=clock, busy_timeout_seconds=patience)) as target:
+    known = settings or load_settings()
+    patience, objects = known.busy_timeout_seconds, known.object_store
+    begun = copying.begin(place, command, clock=clock, busy_timeout_seconds=patience, object_store=objects)
+    with closing(begun) as target:
         return copying.copy(vault, target, progress)
 
 

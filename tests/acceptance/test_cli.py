@@ -270,7 +270,6 @@ def test_the_store_is_named_by_option_or_environment(run, tmp_path):
     ("arguments", "code", "told"),
     [
         (["add", "   "], 2, "empty"),
-        (["add", "x", "--at", "2024-02-03T10:00:00"], 2, "zone"),
         (["add", "x", "--at", "yesterday"], 2, "ISO 8601"),
         (["add", "x", "--at", "2999-01-01T00:00:00+00:00"], 2, "future"),
         (["search", "x"], 2, "does not exist"),
@@ -367,6 +366,7 @@ def dead_job(run, tmp_path) -> str:
             "no",
             0,
             None,
+            None,
         )
         connection.execute(f"INSERT INTO jobs VALUES ({', '.join('?' * len(values))})", values)
         connection.commit()
@@ -384,7 +384,7 @@ def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_
     assert "jobs list --state dead" in failed.stdout
     assert run("jobs", "retry", "other").returncode == 3
     assert document(run("jobs", "retry", dead_job, "--json")) == {"tried": 1, "dead": 0}
-    assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0}
+    assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0, "unknown": 0}
     assert document(run("jobs", "list", "--state", "dead", "--json")) == {"jobs": []}
     assert "no such jobs" in run("jobs", "list", "--state", "dead").stdout
 
@@ -569,3 +569,37 @@ def test_every_command_tells_how_it_is_used(run):
     for name in ("demo", "search", "jobs", "import", "bench"):
         assert f" {name} " in commands
         assert "Usage: " in run(name, "--help").stdout
+
+
+def test_what_is_said_of_a_page_is_stored_shown_and_filtered_by(run):
+    said = ("--tag", "work", "--meta", "project=apollo", "--meta", "n=3", "--title", "Minutes", "--source", "a.md")
+    page = document(run("add", "We had tea in Oslo.", *said, "--ttl", "7d", "--json"))["id"]
+    other = document(run("add", "We had tea in Rome.", "--tag", "home", "--expires-at", "2999-01-01", "--json"))["id"]
+
+    def found(*options):
+        return {hit["id"] for hit in document(run("search", "tea", *options, "--json"))["hits"]}
+
+    assert found() == {page, other}
+    assert found("--meta", "project=apollo", "--meta", "n=3") == {page}
+    assert found("--meta", "n=4") == set()
+    assert found("--any-tag", "work", "--any-tag", "home") == {page, other}
+    assert found("--no-tag", "work") == {other}
+    told = document(run("context", "tea", "--tag", "work", "--meta", "n=3", "--json"))
+    assert "[Minutes, a.md] " in told["text"]
+    assert "Rome" not in told["text"]
+    assert "Oslo" not in document(run("context", "tea", "--no-tag", "work", "--json"))["text"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--meta", "apollo", "is no KEY=VALUE"),
+        ("--ttl", "a week", "Write seconds, or e.g. 30m, 12h, 7d"),
+        ("--ttl", "-5", "no time to come"),
+        ("--expires-at", "2001-01-01", "is over"),
+    ],
+)
+def test_what_is_said_of_a_page_is_checked(run, option, value, says):
+    result = run("add", "We had tea.", f"{option}={value}", "--json")
+    assert result.returncode == 2
+    assert says in json.loads(result.stdout)["error"]["message"]

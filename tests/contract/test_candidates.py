@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from contract import milvus, server
 from memoryos.errors import StorageError
+from memoryos.filter import Filter
 from memoryos.infrastructure.candidates import milvus as milvus_candidates
 from memoryos.infrastructure.candidates import postgres
 from memoryos.infrastructure.candidates.milvus import MilvusCandidates
@@ -188,7 +189,8 @@ def test_how_often_words_occur_is_counted_by_turns(index):
 NARROWED = {
     "tiers": ({"tier": Tier.ARCHIVE.value}, Narrow(now=0, tiers=frozenset({Tier.ARCHIVE}))),
     "session": ({"session": "monday"}, Narrow(now=0, session="monday")),
-    "tags": ({"tags": '["work", "a \\"b\\"", "蜂"]'}, Narrow(now=0, tags=frozenset({'a "b"', "蜂"}))),
+    "tags": ({"tags": '["work", "a \\"b\\"", "蜂"]'}, Narrow(now=0, labels=Filter(frozenset({'a "b"', "蜂"})))),
+    "any tag": ({"tags": '["work", "蜂"]'}, Narrow(now=0, labels=Filter(any_of=(frozenset({"x", "蜂"}),)))),
     "since": ({"said_at": 9}, Narrow(now=0, since=9)),
     "until": ({"said_at": -9}, Narrow(now=0, until=-9)),
     "expiry": ({"expires_at": None}, Narrow(now=100)),
@@ -217,7 +219,7 @@ def test_a_change_brings_in_takes_over_and_removes(index):
     assert nearest(index, at(0, 0, 1), 1) == ["revised"]
     assert matching(index, "bee") == []
     assert set(nearest(index, at(1))) == {"kept", "revised", "new"}
-    archived = Narrow(now=49, tiers=frozenset({Tier.ARCHIVE}), tags=frozenset({"a,b", "c\\"}))
+    archived = Narrow(now=49, tiers=frozenset({Tier.ARCHIVE}), labels=Filter(frozenset({"a,b", "c\\"})))
     assert nearest(index, at(1), narrow=archived) == ["kept"]
     assert nearest(index, at(1), narrow=replace(archived, now=50)) == []
 

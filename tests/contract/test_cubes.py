@@ -9,6 +9,7 @@ from memoryos.cube import Fact
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Passage
 from memoryos.kinds import Kind, SemanticType, State, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
@@ -189,10 +190,21 @@ def test_the_first_and_the_last_cubes_of_many(vault, store):
 
 
 def test_cubes_of_some_states(vault, store):
-    fresh, moved = store("fresh").cube, store("moved")
+    fresh, over = store("fresh").cube, store("over")
     with vault.write(ALICE) as writer:
-        writer.update([replace(moved, cube=moved.cube.moved(Tier.MTM))], Operation.MOVE)
+        writer.update([replace(over, cube=replace(over.cube, state=State.EXPIRED))], Operation.REFRESH)
     with vault.read(ALICE) as reader:
         assert ids(reader.cubes(Kind.PAGE, states=[State.GENERATED])) == [fresh.id]
-        assert ids(reader.cubes(Kind.PAGE, states=[State.ACTIVATED])) == [moved.cube.id]
+        assert ids(reader.cubes(Kind.PAGE, states=[State.EXPIRED])) == [over.cube.id]
         assert ids(reader.cubes(Kind.PAGE, states=[State.GENERATED], tiers=[Tier.MTM])) == []
+
+
+def test_cubes_of_some_marks(vault, store):
+    fresh, chained = store("fresh").cube, store("chained")
+    with vault.write(ALICE) as writer:
+        writer.update([replace(chained, cube=replace(chained.cube, mark=CubeMark.CHAINED))], Operation.CHAIN)
+    with vault.read(ALICE) as reader:
+        assert ids(reader.cubes(Kind.PAGE, marks=[None])) == [fresh.id]
+        assert ids(reader.cubes(Kind.PAGE, marks=[CubeMark.CHAINED])) == [chained.cube.id]
+        assert ids(reader.cubes(Kind.PAGE, marks=[None, CubeMark.CHAINED])) == [fresh.id, chained.cube.id]
+        assert reader.cubes(Kind.PAGE, marks=[None], tiers=[Tier.MTM]) == []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from contextvars import Context
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -71,6 +72,10 @@ def call(thing: object, kind: type, name: str) -> object:
     positional, named = plain(function_of(kind, name))
     if name in ("add", "tagged"):
         positional = ["hello"]
+    if name.endswith("export"):
+        positional = [StringIO()]
+    if name == "admin.load":
+        positional = ["nowhere.jsonl"]
     result = method_of(thing, name)(*positional, **named)
     return list(result) if isinstance(result, Iterator) else result
 

@@ -7,11 +7,12 @@ import pytest
 from memoryos.cube import Fact
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
-from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.kinds import Kind, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
-PROPOSED = (State.ACTIVATED, State.FROZEN, State.ACTIVATED)
+PROPOSED = (None, CubeMark.PROPOSED, None)
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_a_succession_is_found_from_each_of_its_facts(vault, cube):
 
 def test_a_proposal_joins_no_succession(vault, cube):
     facts = [cube(Fact(subject=Subject.USER, text=f"fact {number}"), tier=Tier.LPM) for number in range(3)]
-    known, proposed, other = [replace(fact, state=state) for fact, state in zip(facts, PROPOSED, strict=True)]
+    known, proposed, other = [replace(fact, mark=mark) for fact, mark in zip(facts, PROPOSED, strict=True)]
     with vault.write(ALICE) as writer:
         writer.insert([Entry(fact) for fact in (known, proposed, other)])
         writer.link([Link(proposed.id, LinkKind.SUPERSEDES, fact.id) for fact in (known, other)])

@@ -10,8 +10,8 @@ import pytest
 
 from memoryos import load_settings
 from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
-from memoryos.infrastructure.cold.objects import open_objects
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.objects.object_store import open_objects
 
 BUCKETS = ["s3", "gs", "az"]
 everywhere = pytest.mark.parametrize("objects", ["folder", *BUCKETS], indirect=True)

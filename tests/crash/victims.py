@@ -38,6 +38,7 @@ from forked import fork
 from memoryos import Memory, MemoryOS, stores
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
+from memoryos.infrastructure.objects.blobs import folder_beside
 from memoryos.infrastructure.vault import rows
 from memoryos.kinds import Tier
 from memoryos.models.embedder import load_embedder
@@ -229,6 +230,34 @@ def erase(path: Path, step: int, done: Done) -> None:
         MemoryOS(memory._engine).admin.cool(after_days=10_000)
 
 
+PICTURE = b"\x89PNG a boat"
+
+
+def attach(path: Path, step: int, done: Done) -> None:
+    """Add a page with a picture."""
+    with opened(path) as memory:
+        kill_at(step, folder_beside(path))
+        done(_with_picture(memory))
+        memory._engine.housekeeping.abandon()
+
+
+def detach(path: Path, step: int, done: Done) -> None:
+    """Delete the only page with a picture."""
+    with opened(path) as memory:
+        page = _with_picture(memory)
+        memory.wait()
+        kill_at(step, folder_beside(path))
+        memory.delete(page)
+        done(page)
+        memory._engine.housekeeping.abandon()
+
+
+def _with_picture(memory: Memory) -> str:
+    picture = {"type": "image", "source": {"media_type": "image/png", "data": PICTURE}, "caption": "a boat"}
+    (page,) = memory.add([{"role": "user", "content": ["Look at this.", picture]}])
+    return page
+
+
 def forever(place: str, first: int) -> None:
     """Add pages until somebody kills this process."""
     memory = open_store(place)
@@ -311,6 +340,8 @@ if __name__ == "__main__":
             cool,
             warm,
             erase,
+            attach,
+            detach,
         )
         known = {case.__name__: case for case in cases}
         main(known[sys.argv[1]], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -15,7 +15,8 @@ from memoryos.clock import system_clock
 from memoryos.cube import Turn
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.records import JobKind, JobState
-from memoryos.kinds import Kind, Role, State, Tier
+from memoryos.kinds import Kind, Role, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.operation.maintenance import worker
 from memoryos.operation.scheduler.job_runner import LEASE
 from public import store_of
@@ -303,9 +304,9 @@ def dying(world: World, monkeypatch):
         engine.close()
 
 
-def states(world: World) -> set[tuple[Tier, State]]:
+def states(world: World) -> set[tuple[Tier, CubeMark | None]]:
     with world.vault.read(ANN) as reader:
-        return {(page.tier, page.state) for page in reader.cubes(Kind.PAGE)}
+        return {(page.tier, page.mark) for page in reader.cubes(Kind.PAGE)}
 
 
 def leave(memory: Memory, *texts: str) -> None:
@@ -315,9 +316,9 @@ def leave(memory: Memory, *texts: str) -> None:
 def test_a_worker_moves_what_a_dead_process_left(world: World, dying):
     memory = world.open(short_term_capacity=1, heat_threshold=0, jobs="worker")
     leave(dying(), "I like tea. 🍵", "I have a bike. 🚲", "I see the moon. 🌙")
-    assert states(world) == {(Tier.STM, State.GENERATED)}
+    assert states(world) == {(Tier.STM, None)}
     assert store_of(memory).admin.work(threading.Event(), poll_seconds=None) >= 2
-    assert states(world) == {(Tier.MTM, State.ACTIVATED), (Tier.STM, State.ACTIVATED)}
+    assert states(world) == {(Tier.MTM, CubeMark.CHAINED), (Tier.STM, CubeMark.CHAINED)}
     assert facts(memory)
 
 
@@ -330,7 +331,7 @@ def test_a_worker_that_runs_for_long_moves_it_again_and_again(world: World, dyin
     try:
         for texts in (("I like tea. 🍵", "I have a bike. 🚲"), ("I see the moon. 🌙", "I play dice. 🎲")):
             leave(dying(), *texts)
-            until(lambda: State.GENERATED not in {state for _, state in states(world)})
+            until(lambda: None not in {state for _, state in states(world)})
     finally:
         stop.set()
         thread.join()

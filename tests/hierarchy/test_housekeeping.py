@@ -16,7 +16,8 @@ from memoryos import Memory, MemoryOS, Tier
 from memoryos.cube import Turn
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.records import JobState, Operation
-from memoryos.kinds import Kind, Role, State
+from memoryos.kinds import Kind, Role
+from memoryos.lifecycle import CubeMark
 from memoryos.operation.maintenance import housekeeping, moves
 from memoryos.operation.scheduler import background
 
@@ -38,10 +39,10 @@ def lazy(world: World, monkeypatch) -> Iterator[Memory]:
         yield store.of(ANN)
 
 
-def stored(memory: Memory) -> list[tuple[Tier, State]]:
+def stored(memory: Memory) -> list[tuple[Tier, CubeMark | None]]:
     """Where the pages lie, without asking for anything to be moved."""
     with memory._engine.vault.read(ANN) as reader:
-        return [(page.tier, page.state) for page in reader.cubes(Kind.PAGE)]
+        return [(page.tier, page.mark) for page in reader.cubes(Kind.PAGE)]
 
 
 def add_all(memory: Memory) -> list[str]:
@@ -50,7 +51,7 @@ def add_all(memory: Memory) -> list[str]:
 
 def test_an_add_only_puts_its_page_into_stm(lazy: Memory):
     add_all(lazy)
-    assert stored(lazy) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
+    assert stored(lazy) == [(Tier.STM, None)] * len(TEXTS)
     with lazy._engine.vault.read(ANN) as reader:
         assert [event.operation for event in reader.events()] == [Operation.ADD] * len(TEXTS)
 
@@ -60,7 +61,7 @@ def test_a_search_finds_what_has_not_moved_yet_and_shows_the_latest_of_stm(lazy:
     found = lazy.search("🍵", pages=3)
     assert {hit.id for hit in found.hits} == set(ids[:3])
     assert [hit.id for hit in found.recent] == ids[-2:]
-    assert stored(lazy) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
+    assert stored(lazy) == [(Tier.STM, None)] * len(TEXTS)
 
 
 READS = {
@@ -82,8 +83,8 @@ def test_who_asks_where_pages_lie_finds_each_where_it_belongs(lazy: Memory, read
     add_all(lazy)
     read(lazy)
     places = stored(lazy)
-    assert places[-2:] == [(Tier.STM, State.ACTIVATED)] * 2
-    assert set(places[:-2]) == {(Tier.MTM, State.ACTIVATED)}
+    assert places[-2:] == [(Tier.STM, CubeMark.CHAINED)] * 2
+    assert set(places[:-2]) == {(Tier.MTM, CubeMark.CHAINED)}
 
 
 def test_moving_in_many_steps_is_the_same_as_in_one(world: World, monkeypatch):
@@ -108,7 +109,7 @@ def test_an_add_moves_what_another_process_left(world: World, lazy: Memory):
     add_all(lazy)
     other = world.open(short_term_capacity=2)
     other.add("📐 a line")
-    assert stored(other) == [(Tier.MTM, State.ACTIVATED)] * 5 + [(Tier.STM, State.ACTIVATED)] * 2
+    assert stored(other) == [(Tier.MTM, CubeMark.CHAINED)] * 5 + [(Tier.STM, CubeMark.CHAINED)] * 2
 
 
 @pytest.mark.file
@@ -137,7 +138,7 @@ def test_who_waits_is_not_told_that_others_kept_the_store_busy(world: World, laz
         Timer(4 * BUSY_SECONDS, is_free.set).start()
         lazy.wait()
         holding.result()
-    assert stored(lazy)[-2:] == [(Tier.STM, State.ACTIVATED)] * 2
+    assert stored(lazy)[-2:] == [(Tier.STM, CubeMark.CHAINED)] * 2
 
 
 def test_hot_segments_are_extracted_behind_the_caller(lazy: Memory):
@@ -151,9 +152,9 @@ def test_a_block_that_fails_leaves_the_rest_to_the_next_process(world: World, la
         ids = add_all(lazy)
         raise KeyboardInterrupt
     again = world.open(short_term_capacity=2)
-    assert stored(again) == [(Tier.STM, State.GENERATED)] * len(TEXTS)
+    assert stored(again) == [(Tier.STM, None)] * len(TEXTS)
     assert [page.id for page in again.pages.list()] == ids
-    assert stored(again)[-2:] == [(Tier.STM, State.ACTIVATED)] * 2
+    assert stored(again)[-2:] == [(Tier.STM, CubeMark.CHAINED)] * 2
 
 
 class Meanwhile:
@@ -204,7 +205,7 @@ def test_pages_that_come_in_during_a_plan_do_not_spoil_it_and_are_moved_next(
     memory.segments.list()
     assert not clock.events
     assert not caplog.records, "nothing was put off"
-    assert stored(memory) == [(Tier.MTM, State.ACTIVATED)] * 5 + [(Tier.STM, State.ACTIVATED)] * 2
+    assert stored(memory) == [(Tier.MTM, CubeMark.CHAINED)] * 5 + [(Tier.STM, CubeMark.CHAINED)] * 2
 
 
 def test_what_another_process_corrects_during_a_plan_stays_corrected(world: World, lazy: Memory, disturbed, caplog):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -29,8 +29,6 @@ BAD_ADDS = [
     ({"query": b"tea"}, "query"),
     ({"query": ["tea"]}, "messages[0]"),
     ({"response": {}}, "response"),
-    ({"query": "ok", "at": datetime(2026, 1, 1)}, "at"),
-    ({"query": "ok", "at": "2026-01-01T10:00:00"}, "at"),
     ({"query": "ok", "at": "yesterday"}, "at"),
     ({"query": "ok", "at": "昨天"}, "at"),
     ({"query": "ok", "at": ""}, "at"),

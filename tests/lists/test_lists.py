@@ -84,6 +84,8 @@ def test_what_comes_and_goes_meanwhile_is_no_reason_to_skip_or_repeat(memory):
         ({"until": "2024-01-02T00:00Z"}, [0, 1]),
         ({"tags": ["third"]}, [0, 3, 6, 9]),
         ({"tags": ["third", "fourth"]}, []),
+        ({"filters": {"no_tags": ["third"]}, "session": "even"}, [2, 4, 8, 10]),
+        ({"filters": {"any_tags": ["third", "fourth"]}}, [0, 3, 6, 9]),
         ({"speaker": "Bob"}, [0, 3, 6, 9]),
         ({"speaker": "Bob", "role": "user"}, []),
         ({"role": Role.ASSISTANT, "session": "odd"}, [3, 9]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -19,8 +20,8 @@ from memoryos import Memory, Role, Scope, Strategy, Tier, load_settings, stores
 from memoryos.cube import Behaviour, Descriptive, MemCube, Page, Segment, Turn, to_json
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault import migrations
-from memoryos.infrastructure.vault.records import Operation
-from memoryos.kinds import Origin, SemanticType
+from memoryos.infrastructure.vault.records import JobKind, JobState, Operation
+from memoryos.kinds import Origin, SemanticType, State
 from memoryos.models.hashing import Hashing
 from migration.before_checksums import BACK_TO_0007
 
@@ -70,10 +71,17 @@ def segment(scope: Scope) -> MemCube:
     return cube("segment", scope, Tier.MTM, payload)
 
 
+def old_document(made: MemCube, state: State = State.GENERATED) -> str:
+    """As a program that knew schema 0001 wrote it."""
+    values = json.loads(to_json(made)) | {"state": state.value, "schema_version": 1}
+    del values["mark"]
+    return json.dumps(values, separators=(",", ":"), ensure_ascii=False)
+
+
 def insert(connection: sqlite3.Connection, made: MemCube, position: int) -> None:
     scope, at = made.scope, int(START.timestamp()) * 10**6
     owner = (scope.tenant, scope.user, scope.agent)
-    connection.execute(CUBE, (*owner, made.id, position, made.kind.value, made.tier.value, at, to_json(made)))
+    connection.execute(CUBE, (*owner, made.id, position, made.kind.value, made.tier.value, at, old_document(made)))
     vector = np.asarray(Hashing().embed([made.text])[0], "<f4").tobytes()
     connection.execute(VECTOR, (scope.tenant, made.id, vector))
     connection.execute(EVENT, (*owner, at, made.kind.value, made.id))
@@ -293,7 +301,7 @@ def test_its_tags_are_known_and_a_cube_that_cannot_be_read_is_in_nobody_s_way(pa
     with closing(sqlite3.connect(path)) as connection:
         for number, tags in ((1, ["home", "蜜蜂 🐝"]), (3, ["home"])):
             old = page(number, ANN)
-            tagged = to_json(replace(old, descriptive=replace(old.descriptive, tags=tuple(tags))))
+            tagged = old_document(replace(old, descriptive=replace(old.descriptive, tags=tuple(tags))))
             connection.execute("UPDATE cubes SET document = ? WHERE id = ? AND tenant = 'default'", (tagged, old.id))
         broken = '"tags":["home"] and no more of it'
         connection.execute("UPDATE cubes SET document = ? WHERE id = 'page-0' AND tenant = 'acme'", (broken,))
@@ -318,3 +326,31 @@ def test_a_migration_that_fails_leaves_the_old_store_as_it_was(path):
         connection.commit()
     with opened(path) as memory:
         assert memory.search("lavender").hits[0].id == "page-3"
+
+
+@pytest.mark.parametrize("schema", ["0001", "0004", "0008"])
+def test_jobs_that_wait_in_an_older_schema_wait_on_and_go_with_their_cube(path, schema):
+    migrate(path, schema)
+    with closing(sqlite3.connect(path)) as connection:
+        for scope, state in ((ANN, "queued"), (BOB, "dead")):
+            owner = (scope.tenant, scope.user, scope.agent, "private")
+            row = (*owner, f"job-{scope.user}", "extract", "segment", state, 2, 1, "no answer")
+            columns = "tenant, user_id, agent_id, namespace, id, kind, cube_id, state, attempts, created_at, error"
+            connection.execute(f"INSERT INTO jobs ({columns}) VALUES ({', '.join('?' * len(row))})", row)
+        connection.commit()
+    with opened(path) as memory:
+        with memory._engine.vault.read(BOB) as reader:
+            (dead,) = reader.jobs()
+        with memory._engine.vault.read(ANN) as reader:
+            (job,) = reader.jobs()
+        assert (job.id, job.kind, job.cube_id, job.attempts, job.error) == (
+            "job-ann",
+            JobKind.EXTRACT,
+            "segment",
+            2,
+            "no answer",
+        )
+        assert (job.payload, job.priority, dead.state) == (None, 0, JobState.DEAD)
+        with memory._engine.vault.write(ANN) as writer:
+            writer.delete(["segment"])
+            assert writer.jobs() == []

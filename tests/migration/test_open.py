@@ -178,7 +178,7 @@ def test_a_missing_folder_is_named_and_not_created(tmp_path, open_vault):
 
 
 def test_a_file_is_no_folder(path, open_vault, stored):
-    with pytest.raises(StorageError, match=r"memory\.db"):
+    with pytest.raises(InvalidInput, match="is not a folder"):
         open_vault(path / "memory.db")
 
 

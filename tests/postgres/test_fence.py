@@ -9,14 +9,18 @@ import pytest
 from sqlalchemy import text
 
 from contract import server
+from memoryos.cube import Attachment, Page
 from memoryos.errors import StorageError
+from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.postgres.schema import PARTITIONS
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Spending
+from memoryos.infrastructure.vault.stored_blob import StoredBlob
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice", tenant="acme")
 BOB = Scope(user="bob", tenant="globex")
+PICTURE = BlobRef.of(b"a boat")
 TENANTS = [table.name for table in tables.metadata.sorted_tables if "tenant" in table.c]
 EVERYTHING = [name for name in TENANTS if name != "next_vectors"]
 
@@ -27,11 +31,18 @@ def secrets(vault, store, clock):
     for scope in (ALICE, BOB):
         page, other = store("a secret", scope=scope), store("another", scope=scope)
         with vault.write(scope) as writer:
-            writer.update([Entry(replace(page, version=replace(page.version, number=2)))], Operation.REVISE)
+            writer.blobs.begin([StoredBlob("a name", PICTURE.sha256, PICTURE.size)], remove_at=clock.advance(hours=1))
+            clock.advance(hours=-1)
+            writer.update([Entry(_with_picture(page))], Operation.REVISE)
             writer.link([Link(page.id, LinkKind.CHAIN, other.id)])
             writer.enqueue(JobKind.EXTRACT, [page.id])
             writer.write_note("key", "value")
             writer.spend(Spending(clock().date(), "facts", "m", 1, 1, 1))
+
+
+def _with_picture(page):
+    turn = replace(page.payload.turns[0], attachments=(Attachment(caption="a boat", uri=PICTURE.uri),))
+    return replace(page, payload=Page(turns=(turn,)), version=replace(page.version, number=2))
 
 
 def rows(connection, table):

@@ -148,6 +148,8 @@ def test_an_upgrade_leaves_the_shadow_as_it_is(url, shadow):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
         connection.execute("UPDATE alembic_version SET version_num = '0007'")
     fill(url, shadow)
+    with server.administrator(url.database) as connection:
+        connection.execute("DROP TABLE public.attached, public.blobs; ALTER TABLE public.jobs DROP COLUMN payload")
     with opened(url) as memory:
         memory.add("I live in Paris.")
     with server.administrator(url.database) as connection:

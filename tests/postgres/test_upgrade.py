@@ -22,6 +22,9 @@ from contract import server
 from memoryos import load_settings
 from memoryos.errors import StoreTooNew
 from memoryos.infrastructure.vault import migrations
+from memoryos.infrastructure.vault.postgres.schema import PARTITIONS
+from memoryos.operation.scheduler.job_kinds import JobType, OneByOne
+from memoryos.scope import Scope
 
 PATIENCE = 60.0  # seconds
 
@@ -29,8 +32,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0009"
-down_revision = "0008"
+revision = "0012"
+down_revision = "0011"
 
 
 def upgrade() -> None:
@@ -70,10 +73,10 @@ def next_version(tmp_path: Path) -> Iterator[None]:
     """Within the block this process is of the next version."""
     folder = tmp_path / "migrations"
     shutil.copytree(Path(migrations.__file__).parent, folder)
-    (folder / "versions" / "0009_moods.py").write_text(NEXT)
+    (folder / "versions" / "0012_moods.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrations, "_FOLDER", folder)
-        patch.setattr(migrations, "HEAD", "0009")
+        patch.setattr(migrations, "HEAD", "0012")
         yield
 
 
@@ -116,14 +119,14 @@ def test_old_processes_go_on_while_a_new_one_brings_the_store_up_to_date(url, tm
                 event.sequence for event in new.log.events()
             )
     with server.administrator(make_url(url).database) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0009",)]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0012",)]
         assert connection.execute("SELECT count(*) FROM cubes WHERE mood IS NULL").fetchone()[0] > 0
 
 
 def test_an_old_program_that_comes_later_is_told(url, tmp_path):
     with next_version(tmp_path):
         memoryos.open(url, user="ann", settings=load_settings(embedder="hashing")).close()
-    with pytest.raises(StoreTooNew, match="0009"):
+    with pytest.raises(StoreTooNew, match="0012"):
         memoryos.open(url, user="ann", settings=load_settings(embedder="hashing"))
 
 
@@ -137,3 +140,33 @@ def test_two_new_processes_that_come_at_once_upgrade_it_once(url):
     with ThreadPoolExecutor(4) as pool:
         counts = [future.result(PATIENCE) for future in [pool.submit(opened) for _ in range(4)]]
     assert max(counts) == 4
+
+
+BACK_TO_0008 = """
+    DROP TABLE attached;
+    DROP TABLE blobs;
+    ALTER TABLE jobs DROP COLUMN payload;
+    ALTER TABLE jobs ALTER COLUMN cube_id SET NOT NULL;
+    UPDATE alembic_version SET version_num = '0008';
+"""
+
+
+def test_a_store_before_scopes_had_jobs_and_blobs_gets_both(url, tmp_path):
+    settings = load_settings(embedder="hashing", object_store=tmp_path.as_uri(), jobs="worker")
+    with memoryos.open(url, user="ann", settings=settings) as memory:
+        page = memory.add("I keep bees.")
+        with memory._engine.vault.write(Scope(user="ann")) as writer:
+            writer.enqueue("extract", [page], priority=7)
+    with server.administrator(make_url(url).database) as connection:
+        connection.execute(BACK_TO_0008)
+    with memoryos.open(url, user="ann", settings=settings) as memory:
+        assert 7 in {job.priority for job in memory.jobs.list() if job.cube_id == page}
+        memory._engine.job_types.register(JobType("greet", OneByOne(memory._engine.vault, lambda *_: None)))
+        memory.jobs.add("greet")
+        picture = {"type": "image", "source": {"media_type": "image/png", "data": b"a boat"}}
+        (shown,) = memory.add([{"role": "user", "content": ["Look.", picture]}])
+        (file,) = memory.pages.attachments(shown)
+        assert memory.pages.attachment(shown, file.id).data == b"a boat"
+    with server.administrator(make_url(url).database) as connection:
+        fenced = "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relforcerowsecurity AND relname ~ %s"
+        assert len(connection.execute(fenced, ["^(blobs|attached)"]).fetchall()) == 2 * (1 + PARTITIONS)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import reduce
 
 import pytest
 from hypothesis import given
@@ -31,6 +33,7 @@ from memoryos.cube import (
 )
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Kind, MemoryType
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope, namespace_from_path
 
 text = st.text(max_size=40)
@@ -168,7 +171,7 @@ def test_json_is_plain_utf_8_with_the_enum_values_in_it(cube):
     assert document["tier"] == cube.tier.value
     assert document["payload"]["type"] == cube.kind.value
     assert document["descriptive"]["origin"] == cube.descriptive.origin.value
-    assert document["schema_version"] == 1
+    assert document["schema_version"] == 2
 
 
 @given(mem_cube(st.one_of(*PAYLOADS.values())), st.data())
@@ -187,7 +190,7 @@ def test_an_unknown_field_is_refused_wherever_it_is(cube, data):
         (["tier"], "attic", "tier"),
         (["state"], None, "state"),
         (["id"], 7, "id"),
-        (["schema_version"], 2, "schema_version"),
+        (["schema_version"], 3, "schema_version"),
         (["payload", "type"], "poem", "payload"),
         (["payload", "confidence"], 1.5, "payload.fact.confidence"),
         (["payload", "confidence"], "high", "payload.fact.confidence"),
@@ -253,12 +256,19 @@ def test_visits_add_up_and_the_last_access_never_goes_back(cube, times, seen_at)
     assert visited.payload == cube.payload
 
 
+@given(mem_cube(st.one_of(*PAYLOADS.values())), st.lists(st.sampled_from(cubes.Tier)))
+def test_no_sequence_of_moves_changes_the_state(cube, tiers):
+    moved = reduce(MemCube.moved, tiers, cube)
+    assert moved == replace(cube, tier=tiers[-1] if tiers else cube.tier)
+
+
 # Stored in every store there is: a changed value here needs a migration.
 STORED = {
     cubes.MemoryType: "plaintext activation parameter",
     cubes.Kind: "page segment fact trait profile activation parameter",
     cubes.Tier: "stm mtm lpm archive",
     cubes.State: "generated activated merged archived expired frozen",
+    CubeMark: "chained proposed rejected",
     cubes.Origin: "user_input inference retrieval finetuning import",
     cubes.SemanticType: "dialogue topic fact preference trait profile task_prompt capability",
     cubes.Role: "user assistant system tool",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.filter import Filter
 from memoryos.infrastructure.vault.records import StoredPassage, tags_text
 from memoryos.kinds import Tier
 from memoryos.operation.index.column import Matrix
@@ -147,7 +148,9 @@ def picture(index: TurnIndex, words: Iterable[str] = ()) -> dict[str, Any]:
         "vectors": {place: row.tolist() for place, row in by_place(index, contents(index.vectors)).items()},
         "tiers": {tier: found(index.facets.in_tiers([tier])) for tier in Tier},
         "sessions": {name: found(index.facets.in_session(name)) for name in SESSIONS},
-        "tagged": {tags: found(index.facets.tagged(tags)) for tags in ((), *combinations(TAGS, 1), TAGS)},
+        "tagged": {
+            tags: found(index.facets.labelled(Filter(frozenset(tags)))) for tags in ((), *combinations(TAGS, 1), TAGS)
+        },
         "lasting": {moment: found(index.facets.lasting(moment)) for moment in MOMENTS},
         "rows_of": {page: places(index, index.rows_of(page)) for page, *_ in places(index)},
         "words": {word: occurrences(index, word) for word in words},

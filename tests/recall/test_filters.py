@@ -64,7 +64,7 @@ def test_a_period_without_a_turn_finds_none(memory: Memory) -> None:
     ("period", "field"),
     [
         ({"since": "yesterday"}, "since"),
-        ({"until": "2024-03-01"}, "until"),
+        ({"until": "2024-03-01 or so"}, "until"),
         ({"since": "2024-03-02T00:00Z", "until": "2024-03-01T00:00Z"}, "until"),
     ],
 )

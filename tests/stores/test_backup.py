@@ -17,6 +17,7 @@ from memoryos import stores
 from memoryos.errors import InvalidInput, MemoryOSError, StorageError, StoreCorrupt
 from memoryos.infrastructure.vault import migrations, rows
 from memoryos.infrastructure.vault.damage import Fault
+from migration.before_checksums import OLD_STATES
 from stores.conftest import BOB, change_by_hand, content, opened
 
 BACK_ENDS = ("sqlite", "postgres")
@@ -154,7 +155,7 @@ def test_while_others_write_a_backup_is_one_moment(full, tmp_path, back_end, sma
         "INSERT INTO notes VALUES ('t', 'u', 'a', 'private', 'k', 'v')",
         "UPDATE usage SET cost = cost + 1",
         "UPDATE meta SET value = 'static' WHERE key = 'embedder'",
-        "UPDATE links SET target = source WHERE rowid IN (SELECT min(rowid) FROM links)",
+        "UPDATE links SET target = source WHERE rowid IN (SELECT min(rowid) FROM links WHERE source <> target)",
         "DROP TABLE notes",
         "UPDATE alembic_version SET version_num = '0005'",
         "UPDATE meta SET value = replace(value, 'sha256', 'sha257') WHERE key = 'backup'",
@@ -265,20 +266,25 @@ def summed(file: Path, name: str) -> rows.Sum:
 
 
 def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(backup, tmp_path, store):
-    """What schemas 0006 to 0008 added is taken away, as if an older program had made the backup."""
+    """What schemas 0006 to 0011 added is taken away, as if an older program had made the backup."""
     change_by_hand(
         str(backup),
         "DROP TABLE next_vectors",
+        "DROP TABLE attached",
+        "DROP TABLE blobs",
+        "ALTER TABLE jobs DROP COLUMN payload",
+        OLD_STATES,
+        "ALTER TABLE cubes DROP COLUMN mark",
         *(f'ALTER TABLE passages DROP COLUMN "{name}"' for name in ADDED_BY_0007),
         *(f"DROP TRIGGER {name}_checksum" for name in CHECKED if name != "versions"),
         *(f"ALTER TABLE {name} DROP COLUMN checksum" for name in CHECKED),
         "UPDATE alembic_version SET version_num = '0005'",
     )
-    sums = ", ".join(f"'$.tables.{name}.sha256', '{summed(backup, name).sha256}'" for name in CHECKED)
+    sums = ", ".join(f"'$.tables.{name}.sha256', '{summed(backup, name).sha256}'" for name in (*CHECKED, "jobs"))
     change_by_hand(
         str(backup),
-        "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors'), '$.schema', '0005', "
-        f"{sums}) WHERE key = 'backup'",
+        "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors', '$.tables.attached'), "
+        f"'$.schema', '0005', {sums}) WHERE key = 'backup'",
     )
     before = backup.read_bytes()
     stores.restore(backup, tmp_path / "restored.db")

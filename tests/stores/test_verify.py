@@ -123,7 +123,7 @@ DAMAGES = {
             "INSERT INTO versions VALUES ('t', 'gone', 1, '{}', NULL);"
             "INSERT INTO next_vectors VALUES ('t', 'gone', 0, 1, x'00');"
             f"INSERT INTO links SELECT tenant, id, 'chain', 'gone' FROM cubes WHERE id = {A_PAGE};"
-            "INSERT INTO jobs VALUES ('t','u','a','private','j','extract','gone','queued',0,1,NULL,NULL,0,NULL)"
+            "INSERT INTO jobs VALUES ('t','u','a','private','j','extract','gone','queued',0,1,NULL,NULL,0,NULL,NULL)"
         ),
         {Fault.STRAY},
     ),

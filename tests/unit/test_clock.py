@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from memoryos.clock import CLOCK_SKEW, parse_moment, system_clock
+from memoryos.clock import CLOCK_SKEW, parse_end, parse_moment, parse_time, system_clock, zoned
 from memoryos.errors import InvalidInput
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -37,6 +38,32 @@ def test_a_moment_becomes_utc(value, expected):
     assert parse(value).tzinfo is UTC
 
 
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    "value", ["2026-05-08", "20260508", date(2026, 5, 8), datetime(2026, 5, 8), "2026-05-08T00:00:00"], ids=repr
+)
+def test_what_has_no_zone_is_in_that_of_the_call(value):
+    assert parse_time("at", value) == datetime(2026, 5, 8, tzinfo=UTC)
+    assert zoned(BERLIN, lambda: parse_time("at", value)) == datetime(2026, 5, 7, 22, tzinfo=UTC)
+    assert parse_time("at", value) == datetime(2026, 5, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("value", ["2026-03-29", date(2026, 3, 29)])
+def test_a_day_ends_with_its_last_microsecond_also_where_it_has_23_hours(value):
+    assert parse_end("until", value) == datetime(2026, 3, 29, 23, 59, 59, 999999, tzinfo=UTC)
+    assert zoned(BERLIN, lambda: parse_end("until", value)) == datetime(2026, 3, 29, 21, 59, 59, 999999, tzinfo=UTC)
+
+
+def test_a_moment_has_no_end():
+    assert parse_end("until", "2026-03-29T10:00:00") == datetime(2026, 3, 29, 10, tzinfo=UTC)
+    with pytest.raises(InvalidInput, match="outside the calendar"):
+        parse_end("until", "9999-12-31")
+    with pytest.raises(InvalidInput, match="is no date"):
+        parse_end("until", "soon")
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
@@ -44,10 +71,6 @@ def test_a_moment_becomes_utc(value, expected):
         ("", "is no date"),
         ("2026-13-01T00:00:00Z", "is no date"),
         ("x" * 1000, "'x{40}' is no date"),
-        ("2026-05-08", "no time zone"),
-        ("2026-05-08T13:56:00", "no time zone"),
-        (datetime(2026, 5, 8), "no time zone"),
-        (date(2026, 5, 8), "got date"),
         (1_780_000_000, "got int"),
         (None, "got NoneType"),
         (b"2026-05-08T13:56:00Z", "got bytes"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 from memoryos import arguments
 from memoryos.caller import Action, Caller
@@ -12,10 +13,15 @@ from memoryos.errors import InvalidInput
 from memoryos.listing import Listing, cursor_after, key_in
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
+from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.maintenance.cooler import Cooled
 from memoryos.operation.maintenance.worker import Worker
+from memoryos.operation.portability.export import Exported, Exporter
+from memoryos.operation.portability.export_file import Target, read_lines, write_lines
+from memoryos.operation.portability.load_export import LoadedExport, Loader
+from memoryos.operation.scheduler.job_kinds import MOST_PRIORITY, Act, Check, JobType, OneByOne, no_payload
 from memoryos.progress import Progress
-from memoryos.scope import Scope
+from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
 MOST_THREADS = 256  # of one worker
@@ -57,6 +63,47 @@ class Admin:
         """How many users of a tenant have a memory."""
         return len(self.users(tenant=tenant))
 
+    def export(self, target: Target, *, user: str, tenant: str = "default") -> Exported:
+        """Write everything about a user as JSON Lines, of all agents and namespaces: to a new file, or to a stream.
+
+        Vectors, jobs and counters are left out: `load` makes them again. Raises InvalidInput, also for a user of whom
+        nothing is known.
+        """
+        owners = self._known(user, tenant)
+        exporter = Exporter(self._engine.vault, owners, self._engine.clock())
+        write_lines(arguments.target(target), exporter.lines())
+        return exporter.exported
+
+    def load(self, path: str | Path) -> LoadedExport:
+        """Store what `export` wrote, under the same ids; what is there already stays as it is.
+
+        The whole file is checked first. Raises InvalidInput naming the line.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        checked = arguments.file_name("path", path)
+        loaded = Loader(self._engine.vault, self._engine.embedder, self._engine.clock).load(lambda: read_lines(checked))
+        for owner in loaded.owners:
+            self._engine.housekeeping.written(owner)
+        return loaded
+
+    def forget(self, user: str, *, tenant: str = "default") -> Forgotten:
+        """Remove everything about a user: memories of all agents and namespaces with all their versions, jobs, counts.
+
+        Returns what went, and what was found afterwards: `left` is empty. Only a list of the ids that are gone stays,
+        which other processes follow. Raises InvalidInput for a user of whom nothing is known, and ObjectsUnreachable
+        when objects cannot be removed yet: then call again.
+        """
+        owners = self._known(user, tenant)
+        return sum((self._engine.forget(owner) for owner in owners), Forgotten())
+
+    def _known(self, user: str, tenant: str) -> list[Scope]:
+        self._engine.admit(Action.ADMINISTER)
+        checked = checked_text("user", user, limit=ID_LIMIT)
+        owners = self._engine.vault.owners_of(checked_text("tenant", tenant, limit=ID_LIMIT), checked)
+        if not owners:
+            raise InvalidInput("user", f"nothing is known of {checked!r}", "See `admin.scopes()` for those who are")
+        return owners
+
     def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:
         """Do the jobs of every scope of the store until `stop` is set, then finish those that run; returns how many.
 
@@ -71,6 +118,28 @@ class Admin:
         self._engine.check_open()
         worker = Worker(self._engine.vault, self._engine.housekeeping)
         return worker.run(stop, threads=at_once, poll_seconds=poll_seconds)
+
+    def register_job(
+        self,
+        kind: str,
+        do: Act,
+        *,
+        check: Check | None = None,
+        priority: int = 0,
+        needs_model: bool = False,
+    ) -> None:
+        """Say what does the jobs of a kind, which `memory.jobs.add` adds; do so each time the store is opened.
+
+        `do` is called with the transaction that ends the job, and the job: what it raises is kept with the job, which
+        is tried again later. Jobs that an earlier process left are done when their scope is used next, or by a worker.
+        `check` raises InvalidInput for a payload that is not to be stored; without one, jobs have none.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        arguments.callback("check", check)
+        arguments.function("do", do)
+        urgency = arguments.natural("priority", priority, most=MOST_PRIORITY)
+        handler = OneByOne(self._engine.vault, do)
+        self._engine.register_job(JobType(kind, handler, check or no_payload, urgency, bool(needs_model)))
 
     def cool(self, *, after_days: float | None = None, progress: Progress | None = None) -> Cooled:
         """Move the store's archived pages that nobody visited for so long into the object store, of all tenants.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Unpack
 
 from memoryos import arguments
+from memoryos.about import AboutArguments, about
 from memoryos.clock import parse_moment
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.selection import Selection
@@ -29,18 +31,21 @@ class Facts(Noun):
         subject: Subject = Subject.USER,
         at: datetime | str | None = None,
         origin: Origin = Origin.USER_INPUT,
+        **said_of_it: Unpack[AboutArguments],
     ) -> str | None:
-        """State a fact about the user or the agent, and return its id; stating it twice changes nothing.
+        """State a fact about the user or the agent, and return its id.
 
-        The id is that of the fact which says it: a known one, when it was known in these or other words. It is None
-        when the same change of a fact was proposed before in other words, and waits for an answer.
+        Stating it twice changes nothing but what is said of it: `tags`, `metadata`, `ttl` or `expires_at`, `title` and
+        `source` are as in `Memory.add`. The id is that of the fact which says it: a known one, when it was known in
+        these or other words. It is None when the same change of a fact was proposed before in other words, and waits.
         """
         now = self._engine.clock()
         said_at = now if at is None else parse_moment("at", at, now=now)
         checked = checked_text("text", text, limit=min(self._engine.settings.max_text_chars, VALUE_CHARS))
-        about, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
+        of_whom, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
         vector = self._engine.embedder.embed([checked])[0]
-        return self._engine.learn(self._scope, stated_fact(checked, vector, subject=about, at=said_at, origin=origin))
+        lesson = stated_fact(checked, vector, subject=of_whom, at=said_at, origin=origin)
+        return self._engine.learn(self._scope, replace(lesson, about=about(now, **said_of_it)))
 
     def list(
         self,
@@ -55,20 +60,20 @@ class Facts(Noun):
 
         In the tier `archive` are facts that gave way to others, and those that LPM had no room for. `limit` and
         `cursor` are as in `pages.list`; `since` and `until` bound when it was said or happened (both included), and
-        `tags` names labels that a fact must have itself.
+        a fact must itself have the `tags` and pass the `filters`, which are as in `search`.
         """
-        about = arguments.one_of("subject", subject, Subject)
-        with self._engine.vault.read(self._engine.home(self._scope, about)) as reader:
-            return listed(reader, self._selection(about, tier, **only), limit, cursor)
+        of_whom = arguments.one_of("subject", subject, Subject)
+        with self._engine.vault.read(self._engine.home(self._scope, of_whom)) as reader:
+            return listed(reader, self._selection(of_whom, tier, **only), limit, cursor)
 
     def count(
         self, *, subject: Subject = Subject.USER, tier: Tier = Tier.LPM, **only: Unpack[arguments.ListFilters]
     ) -> int:
         """How many facts there are; the filters are as in `list`."""
-        about = arguments.one_of("subject", subject, Subject)
-        with self._engine.vault.read(self._engine.home(self._scope, about)) as reader:
-            return reader.counted(self._selection(about, tier, **only))
+        of_whom = arguments.one_of("subject", subject, Subject)
+        with self._engine.vault.read(self._engine.home(self._scope, of_whom)) as reader:
+            return reader.counted(self._selection(of_whom, tier, **only))
 
-    def _selection(self, about: Subject, tier: Tier, **only: Unpack[arguments.ListFilters]) -> Selection:
+    def _selection(self, of_whom: Subject, tier: Tier, **only: Unpack[arguments.ListFilters]) -> Selection:
         tiers = [arguments.one_of("tier", tier, Tier)]
-        return selection(Kind.FACT, self._engine.clock(), tiers=tiers, subject=about, **only)
+        return selection(Kind.FACT, self._engine.clock(), tiers=tiers, subject=of_whom, **only)

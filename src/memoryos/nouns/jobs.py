@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
 
 from memoryos import arguments
 from memoryos.caller import Action
@@ -10,6 +12,8 @@ from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.records import Job, JobState
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
+from memoryos.operation.scheduler.job_kinds import MOST_PRIORITY
+from memoryos.text import checked_text
 
 
 @door
@@ -21,6 +25,34 @@ class Jobs(Noun):
         wanted = [arguments.one_of("states", state, JobState) for state in states]
         with self._engine.settled(self._scope) as reader:
             return reader.jobs(*wanted)
+
+    def add(
+        self,
+        kind: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        about: str | None = None,
+        priority: int | None = None,
+        not_before: datetime | str | None = None,
+    ) -> str:
+        """Add a job of a kind that was registered with `admin.register_job`; returns its id.
+
+        `about` is the id of the memory that it goes with when that is deleted; without one it is about the whole scope.
+        One that is the same and waits already is at most hastened. Raises InvalidInput, NotFound.
+        """
+        self._engine.admit(Action.WRITE, self._scope)
+        self._engine.check_open()
+        wanted = self._engine.job_types.named(checked_text("kind", kind, limit=64))
+        checked = wanted.checked(payload)
+        cube_id = None if about is None else arguments.cube_id(about, field="about")
+        urgency = wanted.priority if priority is None else arguments.natural("priority", priority, most=MOST_PRIORITY)
+        due = arguments.moment("not_before", not_before)
+        with self._engine.vault.write(self._scope) as writer:
+            if cube_id is not None and not writer.kinds([cube_id]):
+                raise NotFound(f"there is no memory {cube_id!r} in this scope")
+            (job_id,) = writer.enqueue(kind, [cube_id], payload=checked, priority=urgency, not_before=due)
+        self._engine.housekeeping.queued(self._scope)
+        return job_id
 
     def retry(self, *job_ids: str) -> int:
         """Try dead jobs again, all of them when none is named; returns how many. Raises NotFound for any other id."""

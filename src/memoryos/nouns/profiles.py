@@ -17,7 +17,9 @@ class Profiles(Noun):
 
     def get(self) -> Profile:
         """What LPM holds about the user and about the agent."""
-        return overview.profile_of(self._engine.vault, self._scope, self._engine.home(self._scope))
+        return overview.profile_of(
+            self._engine.vault, self._scope, self._engine.home(self._scope), self._engine.clock()
+        )
 
     def set(
         self, field: str, value: str, *, subject: Subject = Subject.USER, origin: Origin = Origin.USER_INPUT

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from memoryos import arguments
 from memoryos.cube import MemCube
+from memoryos.filter import Filter
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Role, Subject, Tier
@@ -27,6 +29,7 @@ def selection(
     since: datetime | str | None = None,
     until: datetime | str | None = None,
     tags: Sequence[str] = (),
+    filters: Mapping[str, Any] | None = None,
 ) -> Selection:
     """The cubes that these filters, as a caller passed them, admit."""
     return Selection(
@@ -38,7 +41,7 @@ def selection(
         *arguments.period(since, until),
         None if speaker is None else checked_text("speaker", speaker, limit=ID_LIMIT),
         None if role is None else arguments.one_of("role", role, Role),
-        frozenset(arguments.tags(tags)),
+        Filter.of(filters, tags=arguments.tags(tags)),
     )
 
 

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from memoryos.filter import EVERYTHING, Filter
 from memoryos.infrastructure.vault.records import COLD_TIER, StoredPassage, Vector
 from memoryos.kinds import Tier
 from memoryos.scope import Scope
@@ -31,7 +32,7 @@ class Narrow:
     now: int  #: what has expired by then is gone; microseconds since the epoch, like the others
     tiers: frozenset[Tier] = frozenset(Tier)
     session: str | None = None
-    tags: frozenset[str] = frozenset()  #: all of them
+    labels: Filter = EVERYTHING
     since: int | None = None
     until: int | None = None
     cold: bool = True  #: whether pages of the archive are among them whose documents lie in the object store

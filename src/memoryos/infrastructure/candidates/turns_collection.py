@@ -175,12 +175,16 @@ def _notes(turn: StoredPassage) -> dict[str, Any]:
 
 def _condition(narrow: Narrow) -> str:
     """What turns may be found, as an expression."""
+    all_of, none_of = narrow.labels.all_of, narrow.labels.none_of
+    some = {f"array_contains_any(tags, {sorted(map(_label, one))})": True for one in narrow.labels.any_of}
     held = {
+        **some,
         f"expires_at > {narrow.now}": True,
         f"said_at >= {narrow.since}": narrow.since is not None,
         f"said_at <= {narrow.until}": narrow.until is not None,
         f"session == {_label(narrow.session)}": narrow.session is not None,
-        f"array_contains_all(tags, {sorted(map(_label, narrow.tags))})": bool(narrow.tags),
+        f"array_contains_all(tags, {sorted(map(_label, all_of))})": bool(all_of),
+        f"not array_contains_any(tags, {sorted(map(_label, none_of))})": bool(none_of),
         f"tier in {dumps(narrow.tier_names)}": narrow.tier_names is not None,
     }
     return " and ".join(condition for condition, is_asked in held.items() if is_asked)

@@ -228,7 +228,12 @@ def _condition(narrow: Narrow) -> tuple[str, dict[str, Any]]:
         "since": ("said_at >= :since", narrow.since),
         "until": ("said_at <= :until", narrow.until),
         "session": ("session = :session", narrow.session),
-        "tags": ("tags @> CAST(:tags AS text[])", sorted(narrow.tags) or None),
+        "tags": ("tags @> CAST(:tags AS text[])", sorted(narrow.labels.all_of) or None),
+        "no_tags": ("NOT coalesce(tags && CAST(:no_tags AS text[]), false)", sorted(narrow.labels.none_of) or None),
+        **{
+            f"some_{number}": (f"tags && CAST(:some_{number} AS text[])", sorted(some))
+            for number, some in enumerate(narrow.labels.any_of)
+        },
         "tiers": ("tier = ANY(CAST(:tiers AS text[]))", narrow.tier_names),
     }
     asked = {name: (condition, value) for name, (condition, value) in held.items() if value is not None}

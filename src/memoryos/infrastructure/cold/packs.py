@@ -6,8 +6,8 @@ from collections import OrderedDict
 from threading import Lock
 
 from memoryos.errors import ObjectsUnreachable
-from memoryos.infrastructure.cold.objects import Objects, open_objects
 from memoryos.infrastructure.cold.pack import Pack, found_in, is_cold, pack_of
+from memoryos.infrastructure.objects.object_store import Objects, open_objects
 
 HELD = 8  # packs in memory
 

@@ -1,13 +1,13 @@
 """Backups: a store in one SQLite file, as it was at one moment, that can tell whether it is still what was backed up.
 
-The file is a complete store. Beside the memory it holds a manifest: when it was made and of what, and the number of
-rows and a checksum of every table. It gets its name when it is complete and on the disk.
+The file is a complete store; the bytes of attachments lie in a folder beside it. Beside the memory it holds a manifest:
+when it was made and of what, and the number of rows and a checksum of every table. It gets its name when it is complete
+and on the disk.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -21,7 +21,10 @@ from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StoreCorrupt
+from memoryos.infrastructure.objects.blobs import Blobs, folder_beside
+from memoryos.infrastructure.objects.object_store import settle
 from memoryos.infrastructure.vault import copying, migrations, rows
+from memoryos.infrastructure.vault.blob_copying import copy_blobs
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
 from memoryos.infrastructure.vault.sql_vault import SqlVault, noted
@@ -29,7 +32,11 @@ from memoryos.infrastructure.vault.sqlite import put_in_one_file, read_only_engi
 from memoryos.plain import Plain
 from memoryos.progress import Progress
 
-_OWN = ("cubes", "notes")  # the tables in which a backup of a store with packs, which it holds itself, differs
+_OWN = (
+    "cubes",
+    "notes",
+    "attached",
+)  # the tables in which a backup of a store with packs, which it holds itself, differs
 
 _PATIENCE = 30.0  # seconds; nobody else uses the file
 
@@ -53,17 +60,23 @@ class Manifest(Plain):
 def backup(vault: SqlVault, file: Path, *, clock: Clock, progress: Progress | None = None) -> Manifest:
     """Write the store, as it is at this moment, into a new file that only its owner may read; writers go on.
 
+    The bytes of attachments go into a folder beside it, named like the file with `.objects` behind.
     Raises InvalidInput when the file is there already.
     """
-    if file.exists():
-        raise InvalidInput("file", f"{file} exists already", "Name a new file, or remove that one")
+    for place in (file, folder_beside(file)):
+        if place.exists():
+            raise InvalidInput("file", f"{place} exists already", "Name a new file, or remove that one")
     draft = file.with_name(f"{file.name}.{uuid7()}.partial")
+    objects = folder_beside(draft)
     try:
         manifest = _written(vault, draft, clock, progress)
         put_in_one_file(draft)
+        if objects.exists():
+            objects.rename(folder_beside(file))
         draft.rename(file)
-        _put_on_disk(file.parent)
+        settle(file.parent)
     finally:
+        shutil.rmtree(objects, ignore_errors=True)
         for suffix in ("", "-wal", "-shm"):
             Path(f"{draft}{suffix}").unlink(missing_ok=True)
     return manifest
@@ -119,6 +132,7 @@ def opened(file: Path, manifest: Manifest, *, clock: Clock) -> Iterator[SqlVault
         path = Path(folder) / file.name
         shutil.copyfile(file, path)
         with closing(open_vault(path, embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE)) as vault:
+            vault.blobs = Blobs(beside=file)
             yield vault
 
 
@@ -128,6 +142,7 @@ def _written(vault: SqlVault, draft: Path, clock: Clock, progress: Progress | No
         made_at = clock().isoformat()
         copying.copy_snapshot(ours, target, progress)
         copying.bring_back(target, vault.packs)
+        copy_blobs(vault, target.vault, target.change)
         about = copying.about(ours)
         with target.vault.snapshot() as theirs:
             sums = {table.name: rows.summed(theirs if table.name in _OWN else ours, table) for table in rows.CONTENT}
@@ -158,12 +173,3 @@ def _summed(connection: Connection, name: str) -> rows.Sum | None:
     except NoSuchTableError:
         return None
     return rows.summed(connection, table)
-
-
-def _put_on_disk(folder: Path) -> None:
-    """Make a new name durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

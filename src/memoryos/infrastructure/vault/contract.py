@@ -8,25 +8,26 @@ user, agent and namespace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date, datetime, timedelta
 from threading import Event as Flag
-from typing import Protocol
+from typing import Any, Protocol
 
 from memoryos.caller import Gate
 from memoryos.cube import MemCube
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.records import (
     Archived,
     Census,
+    CubePlace,
     Entry,
     Event,
     Facet,
     Job,
-    JobKind,
     JobState,
     Link,
     LinkKind,
@@ -38,12 +39,19 @@ from memoryos.infrastructure.vault.records import (
     Vector,
 )
 from memoryos.infrastructure.vault.selection import Positioned, Selection
+from memoryos.infrastructure.vault.stored_blob import BlobNotes
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
 
 class Reader(Protocol):
     """A consistent view of one owner's cubes."""
+
+    @property
+    def blobs(self) -> BlobNotes:
+        """Which bytes lie in the object store."""
+        ...
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         """The cubes with these ids that exist in this scope; a damaged one is left out, and logged."""
@@ -59,6 +67,7 @@ class Reader(Protocol):
         *,
         tiers: Sequence[Tier] = (),
         states: Sequence[State] = (),
+        marks: Sequence[CubeMark | None] = (),
         subject: Subject | None = None,
         first: int | None = None,
         last: int | None = None,
@@ -153,6 +162,18 @@ class Reader(Protocol):
         """How many cubes a selection has; one that is damaged may count."""
         ...
 
+    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
+        """Cubes of every kind, tier and state, also damaged ones, in the order of insertion; of a session, if named."""
+        ...
+
+    def links_of(self, ids: Iterable[str]) -> list[Link]:
+        """The links of every kind that begin at these cubes."""
+        ...
+
+    def remains(self) -> dict[str, int]:
+        """How many rows each table has of the owner; of events, those that tell more than that a cube is gone."""
+        ...
+
     def note(self, key: str) -> str | None:
         """What was noted under that key."""
         ...
@@ -189,14 +210,31 @@ class Writer(Reader, Protocol):
         ...
 
     def enqueue(
-        self, kind: JobKind, cube_ids: Iterable[str], *, priority: int = 0, not_before: datetime | None = None
-    ) -> None:
-        """Add a job for each cube; one of that kind that waits already is at most hastened and raised."""
+        self,
+        kind: str,
+        cube_ids: Iterable[str | None] = (None,),
+        *,
+        payload: Mapping[str, Any] | None = None,
+        priority: int = 0,
+        not_before: datetime | None = None,
+    ) -> list[str]:
+        """Add a job for each cube (None: for the scope), which goes with its cube; returns the ids of the jobs.
+
+        One of that kind with the same payload that waits already is at most hastened and raised.
+        """
         ...
 
-    def lease(self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = ()) -> list[Job]:
+    def drop_jobs(self) -> int:
+        """Remove the jobs of the scope, in whatever state, because the scope is deleted; returns how many.
+
+        Those stay that remove what is left of it from the object store.
+        """
+        ...
+
+    def lease(self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = ()) -> list[Job]:
         """Take the jobs that are due, or whose lease has ended, the highest priority and then the oldest first.
 
+        Those of a kind that the vault does not know (`Vault.known_jobs`) are left to a program that does.
         With due ones of a kind in `early` come others of it that are not due yet, as far as there is room.
         None while another worker holds a job of the scope: one after the other, in order. Never more than `limit`,
         and one that failed before comes alone. A lease or a delay that ends later than any could is taken for the
@@ -248,6 +286,25 @@ class Writer(Reader, Protocol):
 
     def forget_packs(self, names: Iterable[str]) -> None:
         """Strike out packs that were removed."""
+        ...
+
+    def discard(self, ids: Sequence[str]) -> None:
+        """Delete cubes without bringing those back that lie in packs; unknown ids are passed over.
+
+        Only for an owner all of whose memories go: the packs are still in use, and `purge` gives them up.
+        """
+        ...
+
+    def purge(self, limit: int) -> int:
+        """Remove up to so many rows of what was written about the owner beside cubes; returns how many, 0 at the end.
+
+        That is jobs, notes, what models took, and every event but those that say that a cube is gone, which other
+        processes follow. Packs are given up, for `claim_packs`.
+        """
+        ...
+
+    def keep_versions(self, earlier: Sequence[MemCube]) -> None:
+        """Store what cubes were before; they are there in a later version."""
         ...
 
     def write_note(self, key: str, value: str | None) -> None:
@@ -335,8 +392,10 @@ class Vault(Reembeddable, Protocol):
     """A store of cubes. A session raises EmbedderMismatch once the store has changed to another embedder."""
 
     packs: Packs  #: the documents that are not in the store itself; sessions read them through
+    blobs: Blobs  #: the bytes of attachments
     is_only_read: bool  #: whether it was opened so; then every write raises StoreReadOnly
     index_files: IndexFiles | None  #: where indexes can be kept beside it, for the next process
+    known_jobs: Collection[str] | None  #: the kinds of jobs that somebody here can do; None is all
     gate: Gate | None  #: admits each session, in the name of who is acting; None is for a vault used by itself
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
@@ -363,6 +422,17 @@ class Vault(Reembeddable, Protocol):
         """Every user of the tenant who has a cube, in order; of these, so many after one, when told."""
         ...
 
+    def owners_of(self, tenant: str, user: str) -> list[Scope]:
+        """Every scope of a user that the store knows more of than that its memories are gone."""
+        ...
+
+    def sweep_blobs(self, scope: Scope) -> int:
+        """Remove the bytes that no cube of the owner refers to any more; returns how many objects.
+
+        Raises ObjectsUnreachable. A writer that deleted what referred to them does so when it is committed.
+        """
+        ...
+
     def copy_id(self) -> str | None:
         """Which copy of another store this is, such as a restored backup; None for one that is none.
 
@@ -379,7 +449,7 @@ class Vault(Reembeddable, Protocol):
         ...
 
     def claim(
-        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = (), order: Order = list
+        self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = (), order: Order = list
     ) -> tuple[Scope, list[Job]] | None:
         """Lease, as a writer does, the jobs of the next of these owners whom nobody is at; None when there is none.
 

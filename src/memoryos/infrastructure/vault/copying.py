@@ -18,6 +18,7 @@ from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, rows, tables
+from memoryos.infrastructure.vault.blob_copying import copy_blobs
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.place import Place, open_vault
 from memoryos.infrastructure.vault.queries import is_cold
@@ -79,14 +80,23 @@ class Target:
         self.vault.close()
 
 
-def begin(place: Place, command: str, *, clock: Clock, busy_timeout_seconds: float) -> Target:
+def begin(
+    place: Place, command: str, *, clock: Clock, busy_timeout_seconds: float, object_store: str | None = None
+) -> Target:
     """Open a target: a place without a store, or with an empty one, or the same copy that was cut off.
 
-    Raises InvalidInput when something else is there.
+    The bytes of attachments go to the `object_store`, or beside its file. Raises InvalidInput when something else is
+    there.
     """
 
     def opened(embedder: str | None) -> SqlVault:
-        return open_vault(place, embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds)
+        return open_vault(
+            place,
+            embedder=embedder,
+            clock=clock,
+            busy_timeout_seconds=busy_timeout_seconds,
+            object_store=object_store,
+        )
 
     try:
         vault = opened(UNFINISHED)
@@ -108,6 +118,7 @@ def copy(source: SqlVault, target: Target, progress: Progress | None = None) -> 
         with source.snapshot() as ours:
             total = copy_snapshot(ours, target, progress)
             newest, meta = _newest(ours), about(ours)
+        copy_blobs(source, target.vault, target.change)
         with source.snapshot() as now:
             behind = _events_after(now, newest)
         if not behind:

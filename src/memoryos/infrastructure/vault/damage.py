@@ -17,6 +17,7 @@ class Fault(StrEnum):
     FILE = "file"  # the database itself finds an error in its pages or indexes
     BACKUP = "backup"  # a table is not what was backed up
     COLD = "cold"  # a document is in a pack that is missing, damaged or cannot be reached
+    BLOB = "blob"  # the bytes of an attachment are missing, altered or cannot be reached
     DOCUMENT = "document"  # a cube cannot be read, or is not the one that its row says
     COLUMNS = "columns"  # they do not say what the document says
     VERSIONS = "versions"  # they do not lead up to the present one
@@ -27,7 +28,7 @@ class Fault(StrEnum):
     STRAY = "stray"  # a row belongs to no cube, or is of an unknown kind
     POSITION = "position"  # two cubes of an owner have the same one
     EVENT = "event"  # it is of an unknown kind, or of a cube that never was
-    JOB = "job"  # it is of an unknown kind, or not of its cube's owner
+    JOB = "job"  # it is in no known state, or not of its cube's owner
 
 
 DERIVED = frozenset({Fault.COLUMNS, Fault.VECTOR, Fault.PASSAGES, Fault.LINK, Fault.STRAY})

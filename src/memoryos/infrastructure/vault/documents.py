@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from memoryos.cube import MemCube, from_json
+from memoryos.cube import MemCube, from_json, to_json
 from memoryos.errors import CubeDamaged, InvalidInput
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries
@@ -104,3 +104,15 @@ def passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
             **columns,
             "checksum": checksum.of_columns(part, columns),
         }
+
+
+def version_row(cube: MemCube) -> dict[str, Any]:
+    """The row of what a cube was."""
+    document = to_json(cube)
+    return {
+        "tenant": cube.scope.tenant,
+        "cube_id": cube.id,
+        "version": cube.version.number,
+        "document": document,
+        "checksum": checksum.of_text(document),
+    }

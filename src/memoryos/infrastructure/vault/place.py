@@ -12,6 +12,7 @@ from memoryos.clock import Clock
 from memoryos.config import CONNECTIONS
 from memoryos.errors import InvalidInput, MissingExtra
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.sqlite import SqliteVault
 
@@ -72,6 +73,8 @@ def open_vault(
     use = _Use(embedder=embedder, clock=clock, busy_timeout_seconds=busy_timeout_seconds, is_only_read=is_only_read)
     vault = _opened(place, use, connections)
     vault.packs = packs
+    if object_store:
+        vault.blobs = Blobs(object_store, beside=place if isinstance(place, Path) else None)
     return vault
 
 

@@ -6,6 +6,7 @@ one statement (`session.IDS_PER_STATEMENT`).
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
@@ -18,12 +19,17 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
+    false,
     func,
     literal_column,
+    not_,
+    or_,
     select,
+    true,
     union_all,
 )
 
+from memoryos.filter import Filter
 from memoryos.infrastructure.cold.pack import COLD
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import COLD_TIER, LinkKind, Operation
@@ -34,7 +40,7 @@ NEIGHBOURHOOD = 64  # cubes, how far apart two turns of a talk are stored at mos
 
 WHOLE_CUBE = 0  # the vector part that stands for all of a cube
 
-_PROPOSED = (State.FROZEN.value, State.EXPIRED.value)  # of a fact, that it is none yet
+UNMARKED = ""  # stands for a cube without a mark
 
 _cubes, _links, _events, _vectors = tables.cubes, tables.links, tables.events, tables.vectors
 _passages, _versions = tables.passages, tables.versions
@@ -109,7 +115,7 @@ def _successions() -> Select[tuple[str]]:
             .join(_cubes, _cubes.c.id == func.coalesce(former.c.target, heirs.c.source))
         )
         .where(_owned_by_key(), _cubes.c.kind == Kind.FACT.value)
-        .where(*(_cubes.c.state != state for state in _PROPOSED))
+        .where(_cubes.c.mark.is_(None))
     )
     return select(reached.union(step).c.id)
 
@@ -118,15 +124,22 @@ SUCCESSIONS = _successions()
 
 
 @cache
-def cubes(tiers: int, states: int, *, has_subject: bool, is_newest_first: bool, is_limited: bool) -> Select[Any]:
-    """The cubes of a `kind` in one of so many tiers, `tier_0` and on, and states, `state_0` and on; 0: in any.
+def cubes(
+    tiers: int, states: int, marks: int, *, has_subject: bool, is_newest_first: bool, is_limited: bool
+) -> Select[Any]:
+    """The cubes of a `kind` with one of so many tiers, `tier_0` and on, states, `state_0`, and marks; 0: with any.
 
     If so, of a `subject`, and only the first `limit`.
     """
     position = _cubes.c.position
     stored = select(_cubes.c.id, _cubes.c.document, _cubes.c.checksum)
     query = stored.where(_owned(_cubes), _cubes.c.kind == bindparam("kind"))
-    for column, name, number in ((_cubes.c.tier, "tier", tiers), (_cubes.c.state, "state", states)):
+    mark: ColumnElement[str] = func.coalesce(_cubes.c.mark, UNMARKED)
+    for column, name, number in (
+        (_cubes.c.tier, "tier", tiers),
+        (_cubes.c.state, "state", states),
+        (mark, "mark", marks),
+    ):
         if number:
             query = query.where(column.in_([bindparam(f"{name}_{index}") for index in range(number)]))
     if has_subject:
@@ -158,6 +171,19 @@ HISTORY = (
 def is_cold(document: ColumnElement[str]) -> ColumnElement[bool]:
     """Whether what stands there is a reference to a pack."""
     return func.substr(document, 1, len(COLD)) == COLD
+
+
+def labelled(wanted: Filter) -> ColumnElement[bool]:
+    """Whether a cube has the labels that a filter asks for, and none that it excludes."""
+    all_of = [_has(label) for label in sorted(wanted.all_of)]
+    any_of = [or_(false(), *(_has(label) for label in sorted(some))) for some in wanted.any_of]
+    return and_(true(), *all_of, *any_of, *(not_(_has(label)) for label in sorted(wanted.none_of)))
+
+
+def _has(label: str) -> ColumnElement[bool]:
+    """Whether the JSON list of labels has this one; no other label can contain it with both its quotation marks."""
+    held: ColumnElement[str] = func.coalesce(_cubes.c.tags, "")
+    return func.replace(held, json.dumps(label, ensure_ascii=False), "") != held
 
 
 REFERENCES = select(_cubes.c.id, _cubes.c.document).where(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, delete, func, or_, select
 from uuid_utils.compat import uuid7
 
 from memoryos.clock import Clock, from_micros, micros
@@ -22,6 +23,7 @@ LONGEST_LEASE = timedelta(hours=1)
 
 _jobs = tables.jobs
 _UNFINISHED = (JobState.QUEUED, JobState.LEASED)
+_OURS = frozenset(JobKind)
 _READING = frozenset({JobKind.EXTRACT.value, JobKind.READ_RECENT.value})  # they may share a model's call
 
 
@@ -30,7 +32,7 @@ class _Row(NamedTuple):
 
     id: str
     kind: str
-    cube_id: str
+    cube_id: str | None
     state: str
     attempts: int
     created_at: int
@@ -38,6 +40,7 @@ class _Row(NamedTuple):
     error: str | None
     priority: int
     not_before: int | None
+    payload: str | None  #: as `_written` writes it
 
 
 _JOBS = (  # of an owner, in the states that are the `ids`
@@ -47,13 +50,25 @@ _JOBS = (  # of an owner, in the states that are the `ids`
 )
 
 
-class Queue:
-    """The jobs of one owner, within one transaction."""
+class WantedJob(NamedTuple):
+    """What is to be done, and when."""
 
-    def __init__(self, connection: Connection, owner: dict[str, str], clock: Clock) -> None:
+    kind: str
+    payload: Mapping[str, Any] | None = None
+    priority: int = 0
+    not_before: datetime | None = None
+
+
+class Queue:
+    """The jobs of one owner, within one transaction; `known` are the kinds that can be done here, None is all."""
+
+    def __init__(
+        self, connection: Connection, owner: dict[str, str], clock: Clock, known: Collection[str] | None = None
+    ) -> None:
         self._connection = connection
         self._owner = owner
         self._clock = clock
+        self._known = known
 
     def jobs(self, states: Sequence[JobState]) -> list[Job]:
         """The jobs in these states, oldest first."""
@@ -63,26 +78,35 @@ class Queue:
         """When there is something to lease."""
         now = self._clock()
         rows = self._unfinished()
-        held = [until for row in rows if (until := _held_until(row, now))]
-        moments = held or [max(_due_at(row, now), micros(now)) for row in rows]
+        doable = [row for row in rows if self._is_known(row)]
+        held = [until for row in rows if (until := _held_until(row, now))] if doable else []
+        moments = held or [max(_due_at(row, now), micros(now)) for row in doable]
         return from_micros(min(moments)) if moments else None
 
-    def enqueue(self, kind: JobKind, cube_ids: Iterable[str], priority: int, not_before: datetime | None) -> None:
-        """Add a job for each cube; hasten or raise one that waits already."""
-        wanted = list(dict.fromkeys(cube_ids))
-        waiting = self._waiting(kind, wanted)
-        rows = [self._new(kind, cube_id, priority, not_before) for cube_id in wanted if cube_id not in waiting]
+    def enqueue(self, wanted: WantedJob, cube_ids: Iterable[str | None]) -> list[str]:
+        """Add a job for each cube, or None for the scope; hasten or raise one that waits already; returns their ids."""
+        cubes = list(dict.fromkeys(cube_ids))
+        waiting = self._waiting(wanted, cubes)
+        rows = [self._new(wanted, cube_id) for cube_id in cubes if cube_id not in waiting]
         insert_rows(self._connection, _jobs, rows)
-        hastened = [self._hasten(job, priority, not_before) for job in waiting.values()]
-        if (rows or any(hastened)) and (not_before is None or not_before <= self._clock()):
+        hastened = [self._hasten(job, wanted.priority, wanted.not_before) for job in waiting.values()]
+        if (rows or any(hastened)) and (wanted.not_before is None or wanted.not_before <= self._clock()):
             ring(self._connection)
+        return [*(job.id for job in waiting.values()), *(row["id"] for row in rows)]
 
-    def lease(self, *, lasting: timedelta, limit: int, early: Collection[JobKind]) -> list[Job]:
+    def drop_all(self) -> int:
+        """Remove the owner's jobs but those of the kind SWEEP; returns how many."""
+        mine = (_jobs.c[name] == value for name, value in self._owner.items())
+        gone = delete(_jobs).where(*mine, _jobs.c.kind != JobKind.SWEEP.value)
+        return self._connection.execute(gone).rowcount
+
+    def lease(self, *, lasting: timedelta, limit: int, early: Collection[str]) -> list[Job]:
         """Take the jobs that are due, and companions; those that failed before come alone."""
         now = self._clock()
         rows = self._unfinished()
         if any(_held_until(row, now) for row in rows):
             return []
+        rows = [row for row in rows if self._is_known(row)]
         ready = sorted((row for row in rows if _due_at(row, now) <= micros(now)), key=_rank)
         chosen = _together(ready)
         if chosen and not chosen[0].attempts and chosen[0].kind in early:
@@ -123,23 +147,28 @@ class Queue:
     def _rows(self, states: Sequence[JobState]) -> list[_Row]:
         return list(map(_Row._make, ask(self._connection, _JOBS, self._owner, [state.value for state in states])))
 
-    def _waiting(self, kind: JobKind, cube_ids: Sequence[str]) -> dict[str, _Row]:
-        wanted = set(cube_ids)
-        return {row.cube_id: row for row in self._unfinished() if row.kind == kind.value and row.cube_id in wanted}
+    def _is_known(self, row: _Row) -> bool:
+        return self._known is None or row.kind in self._known
 
-    def _new(self, kind: JobKind, cube_id: str, priority: int, not_before: datetime | None) -> dict[str, Any]:
+    def _waiting(self, wanted: WantedJob, cube_ids: Sequence[str | None]) -> dict[str | None, _Row]:
+        alike = (wanted.kind, _written(wanted.payload))
+        found = (row for row in self._unfinished() if (row.kind, row.payload) == alike)
+        return {row.cube_id: row for row in found if row.cube_id in cube_ids}
+
+    def _new(self, wanted: WantedJob, cube_id: str | None) -> dict[str, Any]:
         return {
             **self._owner,
             "id": str(uuid7()),
-            "kind": kind.value,
+            "kind": str(wanted.kind),
             "cube_id": cube_id,
             "state": JobState.QUEUED.value,
             "attempts": 0,
             "created_at": micros(self._clock()),
             "lease_until": None,
             "error": None,
-            "priority": priority,
-            "not_before": micros(not_before) if not_before else None,
+            "priority": wanted.priority,
+            "not_before": micros(wanted.not_before) if wanted.not_before else None,
+            "payload": _written(wanted.payload),
         }
 
     def _hasten(self, job: _Row, priority: int, not_before: datetime | None) -> bool:
@@ -170,7 +199,7 @@ class Queue:
 def _job_of(row: _Row) -> Job:
     return Job(
         id=row.id,
-        kind=JobKind(row.kind),
+        kind=JobKind(row.kind) if row.kind in _OURS else row.kind,
         cube_id=row.cube_id,
         state=JobState(row.state),
         attempts=row.attempts,
@@ -178,13 +207,20 @@ def _job_of(row: _Row) -> Job:
         error=row.error,
         priority=row.priority,
         not_before=from_micros(row.not_before) if row.not_before is not None else None,
+        payload=None if row.payload is None else json.loads(row.payload),
     )
 
 
-def waiting_owners(now: datetime) -> Select[Any]:
-    """The owners of whom `lease` takes jobs, the one with the oldest of these first."""
+def _written(payload: Mapping[str, Any] | None) -> str | None:
+    """A payload as it is stored: two that are alike are the same text."""
+    return None if payload is None else json.dumps(payload, ensure_ascii=False, sort_keys=True)
+
+
+def waiting_owners(now: datetime, known: Collection[str] | None = None) -> Select[Any]:
+    """The owners of whom `lease` takes jobs of the `known` kinds, the one with the oldest of these first."""
     owner = [_jobs.c[name] for name in OWNER]
-    oldest = func.min(case((_due(now), _jobs.c.created_at)))
+    due = _due(now) if known is None else and_(_due(now), _jobs.c.kind.in_(sorted(known)))
+    oldest = func.min(case((due, _jobs.c.created_at)))
     is_held = func.max(case((_leased(now), 1), else_=0))
     return (
         select(*owner)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import IntFlag, StrEnum
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.errors import StoreCorrupt
+from memoryos.filter import labels_of
 from memoryos.kinds import Kind, Tier
 from memoryos.plain import Plain
 
@@ -29,6 +30,7 @@ class LinkKind(StrEnum):
     DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
     SUPERSEDES = "supersedes"  # a cube replaces another; reserved until facts have a validity in time
     READ = "read"  # a page, and itself: LPM read it before it joined a segment
+    EXTRACTED = "extracted"  # a page, and itself: LPM read it with its segment
     MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
 
 
@@ -50,11 +52,12 @@ class Operation(StrEnum):
 
 
 class JobKind(StrEnum):
-    """Work that follows a write."""
+    """Work that follows a write. Others may register more kinds (`operation/job_kinds`)."""
 
     EXTRACT = "extract"  # facts, traits and profile from a segment's new pages
     READ_RECENT = "read_recent"  # the same from the pages of STM, where the talk has ended
     REPAIR = "repair"  # pages of a segment that belong elsewhere
+    SWEEP = "sweep"  # bytes of attachments that nothing refers to any more
     ERASE = "erase"  # a memory whose deletion has to wait for the object store
 
 
@@ -144,7 +147,7 @@ class StoredPassage(NamedTuple):
     marks: int
     words: str  #: separated by spaces
     vector: bytes  #: little-endian float16
-    tags: str | None = None  #: of the page, as `tags_text` writes them
+    tags: str | None = None  #: the labels of the page, as `labels_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
     segment: str | None = None  #: the one that the page lies in
     turn: int | None = None  #: index of the turn in the page; None, of an older program's: the turn of that part, whole
@@ -162,13 +165,18 @@ class Facet(NamedTuple):
     """What is known of a page, as far as it can change without the page's words."""
 
     tier: str  #: or COLD_TIER
-    tags: str | None = None  #: as `tags_text` writes them
+    tags: str | None = None  #: the labels, as `labels_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
     segment: str | None = None  #: the one that the page lies in
 
 
+def labels_text(cube: MemCube) -> str | None:
+    """The labels of a cube as a store keeps them beside it: a JSON list, or nothing when there are none."""
+    return tags_text(labels_of(cube))
+
+
 def tags_text(tags: Sequence[str]) -> str | None:
-    """Tags as a store keeps them beside the cube: a JSON list, or nothing when there are none."""
+    """Labels as a store keeps them."""
     return json.dumps(tags, ensure_ascii=False) if tags else None
 
 
@@ -190,6 +198,14 @@ class Entry:
         if self.vector is None:
             raise StoreCorrupt(f"cube {self.cube.id} has no vector; rebuild the index or restore from a backup")
         return self.vector
+
+
+class CubePlace(NamedTuple):
+    """Where a cube lies among those of its owner."""
+
+    position: int
+    id: str
+    kind: Kind
 
 
 class Archived(NamedTuple):
@@ -241,17 +257,25 @@ class Event(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Job(Plain):
-    """A unit of background work on one cube."""
+    """A unit of background work of one scope, on one of its cubes or on the scope as a whole."""
 
     id: str
-    kind: JobKind
-    cube_id: str
+    kind: str  #: a JobKind, or a kind that others registered
+    cube_id: str | None  #: None: it is about the scope
     state: JobState
     attempts: int
     created_at: datetime
     error: str | None = None
     priority: int = 0
     not_before: datetime | None = None  #: it waits until then; of a leased one: it was taken early
+    payload: Mapping[str, Any] | None = None  #: what its kind needs to know, as JSON has it
+
+    @property
+    def known_cube_id(self) -> str:
+        """The cube of a job that must be about one."""
+        if self.cube_id is None:
+            raise StoreCorrupt(f"job {self.id} ({self.kind}) is about no memory: `memoryos verify` names it")
+        return self.cube_id
 
     @property
     def is_planned(self) -> bool:

@@ -18,7 +18,9 @@ from memoryos.infrastructure.vault import tables
 
 AT_A_TIME = 2_000  # rows held at once
 
-CONTENT = [table for table in tables.metadata.sorted_tables if table is not tables.meta]  # cubes before what needs them
+CONTENT = [  # cubes before what needs them; a copy has a `meta` and objects of its own
+    table for table in tables.metadata.sorted_tables if table not in (tables.meta, tables.blobs)
+]
 
 _Item = TypeVar("_Item")
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memoryos.cube import MemCube, Page
+from memoryos.filter import EVERYTHING, Filter
 from memoryos.kinds import Kind, Role, Subject, Tier
 
 
@@ -23,18 +24,15 @@ class Selection:
     until: datetime | None = None  #: nor after
     speaker: str | None = None  #: of one of a page's turns
     role: Role | None = None  #: the same
-    tags: frozenset[str] = frozenset()  #: all of them
+    filter: Filter = EVERYTHING  #: which labels it must have, and which not
 
     @property
     def is_told_by_columns(self) -> bool:
         """Whether the store can count without reading the cubes."""
-        return not (self.tags or self.speaker is not None or self.role is not None)
+        return self.speaker is None and self.role is None
 
     def admits(self, cube: MemCube) -> bool:
         """Whether the cube holds what is wanted, as far as the columns do not tell."""
-        return self.tags.issubset(cube.descriptive.tags) and self._is_said_by(cube)
-
-    def _is_said_by(self, cube: MemCube) -> bool:
         if self.speaker is None and self.role is None:
             return True
         turns = cube.payload.turns if isinstance(cube.payload, Page) else ()

@@ -9,10 +9,11 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, selec
 
 from memoryos.clock import micros
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault import queries, tables
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.kinds import State
+from memoryos.lifecycle import PROPOSALS
 
 _AT_ONCE = 500  # cubes read at a time
 _cubes = tables.cubes
@@ -66,7 +67,8 @@ def _conditions(wanted: Selection) -> Iterator[ColumnElement[bool]]:
     """What the columns tell."""
     now, told = micros(wanted.now), _cubes.c
     yield told.kind == wanted.kind.value
-    yield told.state.not_in([State.EXPIRED.value, State.FROZEN.value])
+    yield told.state != State.EXPIRED.value
+    yield or_(told.mark.is_(None), told.mark.not_in(sorted(PROPOSALS)))
     yield or_(told.expires_at.is_(None), told.expires_at > now)
     yield told.tier.in_([tier.value for tier in wanted.tiers]) if wanted.tiers else true()
     for column, value in ((told.subject, wanted.subject), (told.session_id, wanted.session)):
@@ -76,3 +78,5 @@ def _conditions(wanted: Selection) -> Iterator[ColumnElement[bool]]:
         yield told.event_at >= micros(wanted.since)
     if wanted.until is not None:
         yield told.event_at <= micros(wanted.until)
+    if wanted.filter:
+        yield queries.labelled(wanted.filter)

@@ -6,20 +6,22 @@ not as it was written is left out and logged, so that one damaged memory does no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, select, tuple_
 
 from memoryos.clock import Clock, from_micros, micros
-from memoryos.cube import MemCube, to_json
+from memoryos.cube import MemCube
 from memoryos.errors import CubeDamaged, StorageError, StoreCorrupt
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import checksum, queries, tables
+from memoryos.infrastructure.vault.blob_part import BlobPart
 from memoryos.infrastructure.vault.cold_part import ColdPart, packs_of
 from memoryos.infrastructure.vault.documents import (
     is_left_out,
@@ -28,12 +30,15 @@ from memoryos.infrastructure.vault.documents import (
     read_cube,
     read_passages,
     vector_row,
+    version_row,
 )
 from memoryos.infrastructure.vault.ledger import Ledger
-from memoryos.infrastructure.vault.queue import Queue
+from memoryos.infrastructure.vault.owner_part import OwnerPart
+from memoryos.infrastructure.vault.queue import Queue, WantedJob
 from memoryos.infrastructure.vault.records import (
     Archived,
     Census,
+    CubePlace,
     Entry,
     Event,
     Facet,
@@ -60,6 +65,7 @@ from memoryos.infrastructure.vault.statements import (
 )
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
@@ -71,15 +77,24 @@ IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 class SqlReader:
     """`contract.Reader` over a connection."""
 
-    def __init__(self, connection: Connection, scope: Scope, clock: Clock, packs: Packs) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        scope: Scope,
+        clock: Clock,
+        packs: Packs,
+        known_jobs: Collection[str] | None = None,
+    ) -> None:
         self._connection = connection
         self._clock = clock
         self._scope = scope.owner
         self._owner = owner_row(scope)
         self._ledger = Ledger(connection, self._owner)
-        self._queue = Queue(connection, self._owner, clock)
+        self._queue = Queue(connection, self._owner, clock, known_jobs)
+        self._everything = OwnerPart(connection, self._owner)
         self._packs = packs
         self._cold = ColdPart(connection, self._owner, packs)
+        self.blobs = BlobPart(connection, self._owner)
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
         found = (self._readable(*row) for row in self._asked(queries.DOCUMENTS, ids))
@@ -94,6 +109,7 @@ class SqlReader:
         *,
         tiers: Sequence[Tier] = (),
         states: Sequence[State] = (),
+        marks: Sequence[CubeMark | None] = (),
         subject: Subject | None = None,
         first: int | None = None,
         last: int | None = None,
@@ -102,12 +118,14 @@ class SqlReader:
         query = queries.cubes(
             len(tiers),
             len(states),
+            len(marks),
             has_subject=subject is not None,
             is_newest_first=last is not None,
             is_limited=limit is not None,
         )
         named = {f"tier_{index}": tier.value for index, tier in enumerate(tiers)}
         named |= {f"state_{index}": state.value for index, state in enumerate(states)}
+        named |= {f"mark_{index}": mark.value if mark else queries.UNMARKED for index, mark in enumerate(marks)}
         wanted = {"kind": kind.value, "subject": subject and subject.value}
         found = self._first_readable(query, {**self._owner, **named, **wanted}, limit)
         return found if last is None else found[::-1]
@@ -217,6 +235,17 @@ class SqlReader:
     def counted(self, wanted: Selection) -> int:
         return SelectionPart(self._connection, self._owner, self._readable).counted(wanted)
 
+    def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
+        with _legible("cubes"):
+            return self._everything.placed(after, limit, session)
+
+    def links_of(self, ids: Iterable[str]) -> list[Link]:
+        with _legible("links"):
+            return self._everything.links_of(ids)
+
+    def remains(self) -> dict[str, int]:
+        return self._everything.remains()
+
     def note(self, key: str) -> str | None:
         return self._ledger.note(key)
 
@@ -252,6 +281,7 @@ class SqlWriter(SqlReader):
         first = next_position(self._connection, self._owner)
         rows = [{**tables.cube_row(entry.cube), "position": first + index} for index, entry in enumerate(entries)]
         insert_rows(self._connection, tables.cubes, rows)
+        self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._index(entries)
         self._log((entry.cube for entry in entries), Operation.ADD)
 
@@ -266,17 +296,24 @@ class SqlWriter(SqlReader):
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
         self.has_removed_words |= any(entry.passages is not None for entry in entries)
+        self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._unindex(entries)
         self._index(entries)
         self._log((entry.cube for entry in entries), operation, detail)
 
     def delete(self, ids: Sequence[str]) -> None:
         self._bring_back(ids)
+        self.discard(ids)
+
+    def discard(self, ids: Sequence[str]) -> None:
         doomed = list(self._asked(queries.HEADS, ids))  # without the documents, which may be damaged
         self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in doomed)
         self.has_erased |= bool(doomed)
         for chunk in _chunks(cube_id for cube_id, _, _ in doomed):
-            self._connection.execute(queries.REMOVAL, {**self._owner, "ids": chunk})
+            removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
+            self.blobs.let_go(chunk, removal)
+        if self.blobs.has_let_go:  # the bytes go when this is committed; if that fails, a little later
+            self.enqueue(JobKind.SWEEP, not_before=self._clock() + GRACE)
         self._log_rows(doomed, Operation.DELETE)
 
     def link(self, links: Sequence[Link]) -> None:
@@ -295,14 +332,22 @@ class SqlWriter(SqlReader):
             self._connection.execute(delete(tables.links).where(key.in_(doomed)))
 
     def enqueue(
-        self, kind: JobKind, cube_ids: Iterable[str], *, priority: int = 0, not_before: datetime | None = None
-    ) -> None:
+        self,
+        kind: str,
+        cube_ids: Iterable[str | None] = (None,),
+        *,
+        payload: Mapping[str, Any] | None = None,
+        priority: int = 0,
+        not_before: datetime | None = None,
+    ) -> list[str]:
         wanted = list(cube_ids)
-        if wanted:
-            self._check_owned(wanted)
-            self._queue.enqueue(kind, wanted, priority, not_before)
+        self._check_owned(one for one in wanted if one is not None)
+        return self._queue.enqueue(WantedJob(kind, payload, priority, not_before), wanted) if wanted else []
 
-    def lease(self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = ()) -> list[Job]:
+    def drop_jobs(self) -> int:
+        return self._queue.drop_all()
+
+    def lease(self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = ()) -> list[Job]:
         return self._queue.lease(lasting=lasting, limit=limit, early=early)
 
     def release(self, job: Job) -> None:
@@ -354,6 +399,15 @@ class SqlWriter(SqlReader):
         for name in sorted(set(self.cold(ids).values())):
             self.warm(name)
 
+    def purge(self, limit: int) -> int:
+        self._everything.give_up(self._cold, self._clock())
+        self.has_erased = True
+        return self._everything.purge(limit)
+
+    def keep_versions(self, earlier: Sequence[MemCube]) -> None:
+        self._check_owned(cube.id for cube in earlier)
+        insert_rows(self._connection, tables.versions, [version_row(cube) for cube in earlier])
+
     def write_note(self, key: str, value: str | None) -> None:
         self._ledger.write_note(key, value)
 
@@ -381,17 +435,7 @@ class SqlWriter(SqlReader):
             )
 
     def _keep_versions(self, ids: Sequence[str]) -> None:
-        rows = [
-            {
-                "tenant": cube.scope.tenant,
-                "cube_id": cube.id,
-                "version": cube.version.number,
-                "document": (document := to_json(cube)),
-                "checksum": checksum.of_text(document),
-            }
-            for cube in self.get(ids).values()
-        ]
-        insert_rows(self._connection, tables.versions, rows)
+        insert_rows(self._connection, tables.versions, [version_row(cube) for cube in self.get(ids).values()])
 
     def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
         self._log_rows(((cube.id, cube.kind.value, cube.version.number) for cube in changed), operation, detail)

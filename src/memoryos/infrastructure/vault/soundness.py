@@ -19,6 +19,7 @@ from memoryos.cube import MemCube, Page, Segment, Turn, from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.vault import backup, checksum, rows, tables
+from memoryos.infrastructure.vault.blob_copying import blob_damages
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.records import Extent, LinkKind
 from memoryos.infrastructure.vault.sql_vault import SqlVault
@@ -45,6 +46,7 @@ def verify(vault: SqlVault, dim: int | None = None, progress: Progress | None = 
             damages += _changes(connection)
             damages += _in_cubes(connection, vault.packs, dim or _usual_dim(connection), progress)
             damages += strays(connection)
+            damages += blob_damages(connection, vault.blobs)
     return Report(checked, tuple(damages))
 
 

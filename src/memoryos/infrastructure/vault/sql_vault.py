@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -14,21 +15,25 @@ from memoryos.caller import Action, Gate, current
 from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import Bell, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.locks import OnLock, timed
+from memoryos.infrastructure.vault.owner_part import traces
 from memoryos.infrastructure.vault.patience import patience
 from memoryos.infrastructure.vault.queue import Queue, waiting_owners
-from memoryos.infrastructure.vault.records import Job, JobKind
+from memoryos.infrastructure.vault.records import Job
 from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
-from memoryos.kinds import Kind, State, Tier
+from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
 from memoryos.scope import Scope
+
+logger = logging.getLogger(__name__)
 
 EVERY_TENANT = None  # in the place of a tenant: the question is of the whole store
 
@@ -51,9 +56,11 @@ class SqlVault(ABC):
         self.name = name
         self.is_only_read = is_only_read
         self.packs = Packs()
+        self.blobs = Blobs()
         self.index_files: IndexFiles | None = None
         self.on_lock: OnLock | None = None
         self.gate: Gate | None = None
+        self.known_jobs: Collection[str] | None = None
         self._engine = engine
         self._embedder = embedder
         self._clock = clock
@@ -69,7 +76,7 @@ class SqlVault(ABC):
         self._admit(Action.READ, scope)
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
-            yield SqlReader(connection, scope, self._clock, self.packs)
+            yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
@@ -77,12 +84,32 @@ class SqlVault(ABC):
         self._admit(Action.WRITE, scope)
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
-            writer = SqlWriter(connection, scope, self._clock, self.packs)
+            writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
             yield writer
             self._forget_words(writer, scope)
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
         if writer.has_erased:
             self.empty_log()
+        if writer.blobs.has_let_go:
+            self._sweep_now(scope)
+
+    def sweep_blobs(self, scope: Scope) -> int:
+        """Remove the bytes that no cube of the owner refers to any more; returns how many objects."""
+        with self.write(scope) as writer:
+            names = writer.blobs.claim(self._clock())
+        for name in names:
+            self.blobs.remove(name)
+        if names:
+            with self.write(scope) as writer:
+                writer.blobs.forget(names)
+        return len(names)
+
+    def _sweep_now(self, scope: Scope) -> None:
+        """Remove bytes after the commit that let them go; where that fails, a job does it later."""
+        try:
+            self.sweep_blobs(scope)
+        except StorageError as error:
+            logger.warning("bytes not removed yet", extra={"action": "sweep", "error": type(error).__name__})
 
     def _admit(self, action: Action, scope: Scope) -> None:
         if self.gate is not None:
@@ -150,6 +177,11 @@ class SqlVault(ABC):
         with self._reading(tenant) as connection:
             return list(connection.execute(query).scalars())
 
+    def owners_of(self, tenant: str, user: str) -> list[Scope]:
+        """Every scope of a user that the store knows more of than that its memories are gone."""
+        with self._reading(tenant) as connection:
+            return sorted((tables.scope_of(*row) for row in connection.execute(traces(tenant, user))), key=repr)
+
     def copy_id(self) -> str | None:
         """Which copy of another store this is; None for one that is none."""
         with self._reading(EVERY_TENANT) as connection:
@@ -161,10 +193,10 @@ class SqlVault(ABC):
         The one with the oldest of these jobs comes first.
         """
         with self._reading(EVERY_TENANT) as connection:
-            return [tables.scope_of(*row) for row in connection.execute(waiting_owners(self._clock()))]
+            return [tables.scope_of(*row) for row in connection.execute(waiting_owners(self._clock(), self.known_jobs))]
 
     def claim(
-        self, *, lasting: timedelta, limit: int = 1, early: Collection[JobKind] = (), order: Order = list
+        self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = (), order: Order = list
     ) -> tuple[Scope, list[Job]] | None:
         """Lease the jobs of the next owner whom nobody is at; None when there is none."""
         for owner in order(self.waiting()):
@@ -172,7 +204,7 @@ class SqlVault(ABC):
                 if connection is None:
                     continue
                 self._check_embedder(connection)
-                jobs = Queue(connection, tables.owner_row(owner), self._clock).lease(
+                jobs = Queue(connection, tables.owner_row(owner), self._clock, self.known_jobs).lease(
                     lasting=lasting, limit=limit, early=early
                 )
             if jobs:
@@ -182,10 +214,10 @@ class SqlVault(ABC):
     def unsettled(self) -> list[Scope]:
         """The owners, of every tenant, with pages that a process left in STM before it found their place."""
         cubes = tables.cubes
-        fresh = {cubes.c.kind: Kind.PAGE, cubes.c.tier: Tier.STM, cubes.c.state: State.GENERATED}
+        fresh = (cubes.c.kind == Kind.PAGE.value, cubes.c.tier == Tier.STM.value, cubes.c.mark.is_(None))
         query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
         with self._reading(EVERY_TENANT) as connection:
-            rows = connection.execute(query.where(*(column == value.value for column, value in fresh.items())))
+            rows = connection.execute(query.where(*fresh))
             return [tables.scope_of(*row) for row in rows]
 
     def archiving(self) -> list[Scope]:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, f
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.damage import Damage, Fault
 from memoryos.infrastructure.vault.queries import same_cube
-from memoryos.infrastructure.vault.records import JobKind, JobState, Link, LinkKind, Operation
+from memoryos.infrastructure.vault.records import JobState, Link, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
 from memoryos.kinds import Kind
 
@@ -25,6 +25,7 @@ _ENDS: dict[LinkKind, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {  # what eac
     LinkKind.DERIVED_FROM: (_LEARNED, (Kind.PAGE,)),
     LinkKind.SUPERSEDES: ((Kind.FACT,), (Kind.FACT,)),
     LinkKind.READ: ((Kind.PAGE,), (Kind.PAGE,)),
+    LinkKind.EXTRACTED: ((Kind.PAGE,), (Kind.PAGE,)),
     LinkKind.MENTIONS: (tuple(Kind), tuple(Kind)),
 }
 
@@ -49,8 +50,9 @@ def drop_strays(connection: Connection) -> None:
 
 
 def _without_a_cube() -> Iterator[tuple[Table, ColumnElement[bool]]]:
-    for table in (tables.versions, tables.vectors, tables.passages, tables.next_vectors, _jobs):
+    for table in (tables.versions, tables.vectors, tables.passages, tables.next_vectors):
         yield table, _is_gone(table.c.cube_id)
+    yield _jobs, and_(_jobs.c.cube_id.is_not(None), _is_gone(_jobs.c.cube_id))
     yield _links, or_(_is_gone(_links.c.source), _is_gone(_links.c.target), _is_unknown(_links.c.kind, LinkKind))
 
 
@@ -61,7 +63,7 @@ def _impossible_links(connection: Connection) -> Iterator[Damage]:
         for kind, (begins, ends) in _ENDS.items()
     ]
     stays = _links.c.kind.in_(
-        _values((LinkKind.CHAIN, LinkKind.MEMBER_OF, LinkKind.READ))
+        _values((LinkKind.CHAIN, LinkKind.MEMBER_OF, LinkKind.READ, LinkKind.EXTRACTED))
     )  # a persona may be of all agents
     foreign = or_(*(source.c[name] != target.c[name] for name in OWNER))
     query = (
@@ -114,11 +116,11 @@ def _events_of_nothing(connection: Connection) -> Iterator[Damage]:
 
 
 def _foreign_jobs(connection: Connection) -> Iterator[Damage]:
-    foreign = or_(*(_jobs.c[name] != _cubes.c[name] for name in OWNER))
-    unknown = or_(_is_unknown(_jobs.c.kind, JobKind), _is_unknown(_jobs.c.state, JobState))
-    query = select(_jobs.c.id, _jobs.c.cube_id).join(_cubes, same_cube(_jobs.c.cube_id)).where(or_(foreign, unknown))
+    """Jobs of another owner's cube or in no known state; of a kind that is unknown here, another program knows more."""
+    of_another = exists().where(same_cube(_jobs.c.cube_id), or_(*(_jobs.c[name] != _cubes.c[name] for name in OWNER)))
+    query = select(_jobs.c.id, _jobs.c.cube_id).where(or_(of_another, _is_unknown(_jobs.c.state, JobState)))
     for row in connection.execute(query):
-        yield Damage(Fault.JOB, f"job {row.id}", row.cube_id)
+        yield Damage(Fault.JOB, f"job {row.id}", row.cube_id or "")
 
 
 def _link_damage(row: Any) -> Damage:

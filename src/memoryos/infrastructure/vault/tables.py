@@ -26,7 +26,7 @@ from sqlalchemy import (
 from memoryos.clock import micros
 from memoryos.cube import MemCube, to_json
 from memoryos.infrastructure.vault import checksum
-from memoryos.infrastructure.vault.records import LinkKind, tags_text
+from memoryos.infrastructure.vault.records import LinkKind, labels_text
 from memoryos.scope import Scope, namespace_from_path
 
 metadata = MetaData()
@@ -78,10 +78,11 @@ cubes = Table(
     Column("subject", _Text),
     Column("tier", _Text, nullable=False),
     Column("state", _Text, nullable=False),
+    Column("mark", _Text),
     Column("session_id", _Text),
     Column("event_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
-    Column("tags", _Text),  # a JSON list; NULL when there are none
+    Column("tags", _Text),  # the labels of `memoryos.filter` as a JSON list; NULL: none
     Column("version", Integer, nullable=False),
     Column("document", _Text, nullable=False),  # the cube as JSON
     _checksum(),
@@ -189,7 +190,7 @@ jobs = Table(
     *_owner(),
     Column("id", _Text, nullable=False),
     Column("kind", _Text, nullable=False),
-    Column("cube_id", _Text, nullable=False),
+    Column("cube_id", _Text),  # NULL: it is about the scope
     Column("state", _Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -197,6 +198,7 @@ jobs = Table(
     Column("error", _Text),
     Column("priority", Integer, nullable=False, server_default="0"),  # the highest goes first
     Column("not_before", BigInteger),
+    Column("payload", _Text),  # a JSON object; NULL when the kind needs none
     PrimaryKeyConstraint("tenant", "id"),
     *_to_cube("cube_id"),
     Index("jobs_by_owner", *OWNER, "state", "created_at"),
@@ -227,6 +229,31 @@ usage = Table(  # what model calls took, by day and purpose
 )
 
 
+blobs = Table(  # bytes in the object store, one row per object; of a copy, the same bytes have other objects
+    "blobs",
+    metadata,
+    *_owner(),
+    Column("name", _Text, nullable=False),  # of the object
+    Column("sha256", _Text, nullable=False),
+    Column("size", BigInteger, nullable=False),  # bytes
+    Column("media_type", _Text),
+    Column("remove_at", BigInteger),  # NULL: a cube refers to it; 0: it is being removed
+    PrimaryKeyConstraint("tenant", "name"),
+    Index("blobs_by_owner", *OWNER, "sha256"),
+)
+
+attached = Table(  # which cubes refer to which bytes, in any of their versions
+    "attached",
+    metadata,
+    Column("tenant", _Text, nullable=False),
+    Column("cube_id", _Text, nullable=False),
+    Column("sha256", _Text, nullable=False),
+    PrimaryKeyConstraint("tenant", "cube_id", "sha256"),
+    *_to_cube("cube_id"),
+    Index("attached_by_blob", "tenant", "sha256"),
+)
+
+
 def owner_row(scope: Scope) -> dict[str, str]:
     """The owner columns of a scope."""
     agent = EVERY_AGENT if scope.agent is None else scope.agent
@@ -248,10 +275,11 @@ def cube_row(cube: MemCube) -> dict[str, Any]:
         "subject": cube.subject.value if cube.subject else None,
         "tier": cube.tier.value,
         "state": cube.state.value,
+        "mark": cube.mark and cube.mark.value,
         "session_id": cube.scope.session,
         "event_at": micros(cube.descriptive.event_at),
         "expires_at": micros(expires_at) if expires_at else None,
-        "tags": tags_text(cube.descriptive.tags),
+        "tags": labels_text(cube),
         "version": cube.version.number,
         "document": document,
         "checksum": checksum.of_text(document),

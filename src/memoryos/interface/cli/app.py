@@ -55,6 +55,8 @@ class _Commands(LazyGroup):
         "scrub": ("stores_command", "scrub"),
         "jobs": ("jobs_command", "app"),
         "proposals": ("proposals_command", "app"),
+        "export": ("people", "export"),
+        "forget": ("people", "forget"),
         "import": ("importing", "app"),
         "bench": ("app", "benches"),
     }

@@ -7,7 +7,21 @@ from typing import Annotated, Any
 import typer
 
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Mounts, Session, Tenant, User, open_memory
+from memoryos.interface.cli.options import (
+    Agent,
+    AnyTags,
+    Db,
+    Json,
+    Meta,
+    Mounts,
+    NoTags,
+    Session,
+    Tags,
+    Tenant,
+    User,
+    filters_of,
+    open_memory,
+)
 from memoryos.operation.recall.context import Context
 from memoryos.operation.recall.line import Line
 
@@ -21,6 +35,10 @@ def context(
         list[str] | None, typer.Option(help="Leave this out, by its id; may be given several times.")
     ] = None,
     as_of: Annotated[str | None, typer.Option(help="Ask the memory as it was then (default: now).")] = None,
+    tag: Tags = None,
+    any_tag: AnyTags = None,
+    no_tag: NoTags = None,
+    meta: Meta = None,
     mount: Mounts = None,
     session: Session = None,
     user: User = "default",
@@ -31,7 +49,16 @@ def context(
 ) -> None:
     """Tell what bears on a question, as text for a prompt."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
-        found = memory.context(query, tokens=tokens, exclude=exclude or (), as_of=as_of, session=session, mounts=mount)
+        found = memory.context(
+            query,
+            tokens=tokens,
+            exclude=exclude or (),
+            as_of=as_of,
+            tags=tag or (),
+            filters=filters_of(any_tag, no_tag, meta),
+            session=session,
+            mounts=mount,
+        )
     if json:
         render.print_json(_as_json(found))
     elif found.text:

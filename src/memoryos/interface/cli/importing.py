@@ -62,6 +62,26 @@ def memoryos(
     _report(list(users), len(users), loaded, json=json, error_texts_left_out=left_out, times_guessed=guessed)
 
 
+@app.command()
+def export(
+    path: Annotated[Path, typer.Argument(help="A file that `memoryos export` wrote.")],
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Memories that `memoryos export` wrote, with their ids, versions and links."""
+    with open_store(db) as store:
+        loaded = store.admin.load(path)
+        store.wait()
+    if json:
+        render.print_json(loaded.to_dict())
+        return
+    again = f" ({loaded.known:,} were there already)" if loaded.known else ""
+    users = sorted({owner.user for owner in loaded.owners})
+    render.console().print(f"Imported {sum(loaded.memories.values()):,} memories{again}.")
+    if users:
+        render.console().print(f"Users: {', '.join(users)}. Try: memoryos show --user {users[0]}", markup=False)
+
+
 def _import(conversations: list[Conversation], db: str | None, *, json: bool) -> None:
     total = sum(conversation.turn_count for conversation in conversations)
     with open_store(db) as store, render.progress(quiet=json) as bar:

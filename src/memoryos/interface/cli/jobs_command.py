@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from json import dumps
 from typing import Annotated, Any
 
 import typer
@@ -84,9 +85,9 @@ def wait(
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         left = _waited(memory, time.monotonic() + timeout)
     if json:
-        render.print_json({"waiting": left.jobs_waiting, "dead": left.jobs_dead})
+        render.print_json({"waiting": left.jobs_waiting, "dead": left.jobs_dead, "unknown": left.jobs_unknown})
     else:
-        render.console().print(f"{left.jobs_waiting} waiting, {_dead(left.jobs_dead)}")
+        render.console().print(f"{left.jobs_waiting} waiting, {_dead(left.jobs_dead)}{_unknown(left.jobs_unknown)}")
     if left.jobs_dead or left.jobs_waiting:
         raise typer.Exit(1)
 
@@ -104,22 +105,27 @@ def _dead(count: int) -> str:
     return f"{count} dead: `memoryos jobs list --state dead` tells why." if count else "none dead."
 
 
+def _unknown(count: int) -> str:
+    return f" {count} of kinds that are not registered here are left to the program that added them." if count else ""
+
+
 def _table(jobs: Sequence[Job]) -> Table:
     table = Table(title="Jobs", title_justify="left")
-    for column in ("id", "kind", "of", "state", "tries", "since", "waits until", "cause"):
+    for column in ("id", "kind", "of", "state", "tries", "since", "waits until", "cause", "payload"):
         table.add_column(column, overflow="fold")
     for job in jobs:
         since = f"{job.created_at:%Y-%m-%d %H:%M}"
         until = f"{job.not_before:%Y-%m-%d %H:%M}" if job.not_before else ""
-        cause = escape(job.error or "")
-        table.add_row(job.id, job.kind.value, job.cube_id, job.state.value, str(job.attempts), since, until, cause)
+        cause, payload = escape(job.error or ""), escape("" if job.payload is None else dumps(job.payload))
+        about, tries = job.cube_id or "the scope", str(job.attempts)
+        table.add_row(job.id, escape(job.kind), about, job.state.value, tries, since, until, cause, payload)
     return table
 
 
 def _as_json(job: Job) -> dict[str, Any]:
     return {
         "id": job.id,
-        "kind": job.kind.value,
+        "kind": str(job.kind),
         "cube_id": job.cube_id,
         "state": job.state.value,
         "attempts": job.attempts,
@@ -127,4 +133,5 @@ def _as_json(job: Job) -> dict[str, Any]:
         "created_at": job.created_at.isoformat(),
         "not_before": job.not_before.isoformat() if job.not_before else None,
         "error": job.error,
+        "payload": job.payload,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -14,15 +14,22 @@ from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import (
     Agent,
+    AnyTags,
     Archive,
     Db,
     Json,
+    Meta,
     Mounts,
+    NoTags,
     Session,
+    Tags,
     Tenant,
     User,
+    filters_of,
+    metadata_of,
     open_memory,
     open_store,
+    seconds_of,
 )
 from memoryos.kinds import Kind, Tier
 from memoryos.operation.recall.hit import Recall, Strategy
@@ -34,6 +41,11 @@ def add(
     response: Annotated[str | None, typer.Argument(help="What the agent answered.", show_default=False)] = None,
     at: Annotated[str | None, typer.Option(help="When, e.g. 2026-05-08T13:56:00+00:00 (default: now).")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A label; may be given several times.")] = None,
+    meta: Meta = None,
+    ttl: Annotated[str | None, typer.Option(help="For how long it may be found, e.g. 90 (seconds), 12h, 7d.")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="Until when it may be found, e.g. 2027-01-01.")] = None,
+    title: Annotated[str | None, typer.Option(help="Of the document; shown with each part of it.")] = None,
+    source: Annotated[str | None, typer.Option(help="Where it is from, e.g. a URL; shown, too.")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Names this call: repeated with the same key, it adds nothing.")
     ] = None,
@@ -48,7 +60,9 @@ def add(
     if query == "-":
         query = _standard_input()
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
-        page = memory.add(query, response, at=at, tags=tag or (), idempotency_key=idempotency_key)
+        said: dict[str, Any] = {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at, "title": title}
+        said |= {"tags": tag or (), "metadata": metadata_of(meta), "source": source}
+        page = memory.add(query, response, at=at, idempotency_key=idempotency_key, **said)
     if json:
         render.print_json({"id": page})
     else:
@@ -73,7 +87,10 @@ def search(
     since: Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01T00:00Z.")] = None,
     until: Annotated[str | None, typer.Option(help="Nothing said after.")] = None,
     as_of: Annotated[str | None, typer.Option(help="Ask the memory as it was then (default: now).")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only what has this label; all of several.")] = None,
+    tag: Tags = None,
+    any_tag: AnyTags = None,
+    no_tag: NoTags = None,
+    meta: Meta = None,
     tier: Annotated[list[Tier] | None, typer.Option(help="Only this tier; or any of several.")] = None,
     kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind of memory; or any of several.")] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Find what lies in the object store, too.")] = False,
@@ -97,6 +114,7 @@ def search(
             until=until,
             as_of=as_of,
             tags=tag or (),
+            filters=filters_of(any_tag, no_tag, meta),
             tiers=tier or (),
             kinds=kind or (),
             session=session,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from json import loads
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,8 +33,49 @@ Mounts = Annotated[
     list[str] | None,
     typer.Option("--mount", help="Look into this mounted memory; several, or all when left out.", show_default=False),
 ]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only what has this label; all of several.")]
+AnyTags = Annotated[list[str] | None, typer.Option("--any-tag", help="Only what has this label, or one of several.")]
+NoTags = Annotated[list[str] | None, typer.Option("--no-tag", help="Nothing that has this label, or one of several.")]
+Meta = Annotated[
+    list[str] | None,
+    typer.Option("--meta", help="key=value of the metadata; several must all hold.", metavar="KEY=VALUE"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Archive = Annotated[bool, typer.Option("--archive", help="Include what was evicted to the archive.")]
+
+
+def metadata_of(pairs: Sequence[str] | None) -> dict[str, Any]:
+    """Metadata as `key=value`: the value is JSON, or else a text. Raises InvalidInput."""
+    found: dict[str, Any] = {}
+    for pair in pairs or ():
+        key, sign, value = pair.partition("=")
+        if not sign or not key.strip():
+            raise InvalidInput("--meta", f"{pair[:40]!r} is no KEY=VALUE", "Write e.g. --meta project=apollo")
+        try:
+            found[key] = loads(value)
+        except ValueError:
+            found[key] = value
+    return found
+
+
+def filters_of(
+    any_tags: Sequence[str] | None, no_tags: Sequence[str] | None, meta: Sequence[str] | None
+) -> dict[str, Any]:
+    """The filters that a command was given."""
+    told = {"any_tags": any_tags, "no_tags": no_tags, "metadata": metadata_of(meta)}
+    return {name: value for name, value in told.items() if value}
+
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+def seconds_of(ttl: str) -> float:
+    """A time such as 90, 30m, 12h or 7d in seconds. Raises InvalidInput."""
+    number, unit = (ttl[:-1], _SECONDS[ttl[-1]]) if ttl[-1:] in _SECONDS else (ttl, 1.0)
+    try:
+        return float(number) * unit
+    except ValueError:
+        raise InvalidInput("--ttl", f"{ttl[:40]!r} is no time", "Write seconds, or e.g. 30m, 12h, 7d") from None
 
 
 def open_memory(

@@ -12,6 +12,7 @@ from inspect import isfunction
 from typing import Any, Protocol, TypeVar
 
 from memoryos.caller import Caller, acting
+from memoryos.clock import zoned
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.patience import in_one_call
 from memoryos.operation.calls.hand import Hand
@@ -43,7 +44,7 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
         if self._hand.is_forked:
             raise StorageError("this memory was opened before the process forked: open it again in the child")
-        inside = lambda: acting(self._caller, lambda: method(self, *args, **kwargs))  # noqa: E731
+        inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, lambda: method(self, *args, **kwargs)))  # noqa: E731
         return self._hand.run(lambda: in_one_call(inside))
 
     return call

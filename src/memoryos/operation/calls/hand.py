@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
+from datetime import UTC, tzinfo
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar, cast
@@ -29,8 +30,10 @@ _Calls = SimpleQueue[tuple[Callable[[], Any], "SimpleQueue[_Answer]"] | None]
 class Hand:
     """Runs calls of the main thread one after the other; calls of other threads run where they are."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, zone: tzinfo = UTC) -> None:
+        """`zone` is that of times without one, as its callers state them."""
         self._name = name
+        self.zone = zone
         self._process = os.getpid()
         self._start()
 

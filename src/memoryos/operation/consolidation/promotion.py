@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from memoryos.about import About
 from memoryos.clock import Clock
 from memoryos.config import PersonaSharing, Settings
 from memoryos.cube import Fact, MemCube, Segment
@@ -25,7 +26,15 @@ from memoryos.operation.consolidation.utterance import utterances
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by, is_hot
 from memoryos.operation.hierarchy.mid_term import SUMMARY_CHARS, segment_of
-from memoryos.operation.hierarchy.recent import ask_for_recent, due_recent, note_early, read_early, unread_recent
+from memoryos.operation.hierarchy.recent import (
+    ask_for_recent,
+    due_recent,
+    extracted,
+    note_early,
+    note_extracted,
+    read_early,
+    unread_recent,
+)
 from memoryos.operation.knowledge.fact_base import doubts
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.likeness import Judge, Verdicts, judged
@@ -55,7 +64,7 @@ class Portion:
     segment: MemCube | None  #: or the page that was corrected; None when it is gone, or the pages are of STM
     pages: Sequence[MemCube]
     ends_job: bool  #: whether nothing of it is left to read after it
-    known: frozenset[str] = frozenset()  #: of the pages, those that were read while they were in STM
+    known: frozenset[str] = frozenset()  #: of the pages, those that were read while they were in STM, or have expired
 
     @property
     def unread(self) -> list[MemCube]:
@@ -65,7 +74,7 @@ class Portion:
     @property
     def is_of_stm(self) -> bool:
         """Whether the pages have not joined a segment."""
-        return self.job.kind is JobKind.READ_RECENT
+        return self.job.kind == JobKind.READ_RECENT
 
 
 @dataclass(frozen=True)
@@ -114,16 +123,17 @@ class Promoter:
                 cube, pages = self._wanted(reader, job, room + 1)
                 of_segment = cube is not None and cube.kind is Kind.SEGMENT
                 read = read_early(reader, [page.id for page in pages[:room]]) if of_segment else frozenset[str]()
+                read |= {page.id for page in pages[:room] if page.has_expired(self.clock())}
                 portions.append(Portion(job, cube, pages[:room], len(pages) <= room, read))
                 room -= len(pages)
         return portions
 
     def _wanted(self, reader: Reader, job: Job, limit: int) -> tuple[MemCube | None, list[MemCube]]:
         """What a job is about, and the pages that it asks to read: of a segment, the first ones up to the limit."""
-        if job.kind is JobKind.READ_RECENT:
+        if job.kind == JobKind.READ_RECENT:
             is_asked = job.priority >= Urgency.ASKED
             return None, unread_recent(reader) if is_asked else due_recent(reader, self.settings, self.clock())
-        cube = reader.get([job.cube_id]).get(job.cube_id)
+        cube = reader.get([job.known_cube_id]).get(job.known_cube_id)
         if cube is None or cube.kind is Kind.PAGE:
             return cube, [cube] if cube else []
         return cube, new_pages(reader, cube, limit)
@@ -132,6 +142,7 @@ class Promoter:
         seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.pages])
         reading = self._read(scope, portions, seen)
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
+        lessons = [_ending(one, [page for portion in portions for page in portion.pages]) for one in lessons]
         home = persona_scope(scope, self.settings)
         if home != scope.owner:
             about_user = [one for one in lessons if one.payload.subject is Subject.USER]
@@ -200,7 +211,7 @@ class Promoter:
         count(writer, Tally(rejected=sum(reading.rejected.values())))
         _note_read(writer, portions)
         for portion in portions:
-            left = _mark_extracted(writer, portion, reading.summaries.get(portion.job.cube_id))
+            left = _mark_extracted(writer, portion, reading.summaries.get(portion.job.known_cube_id))
             if portion.ends_job:
                 writer.finish(portion.job)
                 if portion.is_of_stm:
@@ -285,17 +296,15 @@ def new_pages(reader: Reader, segment: MemCube, limit: int | None = None) -> lis
 
 
 def _new_ids(reader: Reader, segment: MemCube) -> list[str]:
-    """L_interaction counts them."""
+    """The pages of the segment that were not read with it; L_interaction counts them."""
     ids = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
-    return ids[max(0, len(ids) - segment.behaviour.interactions) :]
+    read = extracted(reader, ids)
+    return [page for page in ids if page not in read]
 
 
 def was_extracted(reader: Reader, page_id: str) -> bool:
-    """Whether the page was read: in STM, or as one of a segment that is not new there any more."""
-    if read_early(reader, [page_id]):
-        return True
-    homes = [link.target for link in reader.targets([page_id], LinkKind.MEMBER_OF)]
-    return any(page_id not in _new_ids(reader, home) for home in reader.get(homes).values())
+    """Whether the page was read: in STM, or with its segment."""
+    return bool(read_early(reader, [page_id]) or extracted(reader, [page_id]))
 
 
 def count_rejected(writer: Writer, rejected: Mapping[str, int]) -> None:
@@ -317,6 +326,13 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
     joined = frozenset[str]().union(*(portion.known for portion in portions))
     if early or joined:
         note_early(writer, early, joined=joined)
+
+
+def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
+    """The lesson with the end of the pages that it rests on; it has none when one of them has none."""
+    ends = [page.governance.lifespan.expires_at for page in pages if page.id in lesson.pages]
+    known = [end for end in ends if end]
+    return replace(lesson, about=About(expires_at=max(known))) if known and len(known) == len(ends) else lesson
 
 
 def _topic(segment: MemCube | None, pages: Sequence[MemCube]) -> SummaryTarget | None:
@@ -368,13 +384,14 @@ def _lost_words(segment: MemCube, now: MemCube) -> bool:
 
 
 def _mark_extracted(writer: Writer, portion: Portion, summary: str | None) -> MemCube | None:
-    """Lower L_interaction by what was read, and nothing else but the summary; returns the segment, if it is there."""
-    segment = writer.get([portion.job.cube_id]).get(portion.job.cube_id)
+    """Mark what was read, lower L_interaction, and write the summary; returns the segment, if it is there."""
+    name = portion.job.known_cube_id
+    segment = writer.get([name]).get(name)
     if segment is None or not isinstance(segment.payload, Segment):
         return None
-    left = max(0, segment.behaviour.interactions - len(portion.pages))
-    later = new_pages(writer, segment)[len(portion.pages) :] if summary else []
-    cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
+    note_extracted(writer, [page.id for page in portion.pages])
+    later = new_pages(writer, segment) if summary else []
+    cube = replace(segment, behaviour=replace(segment.behaviour, interactions=len(_new_ids(writer, segment))))
     read = _summarised(cube, summary, later) if summary else cube
     writer.update([Entry(read)], Operation.PROMOTE)
     return read

@@ -16,7 +16,8 @@ from memoryos.cube import Fact, MemCube
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
-from memoryos.kinds import AccessMode, Kind, Origin, SemanticType, State, Subject, Tier
+from memoryos.kinds import AccessMode, Kind, Origin, SemanticType, Subject, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.operation.consolidation.promotion import Promoter
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.long_term import LongTerm
@@ -48,7 +49,9 @@ class Proposal(Plain):
 
 def proposals(reader: Reader) -> list[Proposal]:
     """What waits for an answer, oldest first."""
-    return [_proposal(reader, cube) for cube in reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.FROZEN])]
+    return [
+        _proposal(reader, cube) for cube in reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], marks=[CubeMark.PROPOSED])
+    ]
 
 
 def accept(writer: Writer, scope: Scope, promoter: Promoter, proposal_id: str) -> MemCube:
@@ -63,7 +66,7 @@ def accept(writer: Writer, scope: Scope, promoter: Promoter, proposal_id: str) -
 
 def reject(writer: Writer, proposal_id: str) -> MemCube:
     """Keep what is known. Raises NotFound."""
-    cube = replace(_waiting(writer, proposal_id), state=State.EXPIRED)
+    cube = replace(_waiting(writer, proposal_id), mark=CubeMark.REJECTED)
     writer.update([Entry(cube)], Operation.REFRESH)
     return cube
 
@@ -90,7 +93,7 @@ def published(promoter: Promoter, texts: Sequence[str], source: str, subject: Su
 
 def _waiting(reader: Reader, proposal_id: str) -> MemCube:
     cube = reader.get([proposal_id]).get(proposal_id)
-    if cube is None or cube.kind is not Kind.FACT or cube.state is not State.FROZEN:
+    if cube is None or cube.kind is not Kind.FACT or cube.mark is not CubeMark.PROPOSED:
         raise NotFound(f"there is no proposal {proposal_id!r} in this scope")
     return cube
 

@@ -49,8 +49,10 @@ class Corrector:
         """
         kind, home = self._kind(cube_id)
         self._load_rules()
-        if self._persona != self._owner and kind in (Kind.PAGE, Kind.SEGMENT):
-            self._forget(cube_id, kind)
+        if kind in (Kind.PAGE, Kind.SEGMENT):
+            with self._vault.read(self._owner) as reader:
+                pages = _pages_of(reader, cube_id, kind)
+            self.withdraw(pages)
         if kind is Kind.SEGMENT:
             self._unlearn(home, cube_id)
         is_last = False
@@ -143,10 +145,10 @@ class Corrector:
 
     # Deletion
 
-    def _forget(self, cube_id: str, kind: Kind) -> None:
-        """Take what pages support from a persona that is shared."""
-        with self._vault.read(self._owner) as reader:
-            pages = _pages_of(reader, cube_id, kind)
+    def withdraw(self, pages: Sequence[str]) -> None:
+        """Take what pages support from a persona that is shared with other agents; where none is, nothing."""
+        if self._persona == self._owner:
+            return
         for some in some_at_a_time(pages):
             with self._vault.write(self._owner) as writer:
                 _renumber(writer, some)  # who is reading them now learns nothing from them any more

@@ -27,6 +27,6 @@ class Eraser:
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
-            Corrector(self.promoter, scope).delete(job.cube_id)
+            Corrector(self.promoter, scope).delete(job.known_cube_id)
         self.sources.follow_erasure(scope.owner)
         return []

@@ -31,7 +31,6 @@ class Placed:
     page: str
     segment: str
     vector: Vector
-    is_read: bool = True  #: its segment's extraction has read it
     is_kept: bool = False  #: somebody put it there
 
 
@@ -63,7 +62,6 @@ class Arrangement:
         self.room = room
         self._pages = pages
         self._units = unit_rows([page.vector for page in pages])
-        self._is_read = np.array([page.is_read for page in pages], np.bool_)
         self._is_kept = np.array([page.is_kept for page in pages], np.bool_)
         self._names = list(dict.fromkeys(page.segment for page in pages))
         self._stored = tuple(self._names)
@@ -95,11 +93,6 @@ class Arrangement:
     def fits(self, rows: Rows) -> Floats:
         """How well each of these fits, if they are a segment, shape (n,)."""
         return fits(self._units[rows]) if len(rows) > 1 else np.full(len(rows), self.alone)
-
-    def keeps_order(self, rows: Rows) -> bool:
-        """Whether the pages not read yet come last: extraction knows them by their number (`promotion.new_pages`)."""
-        is_read = self._is_read[rows]
-        return not bool((is_read[1:] & ~is_read[:-1]).any())
 
     def may_leave(self, rows: Rows) -> bool:
         """Whether none of these pages must stay where it is."""

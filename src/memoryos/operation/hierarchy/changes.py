@@ -61,7 +61,7 @@ class Changes:
     gone: set[str] = field(default_factory=set)  #: the stored cubes that are removed
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
     _waiting: set[str] = field(default_factory=set)  # of these the urgent ones
-    _others: set[JobKind] = field(default_factory=set)  # of the other jobs that wait
+    _others: set[str] = field(default_factory=set)  # of the other jobs that wait
     _repairs: list[str] = field(default_factory=list)
     _notes: dict[str, str] = field(default_factory=dict)
     _enqueued: dict[tuple[Urgency, datetime | None], list[str]] = field(default_factory=dict)
@@ -153,9 +153,9 @@ class Changes:
     def _asked_for(self, reader: Reader) -> dict[str, bool]:
         if self._jobs is None:
             asked = reader.jobs(JobState.QUEUED, JobState.LEASED)
-            extractions = [job for job in asked if job.kind is JobKind.EXTRACT]
+            extractions = [job for job in asked if job.kind == JobKind.EXTRACT]
             self._others = {job.kind for job in asked} - {JobKind.EXTRACT}
-            self._jobs = {job.cube_id: job.priority > Urgency.SOME_DAY for job in extractions}
+            self._jobs = {job.known_cube_id: job.priority > Urgency.SOME_DAY for job in extractions}
             self._waiting |= {cube_id for cube_id, is_urgent in self._jobs.items() if is_urgent}
         return self._jobs
 

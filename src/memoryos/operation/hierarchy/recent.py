@@ -15,7 +15,8 @@ from memoryos.config import Settings
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import JobKind, JobState, Link, LinkKind
-from memoryos.kinds import Kind, State, Tier
+from memoryos.kinds import Kind, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.operation.hierarchy.changes import Urgency
 
 
@@ -35,9 +36,19 @@ def forget_early(writer: Writer, pages: Iterable[str]) -> None:
     writer.unlink(writer.targets(pages, LinkKind.READ))
 
 
+def extracted(reader: Reader, pages: Iterable[str]) -> frozenset[str]:
+    """Of these pages, those that were read with their segment."""
+    return frozenset(link.source for link in reader.targets(pages, LinkKind.EXTRACTED))
+
+
+def note_extracted(writer: Writer, pages: Iterable[str]) -> None:
+    """Mark these as read with their segment."""
+    writer.link([Link(page, LinkKind.EXTRACTED, page) for page in pages])
+
+
 def unread_recent(reader: Reader) -> list[MemCube]:
     """The pages of STM that nobody has read, oldest first."""
-    settled = reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.ACTIVATED])
+    settled = reader.cubes(Kind.PAGE, tiers=[Tier.STM], marks=[CubeMark.CHAINED])
     early = read_early(reader, [page.id for page in settled])
     return [page for page in settled if page.id not in early]
 
@@ -65,13 +76,13 @@ def ask_for_recent(writer: Writer, settings: Settings) -> bool:
 def ask_for_all_recent(writer: Writer) -> None:
     """Have the unread pages of STM read now: hasten the job that waits for them, or add one."""
     if pages := unread_recent(writer):
-        waiting = [job.cube_id for job in writer.jobs(JobState.QUEUED) if job.kind is JobKind.READ_RECENT]
+        waiting = [job.cube_id for job in writer.jobs(JobState.QUEUED) if job.kind == JobKind.READ_RECENT]
         writer.enqueue(JobKind.READ_RECENT, waiting[:1] or [pages[-1].id], priority=Urgency.ASKED)
 
 
 def is_asked_for(reader: Reader) -> bool:
     """Whether a job waits for the pages of STM."""
-    return any(job.kind is JobKind.READ_RECENT for job in reader.jobs(JobState.QUEUED, JobState.LEASED))
+    return any(job.kind == JobKind.READ_RECENT for job in reader.jobs(JobState.QUEUED, JobState.LEASED))
 
 
 def _marks(pages: Iterable[str]) -> Sequence[Link]:

@@ -16,6 +16,7 @@ from memoryos.operation.hierarchy.chain import summarised
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed, page_of, segment_of
 from memoryos.operation.hierarchy.page_entries import page_vectors
+from memoryos.operation.hierarchy.recent import extracted
 
 FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it, and STM
 
@@ -89,8 +90,13 @@ def described_while_it_goes(changes: Changes, segment: MemCube, last: int) -> En
     left = [one for one in ids if one not in changes.gone]
     entry = _described(changes, segment, changes.get(left[:last]), segment.descriptive.updated_at, {})
     payload = replace(segment_of(entry.cube), pages=len(left))
-    behaviour = replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(left)))
+    behaviour = replace(segment.behaviour, interactions=_unread(changes, left))
     return replace(entry, cube=replace(entry.cube, payload=payload, behaviour=behaviour))
+
+
+def _unread(changes: Changes, pages: Sequence[str]) -> int:
+    """How many of these were not read with their segment."""
+    return len(pages) - len(extracted(changes.reader, pages))
 
 
 def in_order(cubes: Mapping[str, MemCube]) -> list[MemCube]:
@@ -108,6 +114,6 @@ def _described(
         segment,
         payload=payload,
         descriptive=replace(segment.descriptive, updated_at=now, event_at=payload.first_at, derived_by=None),
-        behaviour=replace(segment.behaviour, interactions=min(segment.behaviour.interactions, len(pages))),
+        behaviour=replace(segment.behaviour, interactions=_unread(changes, [page.id for page in pages])),
     )
     return Entry(cube, np.stack(list(vectors.values())).mean(axis=0, dtype=np.float32))

@@ -18,6 +18,7 @@ from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operati
 from memoryos.kinds import Kind, Tier
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, joined, opened
 from memoryos.operation.hierarchy.page_entries import page_vectors
+from memoryos.operation.hierarchy.recent import extracted
 
 
 @dataclass
@@ -58,24 +59,17 @@ def _groups(writer: Writer, pages: Sequence[MemCube], settings: Settings, now: d
 
 
 def _unread(writer: Writer, segments: Sequence[MemCube]) -> set[str]:
-    """The pages that wait for extraction: the last of each segment, as many as its interactions."""
-    members: dict[str, list[str]] = {segment.id: [] for segment in segments}
-    for link in writer.sources(members, LinkKind.MEMBER_OF):
-        members[link.target].append(link.source)
-    return {
-        page
-        for segment in segments
-        for page in members[segment.id][max(0, len(members[segment.id]) - segment.behaviour.interactions) :]
-    }
+    """The pages of these segments that wait for extraction."""
+    pages = {link.source for link in writer.sources([segment.id for segment in segments], LinkKind.MEMBER_OF)}
+    return pages - extracted(writer, pages)
 
 
 def _with_history(group: _Group, unread: set[str]) -> tuple[Topic, list[MemCube]]:
-    """The segment by its pages' past: visited like the most visited, new from the first unread one on."""
-    first = next((place for place, page in enumerate(group.pages) if page.id in unread), len(group.pages))
+    """The segment by its pages' past: visited like the most visited, and with the pages that nobody read."""
     behaviour = replace(
         group.topic.cube.behaviour,
         visits=max(page.behaviour.visits for page in group.pages),
         last_access=max(page.behaviour.last_access for page in group.pages),
-        interactions=len(group.pages) - first,
+        interactions=sum(page.id in unread for page in group.pages),
     )
     return replace(group.topic, cube=replace(group.topic.cube, behaviour=behaviour)), group.pages

@@ -6,7 +6,7 @@ A segment that loses its last page goes; one that pages go back to after it went
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,11 +16,12 @@ from uuid_utils.compat import uuid7
 from memoryos.cube import Behaviour, Descriptive, MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, Event, JobKind, JobState, Link, LinkKind, Operation, Vector
-from memoryos.kinds import Kind, Origin, SemanticType, State, Tier
+from memoryos.kinds import Kind, Origin, SemanticType, Tier
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import formed
 from memoryos.operation.hierarchy.page_entries import page_vectors
+from memoryos.operation.hierarchy.recent import extracted
 from memoryos.operation.hierarchy.redescribe import in_order
 
 LAST_PAGES = 64  # that tell of a segment while its pages go or come in several steps
@@ -32,11 +33,7 @@ class Members:
 
     cube: MemCube
     pages: tuple[str, ...]
-
-    @property
-    def unread(self) -> frozenset[str]:
-        """Those that wait for extraction, which knows them by their number (`promotion.new_pages`)."""
-        return frozenset(self.pages[max(0, len(self.pages) - self.cube.behaviour.interactions) :])
+    unread: frozenset[str]  #: those that wait for extraction
 
 
 def members_of(reader: Reader, segments: Iterable[str]) -> dict[str, Members]:
@@ -45,20 +42,8 @@ def members_of(reader: Reader, segments: Iterable[str]) -> dict[str, Members]:
     pages: dict[str, list[str]] = {name: [] for name in cubes}
     for link in reader.sources(cubes, LinkKind.MEMBER_OF):
         pages[link.target].append(link.source)
-    return {name: Members(cube, tuple(pages[name])) for name, cube in cubes.items()}
-
-
-def keeps_order(reader: Reader, members: Mapping[str, Members], homes: Mapping[str, str]) -> bool:
-    """Whether the pages not read yet come last in every segment when these pages have these homes."""
-    unread = frozenset[str]().union(*(one.unread for one in members.values()))
-    waits: set[str] = set()  # segments with a page not read yet
-    for link in reader.sources(members, LinkKind.MEMBER_OF):
-        home = homes.get(link.source, link.target)
-        if link.source in unread:
-            waits.add(home)
-        elif home in waits:
-            return False
-    return True
+    read = extracted(reader, [page for some in pages.values() for page in some])
+    return {name: Members(cube, tuple(pages[name]), frozenset(pages[name]) - read) for name, cube in cubes.items()}
 
 
 def carry_out(writer: Writer, plan: Plan, now: datetime) -> None:
@@ -148,7 +133,10 @@ class Rehomer:
             home = self._homes.get(link.source, link.target)
             if home in pages:
                 pages[home].append(link.source)
-        return [Members(members.cube, tuple(pages[name])) for name, members in self._before.items()]
+        return [
+            Members(members.cube, tuple(pages[name]), self._unread.intersection(pages[name]))
+            for name, members in self._before.items()
+        ]
 
     def _new(self, name: str, pages: Sequence[MemCube]) -> Entry:
         """A segment that these pages form; it counts as visited and used as often as they were."""
@@ -157,7 +145,6 @@ class Rehomer:
             id=name,
             scope=pages[0].scope.owner,
             tier=Tier.MTM,
-            state=State.ACTIVATED,
             payload=payload,
             descriptive=Descriptive(
                 event_at=payload.first_at,
@@ -182,7 +169,7 @@ class Rehomer:
         behaviour = members.cube.behaviour
         behaviour = replace(
             behaviour,
-            interactions=self._waiting_in(members.pages),
+            interactions=len(members.unread),
             last_access=max([behaviour.last_access, *(page.descriptive.event_at for page in arriving)]),
             visits=max([behaviour.visits, *(page.behaviour.visits for page in arriving)]),
         )
@@ -200,7 +187,7 @@ class Rehomer:
     def _asked_for(self, writer: Writer) -> list[str]:
         """The segments to be extracted: where the pages go whose extraction was asked for."""
         waiting = writer.jobs(JobState.QUEUED, JobState.LEASED)
-        asked = {job.cube_id for job in waiting if job.kind is JobKind.EXTRACT}
+        asked = {job.known_cube_id for job in waiting if job.kind == JobKind.EXTRACT}
         for_pages = [page for name in asked & self._before.keys() for page in self._before[name].unread]
         targets = {self._homes[page] for page in for_pages if page in self._homes}
         present = [*self._opened, *(members.cube.id for members in self._after if members.pages)]

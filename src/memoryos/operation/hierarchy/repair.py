@@ -140,12 +140,12 @@ def _move(arrangement: Arrangement, row: int, source: int, margin: float) -> boo
 
 
 def _may_join(arrangement: Arrangement, page: Rows, source: int, target: int) -> bool:
-    """Whether all pages concerned are better off, and those not read yet still come last."""
+    """Whether all pages concerned are better off."""
     here, there = arrangement.rows(source), arrangement.rows(target)
     staying, joined = np.setdiff1d(here, page), np.sort(np.append(there, page))
     after = arrangement.fits(staying).sum() + arrangement.fits(joined).sum()
     before = arrangement.fits(here).sum() + arrangement.fits(there).sum()
-    return bool(after - before > LEAST_GAIN) and arrangement.keeps_order(joined)
+    return bool(after - before > LEAST_GAIN)
 
 
 # Twins
@@ -183,7 +183,7 @@ def _are_twins(arrangement: Arrangement, one: int, other: int) -> bool:
     """Whether their pages fit better together, or are the same anyhow; and those of the smaller one may leave."""
     apart = sorted([arrangement.rows(one), arrangement.rows(other)], key=_seniority)
     together = np.concatenate(apart)
-    if not arrangement.keeps_order(np.sort(together)) or not arrangement.may_leave(apart[1]):
+    if not arrangement.may_leave(apart[1]):
         return False
     gains = arrangement.fits(together) - np.concatenate([arrangement.fits(rows) for rows in apart])
     return is_clear(gains) or bool(np.abs(gains).max() <= SAME)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.filter import Filter
 from memoryos.infrastructure.vault.records import COLD_TIER, Facet, StoredPassage
 from memoryos.kinds import Tier
 from memoryos.operation.index.column import Column
@@ -32,7 +33,7 @@ class Facets:
         self._segment_numbers: dict[str | None, int] = {}
         self._segment_names: list[str | None] = []
         self._set_numbers: dict[str | None, int] = {}
-        self._sets_with: dict[str, set[int]] = {}  # tag -> the sets of tags that it is in
+        self._sets_with: dict[str, set[int]] = {}  # label -> the sets of labels that it is in
 
     @property
     def nbytes(self) -> int:
@@ -98,10 +99,17 @@ class Facets:
         """Which rows belong to the session, shape (n,)."""
         return np.asarray(self._sessions.values == self._session_numbers.get(name, -1), np.bool_)
 
-    def tagged(self, tags: Iterable[str]) -> Flags:
-        """Which rows have all of these tags, shape (n,); all rows when there is no tag."""
-        having = [self._sets_with.get(tag, set()) for tag in tags]
-        return np.isin(self._tags.values, list(set.intersection(*having))) if having else self._tags.values >= 0
+    def labelled(self, wanted: Filter) -> Flags:
+        """Which rows the filter admits, shape (n,)."""
+        if not wanted:
+            return self._tags.values >= 0
+        having = [self._sets_with.get(label, set()) for label in wanted.all_of]
+        having += [self._sets_with_any(some) for some in wanted.any_of]
+        found = set.intersection(*having) if having else set(self._set_numbers.values())
+        return np.isin(self._tags.values, list(found - self._sets_with_any(wanted.none_of)))
+
+    def _sets_with_any(self, labels: Iterable[str]) -> set[int]:
+        return set().union(*(self._sets_with.get(label, set()) for label in labels))
 
     def lasting(self, now: int) -> Flags:
         """Which rows have not expired at that moment, shape (n,)."""

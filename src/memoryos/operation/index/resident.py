@@ -15,7 +15,7 @@ from typing import TypeVar
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry, Event, Operation
-from memoryos.kinds import Kind, Subject, Tier
+from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.hierarchy.page_entries import page_vectors
@@ -41,8 +41,11 @@ _HELD = {  # the cubes that are kept whole, by kind, and the tier they are kept 
 }
 
 
+_NOT_FOUND = (State.MERGED, State.FROZEN, State.EXPIRED)  # archived facts: replaced, or proposed and not accepted
+
+
 class Resident:
-    """One owner's turns, and the cubes of STM, MTM and LPM."""
+    """One owner's turns, the cubes of STM, MTM and LPM, and the facts that left LPM for lack of room."""
 
     def __init__(self, dim: int, lexicon: Embedder, short_term_capacity: int) -> None:
         self.lock = RLock()  # hold it while using `turns` or `kin`
@@ -53,6 +56,7 @@ class Resident:
         self._sequence = 0  # of the last event taken in
         self._unindexed: list[str] = []
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
+        self._evicted: dict[str, Entry] = {}  # facts
         self._topics: dict[str, Topic] = {}
         self._keeps_turns = True
         self._unkept = 0  # events since an index of ours was kept; as many as there can be when none was
@@ -62,7 +66,11 @@ class Resident:
     @property
     def nbytes(self) -> int:
         """Bytes held, roughly."""
-        return self.turns.nbytes + self._vocabulary.nbytes + _CUBE_BYTES * sum(map(len, self._held.values()))
+        return (
+            self.turns.nbytes
+            + self._vocabulary.nbytes
+            + _CUBE_BYTES * sum(map(len, (*self._held.values(), self._evicted)))
+        )
 
     @property
     def unindexed(self) -> Sequence[str]:
@@ -80,6 +88,11 @@ class Resident:
         with self.lock:
             found = list(self._held[kind].values())
         return [entry for entry in found if subject is None or entry.cube.subject is subject]
+
+    def evicted_facts(self, subject: Subject) -> list[Entry]:
+        """The facts that left LPM for lack of room, in the order of their insertion."""
+        with self.lock:
+            return [entry for entry in self._evicted.values() if entry.cube.subject is subject]
 
     @property
     def topics(self) -> list[Topic]:
@@ -155,9 +168,11 @@ class Resident:
     def _load(self, reader: Reader, kept: Kept | None) -> None:
         self._held = {kind: {} for kind in _HELD}
         self._topics.clear()
+        self._evicted.clear()
         self._unindexed.clear()
         for kind, tier in _HELD.items():
             self._hold(reader, reader.cubes(kind, tiers=[tier]))
+        self._hold(reader, reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE]))
         if kept is None or not self._take_up(reader, kept):
             self.turns = TurnIndex(self._dim)
             self._vocabulary = Vocabulary(self._lexicon)
@@ -211,7 +226,7 @@ class Resident:
 
     def _hold(self, reader: Reader, cubes: Sequence[MemCube]) -> None:
         """Keep those that are to be kept, in their present state."""
-        here = {cube.id for cube in cubes if _HELD.get(cube.kind) is cube.tier}
+        here = {cube.id for cube in cubes if _HELD.get(cube.kind) is cube.tier or _is_evicted(cube)}
         vectors = reader.vectors(here)
         for cube in cubes:
             is_usable = cube.kind is not Kind.SEGMENT or cube.id in vectors  # a damaged vector is left out
@@ -221,6 +236,11 @@ class Resident:
                 self._let_go(cube.id)
 
     def _keep(self, entry: Entry) -> None:
+        if _is_evicted(entry.cube):
+            self._held[Kind.FACT].pop(entry.cube.id, None)
+            self._evicted[entry.cube.id] = entry
+            return
+        self._evicted.pop(entry.cube.id, None)
         self._held[entry.cube.kind][entry.cube.id] = entry
         if entry.cube.kind is Kind.SEGMENT:
             self._topics[entry.cube.id] = Topic.of(entry.cube, entry.known_vector)
@@ -228,6 +248,7 @@ class Resident:
     def _let_go(self, cube_id: str) -> None:
         for held in self._held.values():
             held.pop(cube_id, None)
+        self._evicted.pop(cube_id, None)
         self._topics.pop(cube_id, None)
 
     def _index(self, reader: Reader, pages: Iterable[str] | None = None) -> None:
@@ -241,6 +262,11 @@ class Resident:
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words; other operations leave them
 _UNNOTED = {Operation.CHAIN, Operation.DELETE}  # change no facet
+
+
+def _is_evicted(cube: MemCube) -> bool:
+    """Whether it is a fact that left LPM for lack of room."""
+    return cube.kind is Kind.FACT and cube.tier is Tier.ARCHIVE and cube.state not in _NOT_FOUND
 
 
 def _done(events: Iterable[Event]) -> dict[str, set[Operation]]:

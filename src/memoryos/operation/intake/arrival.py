@@ -96,4 +96,5 @@ def _is_told_again(new: MemCube, old: MemCube) -> bool:
 
 def _call(page: MemCube) -> tuple[object, ...]:
     turns = tuple(replace(turn, at=None) for turn in page_of(page).turns)
-    return turns, page.descriptive.tags, page.descriptive.origin, page.scope.session
+    known = page.descriptive
+    return turns, known.tags, known.metadata, known.title, known.source, known.origin, page.scope.session

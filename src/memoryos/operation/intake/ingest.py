@@ -8,12 +8,14 @@ from datetime import datetime
 
 from uuid_utils.compat import uuid7
 
+from memoryos.about import NOTHING, About
 from memoryos.clock import parse_moment
 from memoryos.cube import Attachment, Behaviour, Descriptive, MemCube, Page, Turn
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.models.embedder import Embedder
+from memoryos.operation.attachments.data_url import is_data_url
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.progress import Progress
 from memoryos.scope import Scope
@@ -70,9 +72,11 @@ def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") 
 
 def _check_attachment(attachment: Attachment, limit: int, field: str) -> None:
     checked_text(f"{field}.caption", attachment.caption, limit=limit)
-    for name in ("uri", "media_type"):
-        if getattr(attachment, name) is not None:
-            checked_text(f"{field}.{name}", getattr(attachment, name), limit=limit)
+    if attachment.uri is not None:  # bytes are counted when they are taken out
+        most = len(attachment.uri) if is_data_url(attachment.uri) else limit
+        checked_text(f"{field}.uri", attachment.uri, limit=most)
+    if attachment.media_type is not None:
+        checked_text(f"{field}.media_type", attachment.media_type, limit=limit)
 
 
 def paginate(turns: Iterable[Turn]) -> list[Page]:
@@ -98,11 +102,11 @@ def _closes(page: Sequence[Turn], turn: Turn) -> bool:
     return len(page) >= TURNS_PER_PAGE
 
 
-def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, tags: tuple[str, ...] = ()) -> MemCube:
+def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, about: About = NOTHING) -> MemCube:
     """A new cube in STM for a page whose turns have been checked."""
     moments = [turn.at for turn in page.turns if turn.at]
     said_at = min(moments)
-    return MemCube(
+    cube = MemCube(
         id=str(uuid7()),
         scope=scope,
         tier=Tier.STM,
@@ -113,11 +117,11 @@ def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, tags: 
             updated_at=now,
             origin=origin,
             semantic_type=SemanticType.DIALOGUE,
-            tags=tags,
             source_ids=tuple(turn.source_id for turn in page.turns if turn.source_id),
         ),
         behaviour=Behaviour(last_access=said_at),
     )
+    return about.describe(cube) if about != NOTHING else cube
 
 
 def embedded(cubes: Sequence[MemCube], embedder: Embedder, progress: Progress | None = None) -> list[Entry]:

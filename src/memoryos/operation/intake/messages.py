@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Role
+from memoryos.operation.attachments.data_url import data_url, is_data_url
 
 ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
 
@@ -189,7 +190,7 @@ def _attachment(kind: str, known: Mapping[str, Any]) -> Attachment:
     media = held.get("media_type") or held.get("format")
     uri = held.get("url") or held.get("file_id")
     if uri is None and (data := held.get("data") or held.get("file_data")) is not None:
-        uri = data if str(data).startswith("data:") else f"data:{media or 'application/octet-stream'};base64,{data}"
+        uri = data if is_data_url(data) else data_url(data, media)
     caption = known.get("caption") or known.get("alt") or held.get("filename") or kind.removeprefix("input_")
     return Attachment(caption=str(caption).removesuffix("_url"), uri=_maybe(uri), media_type=_maybe(media))
 

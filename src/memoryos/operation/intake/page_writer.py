@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from memoryos.about import NOTHING, About
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, Turn
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.kinds import Origin
 from memoryos.models.embedder import Embedder
+from memoryos.operation.attachments.parcels import taken_out, with_parcels
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.arrival import Arrival
 from memoryos.operation.maintenance.housekeeping import Housekeeping
@@ -24,7 +26,7 @@ class Arriving:
 
     turns: Sequence[Turn]
     now: datetime
-    tags: tuple[str, ...] = ()
+    about: About = NOTHING
     origin: Origin = Origin.USER_INPUT
     key: str | None = None  #: names the call, so that it can be repeated
 
@@ -37,19 +39,22 @@ class Intake:
     embedder: Embedder
     housekeeping: Housekeeping
     clock: Clock
+    max_attachment_bytes: int
 
     def store(self, owner: Scope, arriving: Arriving, progress: Progress | None = None) -> list[str]:
         """Store the turns; returns the ids of their pages."""
-        arrival = Arrival(self.vault, owner, self._pages(owner, arriving), arriving.key)
+        turns, parcels = taken_out(arriving.turns, self.max_attachment_bytes)
+        arrival = Arrival(self.vault, owner, self._pages(owner, replace(arriving, turns=turns)), arriving.key)
         with self.housekeeping.call():
             if (known := arrival.known()) is not None:
                 return known
-            ids = arrival.store(ingest.embedded(arrival.pages, self.embedder, progress))
+            entries = ingest.embedded(arrival.pages, self.embedder, progress)
+            ids = with_parcels(self.vault, owner, parcels, self.clock, lambda: arrival.store(entries))
         self.housekeeping.written(owner)
         return ids
 
     def _pages(self, owner: Scope, arriving: Arriving) -> list[MemCube]:
         return [
-            ingest.page_cube(page, owner, now=arriving.now, origin=arriving.origin, tags=arriving.tags)
+            ingest.page_cube(page, owner, now=arriving.now, origin=arriving.origin, about=arriving.about)
             for page in ingest.paginate(arriving.turns)
         ]

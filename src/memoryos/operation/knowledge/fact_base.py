@@ -16,8 +16,9 @@ from uuid_utils.compat import uuid7
 from memoryos.cube import Fact, MemCube, Mention
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
-from memoryos.kinds import Kind, Origin, State, Subject, Tier
+from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
+from memoryos.lifecycle import PROPOSALS, CubeMark
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.knowledge.fact_values import (
     candidate_of,
@@ -76,7 +77,8 @@ class Knowledge:
         self._known_proposals: dict[str, MemCube] | None = None
         self.tally = Tally()
         for cube in facts:
-            self._hold(cube)
+            if not cube.has_expired(now):  # what is said again is learned again
+                self._hold(cube)
 
     def learn(self, lesson: Lesson) -> None:
         """Take in a fact."""
@@ -96,6 +98,7 @@ class Knowledge:
             return
         words = fact_of(former) if former else payload
         if known:
+            known = self._described(known, lesson)
             known = self._reworded(known, lesson)
             words = fact_of(known)
             found = filled(words.text, lesson.event_at)
@@ -126,7 +129,7 @@ class Knowledge:
             mentions=(*mentions_of(proposal), agreed),
             updated_at=self._now,
         )
-        cube = replace(proposal, tier=Tier.LPM, state=State.ACTIVATED, descriptive=descriptive)
+        cube = replace(proposal, tier=Tier.LPM, mark=None, descriptive=descriptive)
         targets = [link.target for link in self._reader.targets([proposal.id], LinkKind.SUPERSEDES)]
         found = filled(cube.text, self._now)
         chain = self._chain_of([target for target in targets if target in self._open])
@@ -185,6 +188,18 @@ class Knowledge:
             ids = [cube.id for cube in self._open.values() if cube.subject is subject]
             self._near[subject] = Nearest(self._changes.vectors(ids))
         return self._near[subject]
+
+    def _described(self, known: MemCube, lesson: Lesson) -> MemCube:
+        """The known fact with what is said of it beside its words."""
+        cube = lesson.about.add_to(lesson.about.extend(known, is_stated=not lesson.pages))
+        if cube == known:
+            return known
+        self._open[cube.id] = cube
+        for chain in self._chains:
+            if cube.id in chain:
+                chain.put(cube)
+        self._changes.change(Entry(cube), Operation.REFRESH)
+        return cube
 
     def _reworded(self, known: MemCube, lesson: Lesson) -> MemCube:
         """The known fact with the lesson's words as another wording; what says more is its text."""
@@ -366,7 +381,7 @@ class Knowledge:
         proposal = replace(
             candidate,
             tier=Tier.ARCHIVE,
-            state=State.FROZEN,
+            mark=CubeMark.PROPOSED,
             version=replace(candidate.version, supersedes=victims[0].id),
         )
         self._changes.add(Entry(proposal, lesson.vector))
@@ -391,7 +406,7 @@ class Knowledge:
             self._known_proposals = {
                 cube.id: cube
                 for cube in self._changes.left(
-                    self._reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.FROZEN, State.EXPIRED])
+                    self._reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], marks=sorted(PROPOSALS))
                 )
             }
         return self._known_proposals

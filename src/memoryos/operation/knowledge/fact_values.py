@@ -32,7 +32,7 @@ def candidate_of(lesson: Lesson, words: Fact, scope: Scope, now: datetime, *, ke
     """The fact as it would be if the lesson were all there is."""
     mentions = mentions_in(lesson, words.text)
     stated = term(words.text, min(mention.said for mention in mentions))
-    return MemCube(
+    cube = MemCube(
         id=str(uuid7()),
         scope=scope,
         tier=Tier.LPM,
@@ -52,6 +52,7 @@ def candidate_of(lesson: Lesson, words: Fact, scope: Scope, now: datetime, *, ke
         behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(words.text)),
         governance=Governance(access=Access(mode=lesson.mode)),
     )
+    return lesson.about.describe(cube)
 
 
 def mentions_in(lesson: Lesson, text: str) -> tuple[Mention, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from memoryos.about import NOTHING, About
 from memoryos.cube import Fact, ProfileField, Trait
 from memoryos.infrastructure.vault.records import Vector
 from memoryos.kinds import AccessMode, Origin, SemanticType
@@ -28,6 +29,7 @@ class Lesson:
     moments: tuple[datetime, ...] = ()  #: when each of the pages said it; `event_at` for all when left out
     mode: AccessMode = AccessMode.PRIVATE
     is_over: bool = False  #: of a profile field: it no longer holds; an empty value stands for whichever did
+    about: About = NOTHING  #: what was said of it beside its words
     is_published: bool = False  #: by a trusted source: what contradicts it is not changed, but a change proposed
 
     @property

@@ -124,6 +124,7 @@ class LongTerm:
             ),
             behaviour=Behaviour(last_access=lesson.event_at, fingerprint=keywords(lesson.payload.text)),
         )
+        cube = lesson.about.describe(cube)
         self._known[identity(lesson.payload)] = cube
         self._changes.add(Entry(cube))
         self._link(cube, lesson.pages)
@@ -135,7 +136,7 @@ class LongTerm:
         heard = set(known.descriptive.provenance)
         fresh = [page for page in lesson.pages if page not in heard]
         provenance = (*known.descriptive.provenance, *fresh)
-        later = _later(known, lesson, provenance)
+        later = lesson.about.extend(_later(known, lesson, provenance), is_stated=not lesson.pages)
         if lesson.is_over and later is known:
             return  # it ends another value than this one
         revised = _said(later) != _said(known)

@@ -184,7 +184,7 @@ class _Known:
             model,
             id=str(uuid7()),
             tier=Tier.LPM,
-            state=State.ACTIVATED,
+            state=_revived(model.state),
             descriptive=replace(model.descriptive, recorded_at=self._now, updated_at=self._now),
         )
         self.copied.append((cube.id, model.id))
@@ -225,7 +225,9 @@ def _as_it_is(cube: MemCube) -> _Held:
 
 def _open(held: _Held, former: str | None) -> MemCube:
     cube = held.cube
-    revived = cube.moved(Tier.LPM) if cube.state is State.MERGED else cube
+    revived = cube
+    if cube.state is State.MERGED or is_superseded(cube):
+        revived = replace(cube, tier=Tier.LPM, state=_revived(cube.state))
     return _settled(revived, held, held.valid_to, (former, None, None))
 
 
@@ -234,8 +236,9 @@ def _closed(held: _Held, former: str | None, heir: _Held, now: datetime) -> MemC
     start, until = held.valid_from or held.event_at, heir.valid_from or heir.event_at
     end = max(start, min(until, held.valid_to or until))
     cube = held.cube
-    if (cube.tier, cube.state) != (Tier.ARCHIVE, State.MERGED):
-        cube = replace(cube, tier=Tier.ARCHIVE, state=State.MERGED)
+    state = cube.state if cube.state in (State.EXPIRED, State.FROZEN) else State.MERGED
+    if (cube.tier, cube.state) != (Tier.ARCHIVE, state):
+        cube = replace(cube, tier=Tier.ARCHIVE, state=state)
     return _settled(cube, held, end, (former, heir.cube.id, cube.version.superseded_at or now))
 
 
@@ -256,6 +259,11 @@ def _settled(
     return cube
 
 
+def _revived(state: State) -> State:
+    """The state of a fact that holds again; one that ended for another reason stays as it is."""
+    return State.ACTIVATED if state is State.MERGED else state
+
+
 def is_superseded(cube: MemCube) -> bool:
     """Whether another fact took its place."""
     return cube.version.superseded_by is not None
@@ -263,4 +271,4 @@ def is_superseded(cube: MemCube) -> bool:
 
 def is_former(cube: MemCube) -> bool:
     """Whether it is a fact at all, rather than the proposal of one."""
-    return isinstance(cube.payload, Fact) and cube.state not in (State.FROZEN, State.EXPIRED)
+    return isinstance(cube.payload, Fact) and not cube.is_proposal

@@ -1,8 +1,8 @@
 """Housekeeping: what follows a write, beside the callers.
 
 A write only puts pages into STM. Here they find their chain and, when STM is full, their segment; visits are
-counted; and hot segments go to extraction. What waits is told by the store itself: pages in STM that are still
-`State.GENERATED`, and queued jobs. So nothing is lost when the process dies; the next one that uses the scope goes on.
+counted; and hot segments go to extraction. What waits is told by the store itself: pages in STM
+without a mark, and queued jobs. So nothing is lost when the process dies; the next one that uses the scope goes on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memoryos.caller import SYSTEM, acting
 from memoryos.config import ExtractorKind, JobsRun, Settings
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreReadOnly
 from memoryos.infrastructure.vault.records import Job
-from memoryos.kinds import Kind, State, Tier
+from memoryos.kinds import Kind, Tier
 from memoryos.operation.index.residency import Residency
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.moves import Left, Mover
@@ -73,6 +73,11 @@ class Housekeeping:
         """A call is in flight: housekeeping lets it pass."""
         return self._background.call()
 
+    def work_apart(self) -> None:
+        """Do jobs beside the moving of pages from now on: some may wait for a model."""
+        if self._worker is self._background:
+            self._worker = Background("jobs")
+
     def written(self, scope: Scope) -> None:
         """Pages came in."""
         with self._lock:
@@ -87,6 +92,10 @@ class Housekeeping:
         """A search returned these cubes."""
         if self._visits.record(scope, ids, at) or self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
+
+    def unvisited(self, scope: Scope) -> None:
+        """Forget the visits of an owner that are not written yet."""
+        self._visits.take(scope.owner)
 
     def catch_up(self, scope: Scope) -> None:
         """Move the pages that wait, now and here, so that the caller finds each where it belongs.
@@ -323,7 +332,7 @@ class Housekeeping:
 
     def _is_tidy(self, owner: Scope) -> bool:
         with self._vault.read(owner) as reader:
-            waiting = reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.GENERATED], first=1)
+            waiting = reader.cubes(Kind.PAGE, tiers=[Tier.STM], marks=[None], first=1)
         if not waiting:
             self._note_tidy(owner)
         return not waiting

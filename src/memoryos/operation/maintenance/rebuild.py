@@ -20,12 +20,13 @@ from functools import partial
 from memoryos.cube import MemCube, Segment, Trait
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
-from memoryos.kinds import Kind, Origin, State, Tier
+from memoryos.kinds import Kind, Origin, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import page_of, segment_of
 from memoryos.operation.hierarchy.page_entries import page_entries
-from memoryos.operation.hierarchy.recent import ask_for_all_recent, forget_early, read_early
+from memoryos.operation.hierarchy.recent import ask_for_all_recent, extracted, forget_early, read_early
 from memoryos.operation.knowledge.stated import restated
 from memoryos.operation.knowledge.trait import graded
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, take
@@ -186,8 +187,6 @@ class Rebuilder:
 
 _LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 
-_PLACED = {State.GENERATED, State.ACTIVATED, State.ARCHIVED}  # what the moves make of a page; other states are kept
-
 
 def _then(stage: Stage, phase: Phase) -> Stage:
     return replace(stage, phase=phase, done=0)
@@ -202,15 +201,15 @@ def _placed_pages(reader: Reader) -> list[MemCube]:
     for tier in (Tier.ARCHIVE, Tier.MTM):
         if pages := reader.cubes(Kind.PAGE, tiers=[tier], first=AT_A_TIME):
             return pages
-    return reader.cubes(Kind.PAGE, tiers=[Tier.STM], states=[State.ACTIVATED, State.ARCHIVED], first=AT_A_TIME)
+    return reader.cubes(Kind.PAGE, tiers=[Tier.STM], marks=[CubeMark.CHAINED], first=AT_A_TIME)
 
 
 def _raw(page: MemCube) -> MemCube:
-    """The page as it came in; its visits are kept."""
+    """The page as it came in; its visits and its state are kept."""
     return replace(
         page,
         tier=Tier.STM,
-        state=State.GENERATED if page.state in _PLACED else page.state,
+        mark=None,
         payload=replace(page_of(page), chain_summary="", chain_written=""),
         behaviour=replace(page.behaviour, fingerprint=()),
     )
@@ -225,11 +224,11 @@ def _take_out(writer: Writer, pages: set[str]) -> list[str]:
         members.setdefault(link.target, []).append(link.source)
     writer.unlink([*homes, *writer.targets(pages, LinkKind.CHAIN)])
     forget_early(writer, early)
-    read = list(early)
+    known = extracted(writer, pages)
+    writer.unlink(writer.targets(known, LinkKind.EXTRACTED))
+    read = [*early, *sorted(known - early)]
     for segment in writer.get(members).values():
         leaving = members[segment.id]
-        fresh = segment.behaviour.interactions  # the last so many pages are new to LPM
-        read += leaving[: max(0, segment_of(segment).pages - fresh)]
         left = len(writer.sources([segment.id], LinkKind.MEMBER_OF)) if _may_be_empty(segment, leaving) else None
         if left == 0:
             writer.delete([segment.id])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memoryos.clock import Clock
 from memoryos.config import Settings
@@ -26,7 +26,6 @@ from memoryos.operation.hierarchy.rehome import (
     Members,
     Rehomer,
     carry_out,
-    keeps_order,
     members_of,
     named,
     rehoming_of,
@@ -83,7 +82,7 @@ class Repairer:
 
     def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn) -> Sequence[Job]:
         """Look at the jobs' segments and at those that pages of theirs seem to belong to; finish the jobs."""
-        names = [job.cube_id for job in jobs]
+        names = [job.known_cube_id for job in jobs]
         with self.vault.read(scope) as reader:
             found = self._found(reader, scope, self._suspects(reader, scope, names))
         with self.vault.write(scope) as writer:
@@ -138,14 +137,10 @@ class Repairer:
     def _next(
         self, reader: Reader, left: Sequence[Rehoming], count: list[int]
     ) -> tuple[Rehomer | None, Sequence[Rehoming]]:
-        """As many of these moves as are made together, and keep the pages not read yet behind the others."""
-        busy = _being_extracted(reader)
-        for taken in (*range(MOVED_AT_ONCE, len(left), MOVED_AT_ONCE), len(left)):
-            count[0] = taken
-            moves = _possible(reader, left[:taken], busy)
-            if _keep_order(reader, moves):
-                return (Rehomer(reader, moves, self.clock(), _segments(left[taken:])) if moves else None), moves
-        return None, ()
+        """As many of these moves as are made together."""
+        taken = count[0] = min(MOVED_AT_ONCE, len(left))
+        moves = _possible(reader, left[:taken], _being_extracted(reader))
+        return (Rehomer(reader, moves, self.clock(), _segments(left[taken:])) if moves else None), moves
 
     def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> PlannedRepair:
         """A plan for these segments."""
@@ -162,7 +157,7 @@ class Repairer:
         found: dict[str, None] = {}
         for name, members in members_of(reader, [name for name in names if name in topics]).items():
             step = -(-len(members.pages) // SAMPLE)
-            sample = _placed(reader, {name: Members(members.cube, members.pages[::step] if step else ())})
+            sample = _placed(reader, {name: replace(members, pages=members.pages[::step] if step else ())})
             others = {other: topic.probe.unit for other, topic in topics.items() if other != name}
             belonging = strays(sample, others, self.settings.segment_threshold)
             if belonging or is_mixed(sample):
@@ -195,17 +190,16 @@ def _free(reader: Reader, members: Mapping[str, Members]) -> dict[str, Members]:
 
 
 def _being_extracted(reader: Reader) -> set[str]:
-    return {job.cube_id for job in reader.jobs(JobState.LEASED) if job.kind is JobKind.EXTRACT}
+    return {job.known_cube_id for job in reader.jobs(JobState.LEASED) if job.kind == JobKind.EXTRACT}
 
 
 def _placed(reader: Reader, members: Mapping[str, Members]) -> list[Placed]:
     """The pages of these segments, by position."""
     homes = {page: one for one in members.values() for page in one.pages}
-    unread = frozenset[str]().union(*(one.unread for one in members.values()))
     kept = _kept(reader)
     vectors = page_vectors(reader, homes)
     ordered = [link.source for link in reader.sources(members, LinkKind.MEMBER_OF) if link.source in homes]
-    return [Placed(page, homes[page].cube.id, vectors[page], page not in unread, page in kept) for page in ordered]
+    return [Placed(page, homes[page].cube.id, vectors[page], page in kept) for page in ordered]
 
 
 def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list[Rehoming]:
@@ -214,11 +208,6 @@ def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list
     cubes = reader.get({name for one in moves for name in (one.source, one.target)})
     away = busy | {name for name, cube in cubes.items() if cube.tier is not Tier.MTM}
     return [one for one in moves if homes.get(one.page) == one.source and not away & {one.source, one.target}]
-
-
-def _keep_order(reader: Reader, moves: Sequence[Rehoming]) -> bool:
-    """Whether the pages not read yet come last in every segment after these moves."""
-    return keeps_order(reader, members_of(reader, _segments(moves)), {one.page: one.target for one in moves})
 
 
 def _segments(moves: Iterable[Rehoming]) -> set[str]:
@@ -314,8 +303,6 @@ def _check_takes_back(reader: Reader, moves: Sequence[Rehoming]) -> None:
         raise InvalidInput("sequence", "a segment of that move lies in the archive", "What was evicted stays as it is")
     if _being_extracted(reader).intersection(members):
         raise StoreBusy("a segment of that move is being extracted; try again")
-    if not keeps_order(reader, members, {one.page: one.target for one in moves}):
-        raise InvalidInput("sequence", "pages not read yet lie between", "Call consolidate() first")
 
 
 def _kept(reader: Reader) -> set[str]:

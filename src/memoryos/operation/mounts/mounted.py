@@ -69,8 +69,11 @@ class Mounted:
         entry = self._serving(caller, name)
         if not entry.mount.writable:
             raise StoreReadOnly(f"{name!r} is mounted to be read: mount it with writable=True to write there")
+        if not arriving.about.is_plain:
+            problem = "takes tags, but no metadata, end, title or source"
+            raise InvalidInput("mount", problem, "Leave these out, or add it to the memory that is mounted there")
         return entry.adapter.write(
-            arriving.turns, tags=arriving.tags, origin=arriving.origin, idempotency_key=arriving.key
+            arriving.turns, tags=arriving.about.tags, origin=arriving.origin, idempotency_key=arriving.key
         )
 
     def sync(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from memoryos.about import About
 from memoryos.cube import Turn
 from memoryos.kinds import Origin
 from memoryos.operation.intake.page_writer import Arriving, Intake
@@ -36,7 +37,7 @@ class StoreAdapter:
         self, turns: Sequence[Turn], *, tags: Sequence[str], origin: Origin, idempotency_key: str | None
     ) -> list[str]:
         """Store a dialogue."""
-        arriving = Arriving(turns, self.intake.clock(), tuple(tags), origin, idempotency_key)
+        arriving = Arriving(turns, self.intake.clock(), About(tuple(tags)), origin, idempotency_key)
         return self.intake.store(self.scope, arriving)
 
     def sync(self) -> None:

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from memoryos.config import ExtractorKind, Settings
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
-from memoryos.kinds import Kind, State, Tier
+from memoryos.kinds import Kind, Tier
+from memoryos.lifecycle import CubeMark
 from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by
@@ -52,7 +53,7 @@ class Pager:
         wanted = self._capacity + limit
         stored = self._stored(wanted)
         for entry in stored:
-            page = self._chained(entry, short_term.last) if entry.cube.state is State.GENERATED else entry
+            page = self._chained(entry, short_term.last) if entry.cube.mark is None else entry
             for leaving in short_term.push(page):
                 self._place(leaving)
             if self.asks_for_other_segments:
@@ -104,7 +105,7 @@ class Pager:
         payload = page_of(page.cube)
         payload = payload if payload.chain_summary else summarised(previous, payload)
         behaviour = replace(page.cube.behaviour, fingerprint=topic_words(payload))
-        chained = replace(page.cube, payload=payload, behaviour=behaviour, state=State.ACTIVATED)
+        chained = replace(page.cube, payload=payload, behaviour=behaviour, mark=CubeMark.CHAINED)
         self.changes.change(Entry(chained), Operation.CHAIN)
         return replace(page, cube=chained)
 

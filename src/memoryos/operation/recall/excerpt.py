@@ -64,7 +64,7 @@ def _narrow(filters: Filters) -> Narrow:
         now=micros(filters.now),
         tiers=filters.tiers,
         session=filters.session,
-        tags=filters.tags,
+        labels=filters.labels,
         since=micros(filters.since) if filters.since else None,
         until=min(ends) if ends else None,
         cold=filters.cold,

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from memoryos.clock import micros
 from memoryos.cube import MemCube, Turn
+from memoryos.filter import EVERYTHING, Filter, labels_of
 from memoryos.infrastructure.vault.records import Entry
 from memoryos.kinds import Kind, Tier
 from memoryos.operation.hierarchy.page_entries import turns_of
@@ -24,7 +25,7 @@ class Filters:
     now: datetime  #: what has expired by then is gone
     tiers: frozenset[Tier] = frozenset(Tier)
     kinds: frozenset[Kind] = UNASKED
-    tags: frozenset[str] = frozenset()  #: all of them
+    labels: Filter = EVERYTHING  #: tags, metadata and whatever else `memoryos.filter` defines
     session: str | None = None
     since: datetime | None = None  #: no turn that was said before
     until: datetime | None = None  #: nor after
@@ -47,29 +48,35 @@ class Filters:
         return self.allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
 
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
-        """Those that may be found; what was derived has the tags and the sessions of the pages it rests on, too."""
+        """Those that may be found; what was derived has the labels and the sessions of the pages it rests on, too."""
         present = [entry for entry in held if self.allows(entry.cube)]
         if not self._has_labels:
             return present
-        labelled = self._labelled(pages)
-        return [
-            entry
-            for entry in present
-            if self._is_labelled(entry.cube)
-            or any(labelled[row] for page in entry.cube.descriptive.provenance for row in pages.rows_of(page))
-        ]
+        labelled, excluded = self._labelled(pages), ~pages.facets.labelled(Filter(none_of=self.labels.none_of))
+        return [entry for entry in present if self._inherits(entry.cube, pages, labelled, excluded)]
+
+    def _inherits(self, cube: MemCube, pages: TurnIndex, labelled: Flags, excluded: Flags) -> bool:
+        """Whether it has the labels by itself or by one of its pages, and does not rest on excluded ones alone."""
+        labels = labels_of(cube)
+        if self.labels.none_of.intersection(labels):
+            return False
+        rows = [row for page in cube.descriptive.provenance for row in pages.rows_of(page)]
+        if any(labelled[row] for row in rows):
+            return True
+        by_itself = self.labels.wants.admits(labels) and self.session in (None, cube.scope.session)
+        return by_itself and not (rows and all(excluded[row] for row in rows))
 
     @property
     def _has_labels(self) -> bool:
-        return bool(self.tags) or self.session is not None
+        return bool(self.labels) or self.session is not None
 
     def _labelled(self, index: TurnIndex) -> Flags:
-        """Which rows have the tags and the session, shape (n,)."""
-        rows = index.facets.tagged(self.tags)
+        """Which rows have the labels and the session, shape (n,)."""
+        rows = index.facets.labelled(self.labels)
         return rows if self.session is None else rows & index.facets.in_session(self.session)
 
     def _is_labelled(self, cube: MemCube) -> bool:
-        return self.tags.issubset(cube.descriptive.tags) and self.session in (None, cube.scope.session)
+        return self.labels.admits(labels_of(cube)) and self.session in (None, cube.scope.session)
 
     def allows(self, cube: MemCube) -> bool:
         """Whether a memory may be found, whatever its labels and its time."""
@@ -77,6 +84,7 @@ class Filters:
             cube.kind in self.kinds
             and cube.tier in self.tiers
             and not cube.has_expired(self.now)
+            and not cube.is_proposal
             and not self._is_over(cube)
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from memoryos.choice import Choice
 from memoryos.cube import MemCube, Page, Turn
+from memoryos.operation.attachments.attached_file import AttachedFile, files_of
 from memoryos.plain import Plain, plain
 
 
@@ -58,10 +59,17 @@ class Hit(Plain):
         """Ids in the source data."""
         return self.cube.descriptive.source_ids
 
+    @property
+    def attachments(self) -> tuple[AttachedFile, ...]:
+        """What was sent along with it."""
+        return files_of(self.cube)
+
     def to_dict(self) -> dict[str, Any]:
         """The memory with its score."""
         why = {"score": self.score, "relevance": self.relevance, "parts": dict(self.parts), "topic": self.topic}
-        return {**self.cube.to_dict(), **why, "mount": self.mount, "segment": self.segment}
+        place = {"mount": self.mount, "segment": self.segment}
+        files = {"attachments": plain(self.attachments)} if self.attachments else {}
+        return {**self.cube.to_dict(), **why, **place, **files}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import Span, TurnHit, quoted
 from memoryos.plain import Plain, plain
 
+ORIGIN_CHARS = 120  # of a title and of a source, each
+
 Key = tuple[str, int | None]
 
 
@@ -85,7 +87,13 @@ def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span
     turn = turns_of(cube)[number]
     held = tuple(_joined(spans, turn.words))
     text = said(turn.speaker, turn.role.value, quoted(turn.words, held))
-    return Line(section, text, cube, number, held, score)
+    return Line(section, f"{_origin(cube)}{text}", cube, number, held, score)
+
+
+def _origin(cube: MemCube) -> str:
+    """Of which document it is, and where that is from."""
+    told = [" ".join(part.split())[:ORIGIN_CHARS] for part in (cube.descriptive.title, cube.descriptive.source) if part]
+    return f"[{', '.join(told)}] " if told else ""
 
 
 def whole_turn(section: Section, cube: MemCube, number: int) -> Line:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memoryos.clock import micros
 from memoryos.cube import MemCube
-from memoryos.infrastructure.vault.records import Entry, StoredPassage, Vector, tags_text
+from memoryos.infrastructure.vault.records import Entry, StoredPassage, Vector, labels_text
 from memoryos.kinds import Kind
 from memoryos.language.words import stem
 from memoryos.operation.hierarchy.page_entries import vector_of
@@ -103,7 +103,7 @@ def _stored(entry: Entry, position: int) -> Iterator[StoredPassage]:
             part=part,
             tier=cube.tier.value,
             session=cube.scope.session,
-            tags=tags_text(cube.descriptive.tags),
+            tags=labels_text(cube),
             expires_at=micros(expires_at) if expires_at else None,
             **passage.columns,
         )

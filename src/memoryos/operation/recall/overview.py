@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -103,26 +103,33 @@ class Stats(Plain):
     jobs_waiting: int
     jobs_planned: int  #: for some day: segments that were not hot so far
     jobs_dead: int
+    jobs_unknown: int  #: of kinds that are not registered here: they wait for a program that knows them
     rejected: Mapping[str, int]  #: statements of models that were not believed, by what was wrong with them
     embedder: str
     facts: Tally  #: what became of the facts that were found, since the beginning
     tuning: tuple[Tuned, ...]  #: theta, tau, top-m, top-k and w as this scope uses them
 
 
-def profile(owner: Reader, persona: Reader) -> Profile:
-    """The personas: the user's from where it lives, the agent's from the owner."""
-    return Profile(user=_persona(persona, Subject.USER), agent=_persona(owner, Subject.AGENT))
+def profile(owner: Reader, persona: Reader, now: datetime) -> Profile:
+    """The personas at `now`: the user's from where it lives, the agent's from the owner."""
+    return Profile(user=_persona(persona, Subject.USER, now), agent=_persona(owner, Subject.AGENT, now))
 
 
-def profile_of(vault: Vault, owner: Scope, home: Scope) -> Profile:
+def profile_of(vault: Vault, owner: Scope, home: Scope, now: datetime) -> Profile:
     """The personas of an owner, whose user's persona lives in `home`."""
     with vault.read(owner) as reader, vault.read(home) as persona:
-        return profile(reader, persona)
+        return profile(reader, persona, now)
 
 
-def _persona(reader: Reader, subject: Subject) -> Persona:
+def lasting(cubes: Iterable[MemCube], now: datetime) -> list[MemCube]:
+    """Those that have not expired."""
+    return [cube for cube in cubes if not cube.has_expired(now)]
+
+
+def _persona(reader: Reader, subject: Subject, now: datetime) -> Persona:
     profile, traits, facts = (
-        tuple(reader.cubes(kind, tiers=[Tier.LPM], subject=subject)) for kind in (Kind.PROFILE, Kind.TRAIT, Kind.FACT)
+        tuple(lasting(reader.cubes(kind, tiers=[Tier.LPM], subject=subject), now))
+        for kind in (Kind.PROFILE, Kind.TRAIT, Kind.FACT)
     )
     return Persona(tuple(cube for cube in profile if cube.descriptive.valid_to is None), traits, facts)
 
@@ -143,13 +150,23 @@ def views_of(reader: Reader, cubes: Sequence[MemCube], settings: Settings, now: 
     ]
 
 
-def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally, settings: Settings) -> Stats:
+def stats(
+    owner: Reader,
+    persona: Reader,
+    embedder: str,
+    facts: Tally,
+    settings: Settings,
+    now: datetime,
+    known_jobs: Collection[str],
+) -> Stats:
     """Counts by tier, and the values that the scope is run by."""
     census = owner.census()
-    people = profile(owner, persona)
+    people = profile(owner, persona, now)
     jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
     dead = sum(job.state is JobState.DEAD for job in jobs)
-    planned = sum(job.is_planned for job in jobs)
+    known = [job for job in jobs if job.kind in known_jobs]
+    planned = sum(job.is_planned for job in known)
+    dead_known = sum(job.state is JobState.DEAD for job in known)
     return Stats(
         stm_pages=census.of(Kind.PAGE, Tier.STM),
         mtm_segments=census.of(Kind.SEGMENT, Tier.MTM),
@@ -160,9 +177,10 @@ def stats(owner: Reader, persona: Reader, embedder: str, facts: Tally, settings:
         agent_facts=len(people.agent.facts),
         traits=len(people.user.traits) + len(people.agent.traits),
         profile_fields=len(people.user.profile) + len(people.agent.profile),
-        jobs_waiting=len(jobs) - dead - planned,
+        jobs_waiting=len(known) - dead_known - planned,
         jobs_planned=planned,
         jobs_dead=dead,
+        jobs_unknown=len(jobs) - len(known) - (dead - dead_known),
         rejected=rejections(owner),
         embedder=embedder,
         facts=facts,

@@ -23,6 +23,7 @@ from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.moment import cubes_at, entries_at, former
+from memoryos.operation.recall.nearest_facts import outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
 from memoryos.operation.recall.topics import Home, fits, homes
@@ -67,8 +68,13 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
 
     def about(kind: Kind, subject: Subject) -> list[Entry]:
         source = persona if subject is Subject.USER else owner
-        then = former(source.reader, subject) if kind is Kind.FACT and search.filters.as_of else []
-        return held(source, [*source.resident.entries(kind, subject), *then])
+        return held(source, source.resident.entries(kind, subject))
+
+    def facts(subject: Subject) -> list[Entry]:
+        source = persona if subject is Subject.USER else owner
+        then = former(source.reader, subject) if search.filters.as_of else []
+        evicted = source.resident.evicted_facts(subject)
+        return held(source, [*source.resident.entries(Kind.FACT, subject), *evicted, *then])
 
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
@@ -79,8 +85,8 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         hits=tuple(pages_of(turns, found)),
         turns=tuple(turns),
         recent=tuple(_by_cosine(page, asked, search, "recent") for page in recent),
-        user_facts=_nearest(about(Kind.FACT, Subject.USER), asked, search, settings.recall_facts),
-        agent_facts=_nearest(about(Kind.FACT, Subject.AGENT), asked, search, settings.recall_facts),
+        user_facts=_nearest(facts(Subject.USER), asked, search, settings.recall_facts),
+        agent_facts=_nearest(facts(Subject.AGENT), asked, search, settings.recall_facts),
         profile=both(Kind.PROFILE),
         traits=both(Kind.TRAIT),
         segments=tuple(_segments(owner, asked, search, settings)),
@@ -164,8 +170,10 @@ def _segments(owner: Source, asked: Asked, search: Search, settings: Settings) -
 
 
 def _nearest(facts: Sequence[Entry], asked: Asked, search: Search, limit: int) -> tuple[Hit, ...]:
-    hits = [_by_cosine(fact, asked, search) for fact in facts]
-    return tuple(sorted(hits, key=lambda hit: -hit.score)[:limit])
+    ordered = sorted(facts, key=lambda fact: -cosine(fact.vector, asked.vector))
+    known = outdated(facts)
+    nearest = islice((fact for fact in ordered if not known.holds(fact.cube)), limit)
+    return tuple(_by_cosine(fact, asked, search) for fact in nearest)
 
 
 def _by_cosine(entry: Entry, asked: Asked, search: Search, topic: str = "") -> Hit:

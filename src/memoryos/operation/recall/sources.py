@@ -107,6 +107,15 @@ class Sources:
         except IndexFailed as error:
             follower.put_off(error)
 
+    def forget(self, owner: Scope) -> None:
+        """Let the owner leave memory and the candidate index, whose deletion is caught up later where it is away."""
+        self.residency.forget(owner)
+        if self.follower is not None:
+            try:
+                self.follower.forget(owner)
+            except IndexFailed as error:
+                self.follower.put_off(error)
+
     def move_out(self, owner: Scope) -> bool:
         """Move the owner's turns to the candidate index, whatever their size; False when there is none."""
         if self.follower is None:

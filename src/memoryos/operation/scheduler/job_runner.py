@@ -20,7 +20,7 @@ from memoryos.caller import SYSTEM, acting
 from memoryos.clock import Clock
 from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, ObjectsUnreachable, StorageError
 from memoryos.infrastructure.vault.contract import Vault
-from memoryos.infrastructure.vault.records import Job, JobKind
+from memoryos.infrastructure.vault.records import Job
 from memoryos.operation.scheduler.rota import Rota
 from memoryos.scope import Scope
 
@@ -66,7 +66,7 @@ class JobRunner:
     """Runs the jobs of one store."""
 
     vault: Vault
-    handlers: Mapping[JobKind, Handler]
+    handlers: Mapping[str, Handler]  #: by kind
     clock: Clock
     rota: Rota = field(default_factory=Rota)
 
@@ -75,9 +75,9 @@ class JobRunner:
 
         One about a memory that comes again and again is never done: a row is damaged. It waits until its lease ends.
         """
-        finished, ran = 0, Counter[tuple[JobKind, str]]()
-        while goes_on() and (jobs := self._lease(scope)) and ran[jobs[0].kind, jobs[0].cube_id] < MOST_IN_A_ROW:
-            ran.update((job.kind, job.cube_id) for job in jobs)
+        finished, ran = 0, Counter[tuple[str, str]]()
+        while goes_on() and (jobs := self._lease(scope)) and ran[_about(jobs[0])] < MOST_IN_A_ROW:
+            ran.update(map(_about, jobs))
             finished += self.run(scope, jobs, goes_on)
         return finished
 
@@ -124,7 +124,7 @@ class JobRunner:
         return max(handler.at_once for handler in self.handlers.values())
 
     @property
-    def _early(self) -> list[JobKind]:
+    def _early(self) -> list[str]:
         return [kind for kind, handler in self.handlers.items() if handler.takes_early]
 
     def _release(self, scope: Scope, jobs: Sequence[Job]) -> None:
@@ -169,6 +169,11 @@ class JobRunner:
                             writer.extend(job, lasting=LEASE)
             except StorageError as error:  # busy: the next beat may come through
                 logger.warning("lease not extended", extra={"action": "heartbeat", "error": type(error).__name__})
+
+
+def _about(job: Job) -> tuple[str, str]:
+    """What a job is about: a memory, or else nothing that another job is about."""
+    return job.kind, job.cube_id or job.id
 
 
 def cause(error: Exception) -> str:

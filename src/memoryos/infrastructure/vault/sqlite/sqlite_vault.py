@@ -26,6 +26,7 @@ from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
 from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import compiled
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
 from memoryos.infrastructure.vault.index_files import IndexFiles
@@ -93,6 +94,7 @@ class SqliteVault(SqlVault):
         opened(self)
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
         self.index_files = IndexFiles(path)
+        self.blobs = Blobs(beside=path)
 
     def nbytes(self) -> int:
         """What the file and its log take on disk."""

@@ -72,7 +72,7 @@ class Folder:
                 draft.replace(self._path / name)
             finally:
                 draft.unlink(missing_ok=True)
-            self._settle()
+            settle(self._path)
 
     def get(self, name: str) -> bytes | None:
         """Read a file."""
@@ -85,15 +85,7 @@ class Folder:
         with self._usable():
             for file in [self._path / name, *self._path.glob(f"{name}.*.partial")]:
                 file.unlink(missing_ok=True)
-            self._settle()
-
-    def _settle(self) -> None:
-        """Make names durable."""
-        descriptor = os.open(self._path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            settle(self._path)
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
@@ -105,6 +97,15 @@ class Folder:
             raise ObjectsUnreachable(
                 f"the object store {self._path}: {error.strerror or type(error).__name__}"
             ) from error
+
+
+def settle(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class Bucket:

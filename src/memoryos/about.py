@@ -1,0 +1,151 @@
+"""About: what a caller says of a memory beside its words: tags, metadata, where it is from, and when it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, TypedDict
+
+from memoryos.clock import parse_time
+from memoryos.cube import MemCube
+from memoryos.errors import InvalidInput
+from memoryos.filter import checked_tags, json_text
+from memoryos.scope import ID_LIMIT
+from memoryos.text import checked_text, shown
+
+METADATA_CHARS = 16_000  # of the JSON
+TITLE_CHARS = 1_000
+SOURCE_CHARS = 4_000
+
+_LAST = datetime.max.year - 1
+
+
+class AboutArguments(TypedDict, total=False):
+    """What `add`, `add_many` and `facts.add` take beside the words."""
+
+    tags: Sequence[str]  #: labels to find it by
+    metadata: Mapping[str, Any]  #: what else is known of it, as JSON; searches filter by its keys
+    ttl: timedelta | float  #: how long it may be found, as a timedelta or in seconds
+    expires_at: datetime | str  #: until when it may be found, in the place of `ttl`
+    title: str  #: of the document; shown with each part of it
+    source: str  #: where it is from, such as a file name or a URL; shown, too
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The same, checked."""
+
+    tags: tuple[str, ...] = ()
+    metadata: str = ""  #: as JSON; empty when there is none
+    expires_at: datetime | None = None
+    title: str | None = None
+    source: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it says no more than tags."""
+        return self == About(self.tags)
+
+    def describe(self, cube: MemCube) -> MemCube:
+        """The memory with this said of it."""
+        told = {name: value for name, value in self._told.items() if value}
+        end = self.expires_at or cube.governance.lifespan.expires_at
+        lifespan = replace(cube.governance.lifespan, expires_at=end)
+        return replace(
+            cube,
+            descriptive=replace(cube.descriptive, **told),
+            governance=replace(cube.governance, lifespan=lifespan),
+        )
+
+    def add_to(self, cube: MemCube) -> MemCube:
+        """A memory that was known with this said of it, too: tags and metadata are added to those it has."""
+        if self == NOTHING:
+            return cube
+        tags = tuple(dict.fromkeys((*cube.descriptive.tags, *self.tags)))
+        known = {**cube.metadata, **(json.loads(self.metadata) if self.metadata else {})}
+        metadata = json_text("metadata", known) if known else ""
+        return replace(self, tags=tags, metadata=metadata, expires_at=None).describe(cube)
+
+    def extend(self, cube: MemCube, *, is_stated: bool) -> MemCube:
+        """A memory that was known, said again: the later end counts, or the one that is stated now."""
+        known, new = cube.governance.lifespan.expires_at, self.expires_at
+        end = new if is_stated and new else (max(known, new) if known and new else None)
+        if end == known:
+            return cube
+        lifespan = replace(cube.governance.lifespan, expires_at=end)
+        return replace(cube, governance=replace(cube.governance, lifespan=lifespan))
+
+    @property
+    def _told(self) -> dict[str, Any]:
+        return {"tags": self.tags, "metadata": self.metadata, "title": self.title, "source": self.source}
+
+
+NOTHING = About()
+
+
+def about(
+    now: datetime,
+    *,
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+    ttl: timedelta | float | None = None,
+    expires_at: datetime | str | None = None,
+    title: str | None = None,
+    source: str | None = None,
+) -> About:
+    """Check what a caller says of a memory that is added now. Raises InvalidInput naming the field."""
+    return About(
+        checked_tags("tags", tags),
+        _metadata(metadata),
+        _end(now, ttl, expires_at),
+        None if title is None else checked_text("title", title, limit=TITLE_CHARS),
+        None if source is None else checked_text("source", source, limit=SOURCE_CHARS),
+    )
+
+
+def _metadata(value: Mapping[str, Any] | None) -> str:
+    if not value and (value is None or isinstance(value, Mapping)):
+        return ""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(
+            "metadata", f"expected a dict, got {type(value).__name__}", "Pass e.g. {'project': 'apollo'}"
+        )
+    for key in value:
+        checked_text("metadata", key, limit=ID_LIMIT)
+    text = json_text("metadata", dict(value))
+    if "\\u0000" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidInput("metadata", "contains a NUL byte or a lone surrogate", "Remove it before storing")
+    if len(text) > METADATA_CHARS:
+        raise InvalidInput("metadata", f"has {len(text):,} characters as JSON", f"Keep it below {METADATA_CHARS:,}")
+    return text
+
+
+def _end(now: datetime, ttl: timedelta | float | None, expires_at: datetime | str | None) -> datetime | None:
+    if ttl is not None and expires_at is not None:
+        raise InvalidInput("ttl", "is passed beside expires_at", "Pass one of them")
+    if ttl is not None:
+        return _after("ttl", now, ttl)
+    if expires_at is None:
+        return None
+    end = parse_time("expires_at", expires_at)
+    if end <= now:
+        raise InvalidInput("expires_at", f"{end.isoformat()} is over", "Pass a moment to come, or do not add it")
+    return end
+
+
+def _after(field: str, now: datetime, ttl: timedelta | float) -> datetime:
+    is_number = isinstance(ttl, int | float) and not isinstance(ttl, bool)
+    if not is_number and not isinstance(ttl, timedelta):
+        raise InvalidInput(field, f"expected a timedelta or seconds, got {type(ttl).__name__}", "Pass e.g. 3600")
+    try:
+        lasting = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
+        end = now + lasting
+    except (OverflowError, ValueError):
+        raise InvalidInput(field, f"{shown(ttl)} is outside the calendar", "Leave it out for no end") from None
+    if lasting <= timedelta() or end.year > _LAST:
+        raise InvalidInput(
+            field, f"{shown(ttl)} is no time to come", "Pass a positive time, or leave it out for no end"
+        )
+    return end

@@ -1,0 +1,88 @@
+"""Adding: what `Memory.add` and `add_many` do: check what a caller passes, and store it here or in a mounted memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoryos import arguments
+from memoryos.about import AboutArguments, about
+from memoryos.clock import parse_moment
+from memoryos.cube import Attachment, Turn
+from memoryos.engine import Engine
+from memoryos.errors import InvalidInput
+from memoryos.kinds import Origin
+from memoryos.operation.intake import ingest
+from memoryos.operation.intake.messages import Messages, turns_of_messages
+from memoryos.operation.intake.page_writer import Arriving
+from memoryos.progress import Progress
+from memoryos.scope import ID_LIMIT, Scope
+from memoryos.text import checked_text
+
+
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """One call that adds: for whom, what is said of it, and where it goes."""
+
+    engine: Engine
+    scope: Scope
+    said_of_it: AboutArguments
+    key: str | None
+    mount: str | None
+
+    def exchange(
+        self,
+        query: str | None,
+        response: str | None,
+        attachments: Sequence[Attachment],
+        at: datetime | str | None,
+    ) -> str:
+        """Store one exchange, or half of one; returns the id of its page."""
+        now, limit = self.engine.clock(), self.engine.settings.max_text_chars
+        items = arguments.sequence("attachments", attachments, Attachment)
+        turns = ingest.turns_of(query, response, at=at, attachments=items, now=now, limit=limit)
+        return self._store(turns, now)[0]
+
+    def messages(
+        self,
+        messages: Messages,
+        response: str | None,
+        attachments: Sequence[Attachment],
+        at: datetime | str | None,
+    ) -> list[str]:
+        """Store messages of a chat API; returns the ids of their pages."""
+        if response is not None or attachments:
+            field = "attachments" if response is None else "response"
+            raise InvalidInput(field, "is passed beside messages", "Put it into a message")
+        now, limit = self.engine.clock(), self.engine.settings.max_text_chars
+        said_at = now if at is None else parse_moment("at", at, now=now)
+        turns = [
+            ingest.checked_turn(turn, now=said_at, limit=limit, field=f"messages ({turn.role})")
+            for turn in turns_of_messages(messages)
+        ]
+        return self._store(turns, now)
+
+    def dialogue(self, turns: Iterable[Turn], origin: Origin, progress: Progress | None) -> list[str]:
+        """Store turns; returns the ids of their pages."""
+        now, limit = self.engine.clock(), self.engine.settings.max_text_chars
+        checked = [
+            ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]")
+            for index, turn in enumerate(arguments.sequence("turns", turns, Turn))
+        ]
+        arguments.callback("progress", progress)
+        return self._store(checked, now, arguments.one_of("origin", origin, Origin), progress)
+
+    def _store(
+        self,
+        turns: Sequence[Turn],
+        now: datetime,
+        origin: Origin = Origin.USER_INPUT,
+        progress: Progress | None = None,
+    ) -> list[str]:
+        told = about(now, **self.said_of_it)
+        arriving = Arriving(turns, now, told, origin, arguments.idempotency_key(self.key))
+        if self.mount is not None:
+            name = checked_text("mount", self.mount, limit=ID_LIMIT)
+            return self.engine.mounted.store(self.scope, name, arriving)
+        return self.engine.intake.store(self.scope, arriving, progress)

@@ -1,0 +1,162 @@
+"""Filters: what a memory may be found by, each defined once.
+
+A definition says which labels a memory has, and which labels a value asks for. All else follows from it: the store
+keeps the labels in one column (`tables.cube_row`), a list asks for them in SQL (`queries.labelled`), and a search asks
+the rows in memory (`Facets.labelled`). So a new filter is one entry of FILTERS.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from hashlib import blake2b
+from typing import Any
+
+from memoryos.cube import MemCube
+from memoryos.errors import InvalidInput
+from memoryos.scope import ID_LIMIT
+from memoryos.text import checked_text, shown
+
+RESERVED = "\x1f"  # begins each label but tags, which are labels as they are; no tag may begin with it
+
+_LONGEST = 200  # characters of a value in a label; of a longer one it has a digest
+
+Labels = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which labels a memory must have, and which not."""
+
+    all_of: Labels = frozenset()
+    any_of: tuple[Labels, ...] = ()  #: one of each set, at least
+    none_of: Labels = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.all_of or self.any_of or self.none_of)
+
+    def __and__(self, other: Filter) -> Filter:
+        """What both of them admit."""
+        return Filter(self.all_of | other.all_of, (*self.any_of, *other.any_of), self.none_of | other.none_of)
+
+    @classmethod
+    def of(cls, wanted: Mapping[str, Any] | None, *, tags: Iterable[str] = ()) -> Filter:
+        """The filter that a caller writes down, with tags that it must have. Raises InvalidInput naming the field."""
+        if wanted is not None and not isinstance(wanted, Mapping):
+            raise InvalidInput("filters", f"expected a dict, got {type(wanted).__name__}", _EXAMPLE)
+        parts = [_definition(name).asks(value) for name, value in (wanted or {}).items()]
+        return reduce(Filter.__and__, parts, cls(all_of=frozenset(tags)))
+
+    @property
+    def wants(self) -> Filter:
+        """The same without what it excludes."""
+        return Filter(self.all_of, self.any_of)
+
+    def admits(self, labels: Collection[str]) -> bool:
+        """Whether a memory with these labels may be found."""
+        held = frozenset(labels)
+        has_all = self.all_of <= held and not self.none_of & held
+        return has_all and all(some & held for some in self.any_of)
+
+
+EVERYTHING = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One filter: the labels that a memory has for it, and those that a value asks for."""
+
+    asks: Callable[[Any], Filter]  #: raises InvalidInput
+    labels: Callable[[MemCube], Iterable[str]] = lambda _: ()
+
+
+def one_of(name: str, value_of: Callable[[MemCube], str | None]) -> Definition:
+    """A filter by one text of each memory, such as its origin: a text, or a list of which one must be it."""
+
+    def asks(value: Any) -> Filter:
+        texts = (value,) if isinstance(value, str) else value
+        return Filter(any_of=(frozenset(_label(name, text) for text in _texts(f"filters.{name}", texts)),))
+
+    def labels(cube: MemCube) -> Iterable[str]:
+        text = value_of(cube)
+        return () if text is None else (_label(name, text),)
+
+    return Definition(asks, labels)
+
+
+def labels_of(cube: MemCube) -> tuple[str, ...]:
+    """All labels of a memory."""
+    return tuple(dict.fromkeys(label for one in FILTERS.values() for label in one.labels(cube)))
+
+
+def checked_tags(field: str, value: object) -> tuple[str, ...]:
+    """Check tags. Raises InvalidInput."""
+    tags = _texts(field, value)
+    if any(tag.startswith(RESERVED) for tag in tags):
+        raise InvalidInput(field, "has a tag that begins with U+001F", "Begin it with a visible character")
+    return tags
+
+
+def json_text(field: str, value: object) -> str:
+    """A value as JSON, written in one way. Raises InvalidInput."""
+    try:
+        return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        problem = f"{type(value).__name__} cannot be written as JSON"
+        raise InvalidInput(field, problem, "Pass texts, numbers, booleans, None, lists and dicts") from None
+
+
+def _plain(value: object) -> object:
+    """One and the same number is written in one way: 3.0 is 3."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _texts(field: str, value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInput(field, f"expected a list of labels, got {type(value).__name__}", "Pass e.g. ['work']")
+    return tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
+
+
+def _definition(name: str) -> Definition:
+    if name not in FILTERS:
+        known = ", ".join(FILTERS)
+        raise InvalidInput(
+            "filters", f"{shown(name)} is unknown", f"Use some of: {known}; metadata goes into 'metadata'"
+        )
+    return FILTERS[name]
+
+
+def _label(name: str, value: str) -> str:
+    if len(value) > _LONGEST:
+        value = "#" + blake2b(value.encode(), digest_size=16).hexdigest()
+    return f"{RESERVED}{name}:{value}"
+
+
+def _of_metadata(metadata: Mapping[str, Any]) -> Labels:
+    pairs = ((key, json_text(f"filters.metadata.{key}", value)) for key, value in metadata.items())
+    return frozenset(_label("metadata", f"{json.dumps(key, ensure_ascii=False)}={text}") for key, text in pairs)
+
+
+def _asks_metadata(value: Any) -> Filter:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InvalidInput("filters.metadata", f"expected a dict, got {type(value).__name__}", _EXAMPLE)
+    return Filter(all_of=_of_metadata(value))
+
+
+_EXAMPLE = "Pass e.g. {'any_tags': ['work'], 'metadata': {'project': 'apollo'}}"
+
+FILTERS: dict[str, Definition] = {
+    "tags": Definition(
+        lambda value: Filter(all_of=frozenset(checked_tags("filters.tags", value))),
+        lambda cube: cube.descriptive.tags,
+    ),
+    "any_tags": Definition(lambda value: Filter(any_of=(frozenset(checked_tags("filters.any_tags", value)),))),
+    "no_tags": Definition(lambda value: Filter(none_of=frozenset(checked_tags("filters.no_tags", value)))),
+    "metadata": Definition(
+        _asks_metadata, lambda cube: _of_metadata(cube.metadata) if cube.descriptive.metadata else ()
+    ),
+}

@@ -1,0 +1,1 @@
+"""Bytes that no row should hold: the object store, and the blobs in it."""

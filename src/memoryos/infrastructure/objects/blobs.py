@@ -1,0 +1,91 @@
+"""Blobs: the bytes of one store's attachments, in its object store or in a folder beside its file.
+
+The name of an object holds the sha256 of its bytes, and a number of its own, so that no name is used twice: an object
+can be removed without asking whether the same bytes were put again meanwhile.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+from uuid_utils.compat import uuid7
+
+from memoryos.errors import ObjectsUnreachable, StoreCorrupt
+from memoryos.infrastructure.objects.object_store import Folder, Objects, open_objects, settle
+
+_SUFFIX = ".blob"
+
+
+class Blobs:
+    """The blobs of one store. Without an object store and a file there can be none."""
+
+    def __init__(self, url: str | None = None, *, beside: Path | None = None) -> None:
+        """Use the object store at `url`; what was put before one was named lies `beside` the file."""
+        self._places: list[Objects] = [open_objects(url)] if url else []
+        if beside:
+            self._places.append(OwnFolder(folder_beside(beside)))
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether there is somewhere to put them."""
+        return bool(self._places)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store the bytes durably. Raises ObjectsUnreachable."""
+        self._known()[0].put(name, data)
+
+    def read(self, name: str) -> bytes:
+        """The bytes, checked. Raises StoreCorrupt when they are missing or altered, ObjectsUnreachable."""
+        data = self._found(name)
+        if data is None:
+            raise StoreCorrupt(f"the blob {name} is missing in the object store: bring the object back from a copy")
+        if sha256(data).hexdigest() != name.removesuffix(_SUFFIX).rsplit(".", 1)[-1]:
+            raise StoreCorrupt(f"the blob {name} in the object store was altered: bring the object back from a copy")
+        return data
+
+    def remove(self, name: str) -> None:
+        """Remove the bytes; where there are none it is no error. Raises ObjectsUnreachable."""
+        for place in self._known():
+            place.remove(name)
+
+    def _found(self, name: str) -> bytes | None:
+        return next((data for place in self._known() if (data := place.get(name)) is not None), None)
+
+    def _known(self) -> list[Objects]:
+        if not self._places:
+            raise ObjectsUnreachable("the store has no place for attachments: set MEMORYOS_OBJECT_STORE to it")
+        return self._places
+
+
+class OwnFolder(Folder):
+    """A folder that is made when the first object is put."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store an object, which only the owner of the folder may read."""
+        if not self._path.is_dir():
+            try:
+                self._path.mkdir(mode=0o700, exist_ok=True)
+                settle(self._path.parent)
+            except OSError as error:
+                raise ObjectsUnreachable(f"the folder {self._path}: {error.strerror}") from error
+        super().put(name, data)
+
+    def get(self, name: str) -> bytes | None:
+        """Read an object."""
+        return super().get(name) if self._path.is_dir() else None
+
+    def remove(self, name: str) -> None:
+        """Remove an object."""
+        if self._path.is_dir():
+            super().remove(name)
+
+
+def folder_beside(file: Path) -> Path:
+    """Where the blobs of a store in a file lie."""
+    return file.with_name(f"{file.name}.objects")
+
+
+def new_name(sha: str) -> str:
+    """A name for bytes with that sha256 that no object ever had."""
+    return f"{uuid7()}.{sha}{_SUFFIX}"

@@ -1,0 +1,134 @@
+"""Blobs: the part of a session that knows which bytes lie in the object store, and which cubes refer to them.
+
+A blob is noted before its bytes are put, with the moment when they are to be removed unless a cube refers to them by
+then; the transaction that stores the cube keeps it. The one that deletes the last cube that refers to it lets it go.
+So a process that dies leaves no reference without bytes, and no bytes that nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, or_, select, update
+
+from memoryos.clock import from_micros, micros
+from memoryos.cube import MemCube, Page
+from memoryos.errors import BlobMissing
+from memoryos.infrastructure.objects.blob_ref import BlobRef
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.stored_blob import StoredBlob
+from memoryos.infrastructure.vault.tables import OWNER
+
+_BEING_REMOVED = 0
+
+_blobs, _attached, _cubes = tables.blobs, tables.attached, tables.cubes
+
+
+def refs_of(cube: MemCube) -> set[str]:
+    """The sha256 of all bytes that a cube refers to."""
+    turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
+    found = (BlobRef.read(one.uri) for turn in turns for one in turn.attachments)
+    return {ref.sha256 for ref in found if ref}
+
+
+class BlobPart:
+    """The blobs of one owner, within one transaction."""
+
+    def __init__(self, connection: Connection, owner: dict[str, str]) -> None:
+        self._connection = connection
+        self._owner = owner
+        self.has_let_go = False  #: whether some have no cube any more
+
+    def kept(self, shas: Iterable[str]) -> dict[str, StoredBlob]:
+        """Those of these blobs that a cube refers to, by their sha256."""
+        query = self._select().where(_blobs.c.sha256.in_(list(shas)), _blobs.c.remove_at.is_(None))
+        return {row.sha256: StoredBlob(*row) for row in self._connection.execute(query)}
+
+    def begin(self, blobs: Sequence[StoredBlob], *, remove_at: datetime) -> None:
+        """Note blobs before their bytes are put; they are to be removed then, unless a cube refers to them."""
+        rows = [
+            {
+                **self._owner,
+                "name": blob.name,
+                "sha256": blob.sha256,
+                "size": blob.size,
+                "media_type": blob.media_type,
+                "remove_at": micros(remove_at),
+            }
+            for blob in blobs
+        ]
+        if rows:
+            self._connection.execute(_blobs.insert(), rows)
+
+    def refer(self, cubes: Iterable[MemCube], now: datetime) -> None:
+        """Keep what these cubes refer to. Raises BlobMissing when its bytes are not there, or not for long any more."""
+        for cube in cubes:
+            if wanted := refs_of(cube):
+                self._keep(wanted, now)
+                self._note(cube.id, wanted)
+
+    def let_go(self, cube_ids: Sequence[str], delete_cubes: Callable[[], object]) -> None:
+        """Run what deletes cubes, and give up the blobs that no other cube refers to."""
+        mine = and_(_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id.in_(cube_ids))
+        shas = list(self._connection.scalars(select(_attached.c.sha256).where(mine).distinct()))
+        delete_cubes()
+        if shas:
+            self.has_let_go |= self._give_up(_blobs.c.sha256.in_(shas)) > 0
+
+    def next_removal(self) -> datetime | None:
+        """When bytes are to be removed next, if some are."""
+        at = self._connection.scalar(select(func.min(_blobs.c.remove_at)).where(self._mine()))
+        return None if at is None else from_micros(at)
+
+    def claim(self, now: datetime) -> list[str]:
+        """The names of the objects that are to be removed now; no cube can refer to them any more."""
+        self._give_up(_blobs.c.remove_at <= micros(now))
+        self._give_up(_blobs.c.remove_at.is_(None))  # of cubes that an older program deleted
+        query = self._select().where(_blobs.c.remove_at == _BEING_REMOVED)
+        return [row.name for row in self._connection.execute(query)]
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Strike out blobs whose bytes are gone."""
+        for name in names:
+            self._connection.execute(delete(_blobs).where(self._mine(), _blobs.c.name == name))
+
+    def _keep(self, wanted: set[str], now: datetime) -> None:
+        for sha in sorted(wanted - self.kept(wanted).keys()):
+            draft = self._select().where(_blobs.c.sha256 == sha, _blobs.c.remove_at > micros(now)).limit(1)
+            found = self._connection.execute(draft).first()
+            if found is None:
+                raise BlobMissing(f"the bytes of an attachment ({sha}) are not in the store; add them again")
+            known = and_(self._mine(), _blobs.c.name == found.name)
+            self._connection.execute(update(_blobs).where(known).values(remove_at=None))
+
+    def _note(self, cube_id: str, wanted: set[str]) -> None:
+        of_cube = and_(_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id == cube_id)
+        known = set(self._connection.scalars(select(_attached.c.sha256).where(of_cube)))
+        rows = [{"tenant": self._owner["tenant"], "cube_id": cube_id, "sha256": sha} for sha in sorted(wanted - known)]
+        if rows:
+            self._connection.execute(_attached.insert(), rows)
+
+    def _give_up(self, which: ColumnElement[bool]) -> int:
+        """Let those of these blobs be removed that no cube refers to; returns how many."""
+        gone = and_(self._mine(), which, or_(_blobs.c.remove_at.is_not(None), ~_is_referred_to()))
+        given = update(_blobs).where(gone).values(remove_at=_BEING_REMOVED)
+        return int(self._connection.execute(given).rowcount)
+
+    def _select(self) -> Any:
+        return select(_blobs.c.name, _blobs.c.sha256, _blobs.c.size, _blobs.c.media_type).where(self._mine())
+
+    def _mine(self) -> ColumnElement[bool]:
+        return and_(*(_blobs.c[name] == self._owner[name] for name in OWNER))
+
+
+def _is_referred_to() -> ColumnElement[bool]:
+    """Whether a cube of the blob's owner refers to it."""
+    return exists(_attached.c.cube_id).where(
+        _attached.c.tenant == _blobs.c.tenant,
+        _attached.c.sha256 == _blobs.c.sha256,
+        _cubes.c.tenant == _attached.c.tenant,
+        _cubes.c.id == _attached.c.cube_id,
+        *(_cubes.c[name] == _blobs.c[name] for name in OWNER),
+    )

@@ -1,0 +1,34 @@
+"""What a session tells and is told of blobs; see `blobs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBlob:
+    """Bytes in the object store."""
+
+    name: str  #: of the object
+    sha256: str
+    size: int  #: bytes
+    media_type: str | None = None
+
+
+class BlobNotes(Protocol):
+    """What one owner's session knows of blobs."""
+
+    def kept(self, shas: Iterable[str]) -> dict[str, StoredBlob]:
+        """Those of these blobs that a cube refers to, by their sha256."""
+        ...
+
+    def begin(self, blobs: Sequence[StoredBlob], *, remove_at: datetime) -> None:
+        """Note blobs before their bytes are put; they are to be removed then, unless a cube refers to them."""
+        ...
+
+    def next_removal(self) -> datetime | None:
+        """When bytes are to be removed next, if some are."""
+        ...

@@ -1,0 +1,92 @@
+"""`memoryos export` and `memoryos forget`: everything about a person, to take along or to remove."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memoryos.errors import InvalidInput
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, open_store
+from memoryos.memory_os import MemoryOS
+from memoryos.operation.correction.forget import Forgotten
+
+Whose = Annotated[
+    str | None,
+    typer.Option("--agent", help="Only this agent's memory of the user; all agents when left out.", show_default=False),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def export(
+    path: Annotated[Path, typer.Argument(help="A new file of JSON Lines; - is standard output.")],
+    user: User,
+    agent: Whose = None,
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Write everything about a user as JSON Lines, which `memoryos import export` reads."""
+    is_stream = str(path) == "-"
+    if is_stream and json:
+        raise InvalidInput("--json", "and - both need standard output", "Name a file")
+    target = sys.stdout if is_stream else path
+    with open_store(db) as store:
+        if agent is None:
+            done = store.admin.export(target, user=user, tenant=tenant)
+        else:
+            done = store.memory(user, agent=agent, tenant=tenant).export(target)
+    if json:
+        render.print_json({"file": str(path), **done.to_dict()})
+    elif not is_stream:
+        told = _told(done.memories)
+        render.console().print(f"Exported {told} of {user} to {path}.", markup=False)
+
+
+def forget(
+    user: User,
+    agent: Whose = None,
+    session: Session = None,
+    tenant: Tenant = "default",
+    yes: Yes = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Remove everything about a user, or one session, for good: all versions, facts, jobs and attachments."""
+    what = _what(user, agent, session)
+    if not yes:
+        _confirm(what, json=json)
+    with open_store(db) as store:
+        done = _forgotten(store, user, agent, session, tenant)
+    if json:
+        render.print_json({**done.to_dict(), "is_complete": done.is_complete})
+    else:
+        render.console().print(f"Forgot {what}: {_told(done.memories)}.", markup=False)
+    if not done.is_complete:
+        raise typer.Exit(1)
+
+
+def _forgotten(store: MemoryOS, user: str, agent: str | None, session: str | None, tenant: str) -> Forgotten:
+    if agent is None and session is None:
+        return store.admin.forget(user, tenant=tenant)
+    return store.memory(user, agent=agent or "default", session=session, tenant=tenant).forget()
+
+
+def _what(user: str, agent: str | None, session: str | None) -> str:
+    parts = [f"session {session} of" if session else "everything about", user]
+    return " ".join([*parts, f"(agent {agent})"] if agent else parts)
+
+
+def _confirm(what: str, *, json: bool) -> None:
+    if json or not sys.stdin.isatty():
+        raise InvalidInput("--yes", f"is missing: this would remove {what} for good", "Add --yes")
+    typer.confirm(f"Remove {what} for good?", abort=True)
+
+
+def _told(memories: Mapping[str, int]) -> str:
+    names = [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in sorted(memories.items())]
+    return ", ".join(names) or "nothing"

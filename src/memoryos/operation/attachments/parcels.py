@@ -1,0 +1,132 @@
+"""Attachments: the bytes that come with messages go into the object store, and a reference stays in the page.
+
+The bytes are noted, put and flushed before the page that refers to them is stored; see `infrastructure/vault/blobs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from memoryos.clock import Clock
+from memoryos.cube import Attachment, MemCube, Turn
+from memoryos.errors import BlobMissing, InvalidInput, NotFound, StoreCorrupt
+from memoryos.infrastructure.objects.blob_ref import BlobRef
+from memoryos.infrastructure.objects.blobs import new_name
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import Job, JobKind
+from memoryos.infrastructure.vault.stored_blob import StoredBlob
+from memoryos.operation.attachments.attached_file import FileBytes, bytes_in, files_of
+from memoryos.operation.attachments.data_url import decoded, is_data_url
+from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.scope import Scope
+
+DRAFT = timedelta(hours=1)  # that bytes may lie in the object store before a page refers to them
+TRIES = 3  # while the last page that refers to the same bytes is deleted
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Bytes that came with a turn."""
+
+    data: bytes
+    media_type: str | None
+
+
+Parcels = Mapping[str, Parcel]  # by their sha256
+
+
+def taken_out(turns: Sequence[Turn], most: int) -> tuple[Sequence[Turn], Parcels]:
+    """The turns with references in the place of bytes, and the bytes. Raises InvalidInput for more than `most`."""
+    parcels: dict[str, Parcel] = {}
+    if not any(is_data_url(one.uri) for turn in turns for one in turn.attachments):
+        return turns, parcels
+
+    def lightened(one: Attachment) -> Attachment:
+        if one.uri is None or not is_data_url(one.uri):
+            return one
+        data, media_type = decoded(one.uri, "attachment.uri")
+        if len(data) > most:
+            problem = f"has {len(data):,} bytes, the limit is {most:,}"
+            raise InvalidInput("attachment", problem, "Pass its URL, or raise the setting max_attachment_bytes")
+        parcel = Parcel(data, one.media_type or media_type)
+        ref = BlobRef.of(data)
+        parcels.setdefault(ref.sha256, parcel)
+        return replace(one, uri=ref.uri, media_type=parcel.media_type)
+
+    return [replace(turn, attachments=tuple(map(lightened, turn.attachments))) for turn in turns], parcels
+
+
+def with_parcels(
+    vault: Vault, owner: Scope, parcels: Parcels, clock: Clock, store: Callable[[], list[str]]
+) -> list[str]:
+    """Put the bytes into the object store, then store what refers to them."""
+    for tries_left in reversed(range(TRIES)):
+        if parcels:
+            _put(vault, owner, parcels, clock)
+        try:
+            return store()
+        except BlobMissing:
+            if not parcels or not tries_left:
+                raise
+    raise AssertionError("unreachable")
+
+
+def bytes_of(vault: Vault, scope: Scope, page: MemCube, wanted: str) -> FileBytes:
+    """The bytes of a page's attachment. Raises NotFound, StoreCorrupt, ObjectsUnreachable."""
+    file = next((one for one in files_of(page) if one.id == wanted), None)
+    if file is None:
+        raise NotFound(f"the page {page.id!r} has no attachment {wanted!r} with bytes")
+    if (data := bytes_in(page, wanted)) is not None:
+        return FileBytes(wanted, file.media_type, data)
+    try:
+        return FileBytes(wanted, file.media_type, vault.blobs.read(_known(vault, scope, wanted).name))
+    except StoreCorrupt:
+        _known(vault, scope, wanted)  # it may have been deleted meanwhile
+        raise
+
+
+def _known(vault: Vault, scope: Scope, wanted: str) -> StoredBlob:
+    with vault.read(scope) as reader:
+        found = reader.blobs.kept([wanted]).get(wanted)
+    if found is None:
+        raise NotFound(f"the attachment {wanted!r} is not in this scope")
+    return found
+
+
+def _put(vault: Vault, owner: Scope, parcels: Parcels, clock: Clock) -> None:
+    if not vault.blobs.are_kept:
+        fix = "Set MEMORYOS_OBJECT_STORE to where they shall lie, or pass URLs"
+        raise InvalidInput("attachment", "has bytes, for which this store has no place", fix)
+    with vault.write(owner) as writer:
+        known = writer.blobs.kept(parcels)
+        new = [
+            StoredBlob(new_name(sha), sha, len(parcel.data), parcel.media_type)
+            for sha, parcel in parcels.items()
+            if sha not in known
+        ]
+        if new:
+            writer.blobs.begin(new, remove_at=clock() + DRAFT)
+            writer.enqueue(JobKind.SWEEP, not_before=clock() + DRAFT)
+    for blob in new:
+        vault.blobs.put(blob.name, parcels[blob.sha256].data)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeper:
+    """Does jobs of the kind SWEEP: removes the bytes that nothing refers to any more."""
+
+    vault: Vault
+    at_once: int = 16
+    takes_early: bool = False
+
+    def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn, /) -> Sequence[Job]:
+        """Remove what is due, and come back for the rest. Raises ObjectsUnreachable, as long as that lasts."""
+        self.vault.sweep_blobs(scope)
+        with self.vault.write(scope) as writer:
+            for job in jobs:
+                writer.finish(job)
+            if (later := writer.blobs.next_removal()) is not None:
+                writer.enqueue(JobKind.SWEEP, not_before=later)
+        return ()

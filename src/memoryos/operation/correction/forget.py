@@ -1,0 +1,111 @@
+"""Forgetting: everything of an owner, or of one session, goes in one call (the right to be forgotten).
+
+A session goes page by page, and what rests on other pages, too, is derived again. An owner goes row by row, in short
+transactions: the memories of every kind, tier and state with all their versions, then jobs, notes, events and what
+models took. What stays is a list of the ids that are gone, which other processes follow. Who asks again after a crash
+goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from memoryos.errors import NotFound
+from memoryos.infrastructure.vault.contract import Vault
+from memoryos.infrastructure.vault.records import CubePlace
+from memoryos.kinds import Kind
+from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.maintenance.cooler import Cooler
+from memoryos.operation.recall.sources import Sources
+from memoryos.plain import Plain
+from memoryos.scope import Scope
+
+AT_ONCE = 64  # memories that go in one transaction
+ROWS_AT_ONCE = 500  # other rows that go in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten(Plain):
+    """What went, and what was found when the store was asked again."""
+
+    memories: Mapping[str, int] = field(default_factory=dict)  #: by kind: how many went
+    rows: int = 0  #: jobs, notes, events and counts of calls that went
+    packs: int = 0  #: packs of the object store that went
+    left: Mapping[str, int] = field(default_factory=dict)  #: rows found afterwards, by table; empty when all is gone
+
+    def __add__(self, other: Forgotten) -> Forgotten:
+        memories, left = Counter(self.memories) + Counter(other.memories), Counter(self.left) + Counter(other.left)
+        return Forgotten(dict(memories), self.rows + other.rows, self.packs + other.packs, dict(left))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing was found afterwards."""
+        return not self.left
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetter:
+    """Forgets owners and sessions of one store."""
+
+    vault: Vault
+    sources: Sources
+    cooler: Cooler
+
+    def owner(self, owner: Scope, corrector: Corrector) -> Forgotten:
+        """Everything of an owner. Raises ObjectsUnreachable when objects cannot be removed yet; then ask again."""
+        corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
+        gone = self._memories(owner)
+        rows = self._rows(owner)
+        packs = self.cooler.sweep(owner)
+        self.vault.sweep_blobs(owner)
+        self.sources.forget(owner)
+        with self.vault.read(owner) as reader:
+            return Forgotten(gone, rows, packs, reader.remains())
+
+    def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
+        """The pages and facts of a session, and what rests on them alone."""
+        gone: Counter[str] = Counter()
+        for one in list(self._placed(scope, scope.session)):
+            if self._delete(corrector, one.id):
+                gone[one.kind.value] += 1
+        self.sources.follow_erasure(scope.owner)
+        left = Counter(one.kind.value for one in self._placed(scope, scope.session))
+        return Forgotten(dict(gone), left=dict(left))
+
+    def _placed(self, scope: Scope, session: str | None = None) -> Iterator[CubePlace]:
+        after = 0
+        while True:
+            with self.vault.read(scope.owner) as reader:
+                found = reader.placed(after=after, session=session)
+            yield from found
+            if not found:
+                return
+            after = found[-1].position
+
+    def _delete(self, corrector: Corrector, cube_id: str) -> bool:
+        try:
+            corrector.delete(cube_id)
+        except NotFound:  # it went with another one
+            return False
+        return True
+
+    def _memories(self, owner: Scope) -> dict[str, int]:
+        gone: Counter[str] = Counter()
+        while True:
+            with self.vault.write(owner) as writer:
+                found = writer.placed(limit=AT_ONCE)
+                writer.discard([one.id for one in found])
+            if not found:
+                return dict(gone)
+            gone.update(one.kind.value for one in found)
+
+    def _rows(self, owner: Scope) -> int:
+        total = 0
+        while True:
+            with self.vault.write(owner) as writer:
+                removed = writer.purge(ROWS_AT_ONCE)
+            if not removed:
+                return total
+            total += removed

@@ -1,0 +1,1 @@
+"""Taking memories along: an owner's memories as lines of JSON, and back."""

@@ -1,0 +1,104 @@
+"""Export: all memories of some owners as JSON Lines, which `load` reads (docs/export.md has the schema).
+
+What can be made again from the memories is left out: vectors, words, jobs and counters.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memoryos.cube import MemCube, to_json
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import Link
+from memoryos.operation.attachments.attached_file import files_of
+from memoryos.operation.attachments.parcels import bytes_of
+from memoryos.plain import Plain
+from memoryos.scope import Scope
+
+FORMAT, VERSION = "memoryos-export", 1
+AT_ONCE = 256  # memories read at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Exported(Plain):
+    """What was written."""
+
+    memories: Mapping[str, int] = field(default_factory=dict)  #: by kind
+    versions: int = 0  #: earlier versions of these
+    damaged: int = 0  #: memories that could not be read, and are not there
+
+
+class Exporter:
+    """Writes the memories of owners as lines; `exported` says what went out."""
+
+    def __init__(self, vault: Vault, owners: Sequence[Scope], now: datetime) -> None:
+        self._vault = vault
+        self._owners = owners
+        self._now = now
+        self._kinds: Counter[str] = Counter()
+        self._versions = 0
+        self._damaged = 0
+
+    @property
+    def exported(self) -> Exported:
+        """What was written so far."""
+        return Exported(dict(self._kinds), self._versions, self._damaged)
+
+    def lines(self) -> Iterator[str]:
+        """The lines, with their ends; the last one says how many memories there are."""
+        yield _line({"format": FORMAT, "version": VERSION, "exported_at": self._now.isoformat()})
+        for owner in self._owners:
+            with self._vault.read(owner) as reader:
+                for record in self._records(reader):
+                    yield _line(record)
+        yield _line({"end": self._kinds.total()})
+
+    def _records(self, reader: Reader) -> Iterator[dict[str, Any]]:
+        after = 0
+        while places := reader.placed(after=after, limit=AT_ONCE):
+            ids = [place.id for place in places]
+            cubes, links = reader.get(ids), _by_source(reader.links_of(ids))
+            for cube_id in ids:
+                if cube := cubes.get(cube_id):
+                    yield self._record(reader, cube, links.get(cube_id, []))
+                else:
+                    self._damaged += 1
+            after = places[-1].position
+
+    def _record(self, reader: Reader, cube: MemCube, links: Sequence[Link]) -> dict[str, Any]:
+        earlier = reader.history(cube.id) if cube.version.number > 1 else []
+        self._kinds[cube.kind.value] += 1
+        self._versions += len(earlier)
+        record: dict[str, Any] = {"memory": json.loads(to_json(cube))}
+        if files := self._files(cube.scope.owner, [cube, *earlier]):
+            record["blobs"] = files
+        if links:
+            record["links"] = [{"kind": link.kind.value, "target": link.target} for link in links]
+        if earlier:
+            record["earlier"] = [json.loads(to_json(one)) for one in earlier]
+        return record
+
+    def _files(self, owner: Scope, cubes: Sequence[MemCube]) -> list[dict[str, Any]]:
+        """The bytes that came with a page, in any of its versions."""
+        found = {one.id: cube for cube in cubes for one in files_of(cube) if one.id}
+        read = [bytes_of(self._vault, owner, cube, sha) for sha, cube in found.items()]
+        return [
+            {"sha256": one.id, "media_type": one.media_type, "base64": b64encode(one.data).decode()} for one in read
+        ]
+
+
+def _by_source(links: Sequence[Link]) -> dict[str, list[Link]]:
+    found: dict[str, list[Link]] = {}
+    for link in links:
+        found.setdefault(link.source, []).append(link)
+    return found
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n"

@@ -1,0 +1,52 @@
+"""Where exports are written and read: a file, or a stream of text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+from memoryos.errors import InvalidInput
+
+Target = str | Path | TextIO
+
+
+def write_lines(target: Target, lines: Iterable[str]) -> None:
+    """Write all lines; a file has its name once it is whole, and only its owner may read it.
+
+    Raises InvalidInput when the file is there already, or cannot be written.
+    """
+    if not isinstance(target, str | Path):
+        target.writelines(lines)
+        return
+    path = Path(target)
+    if path.exists():
+        raise InvalidInput("target", f"{path} is there already", "Name another file, or remove it")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        _write(part, lines)
+        part.rename(path)
+    except OSError as error:
+        raise InvalidInput("target", f"{path}: {error.strerror}", "Name a file that can be written") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a file. Raises InvalidInput when it cannot be read as text."""
+    try:
+        with Path(path).open(encoding="utf-8") as stream:
+            yield from stream
+    except OSError as error:
+        raise InvalidInput("file", f"{path}: {error.strerror}", "Name a file that can be read") from None
+    except UnicodeDecodeError:
+        raise InvalidInput("file", f"{path} is not UTF-8 text", "Pass what `export` wrote") from None
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(lines)
+        stream.flush()
+        os.fsync(stream.fileno())

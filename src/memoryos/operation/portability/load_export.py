@@ -1,0 +1,195 @@
+"""Load: memories that `export` wrote become memories of a store again, with their ids, versions and links.
+
+The file is read twice: first all of it is checked, then it is stored, some memories in each transaction. What is there
+already stays as it is; so who loads again after a crash goes on where it was. Vectors and words are made by the
+embedder of the store.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import groupby, islice
+from typing import Any
+
+import numpy as np
+
+from memoryos.clock import Clock
+from memoryos.cube import MemCube, from_json
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.objects.blob_ref import BlobRef
+from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
+from memoryos.kinds import Kind
+from memoryos.models.embedder import Embedder
+from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
+from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors
+from memoryos.operation.portability.export import FORMAT, VERSION
+from memoryos.plain import Plain
+from memoryos.scope import Scope
+
+AT_ONCE = 64  # memories stored in one transaction
+LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
+
+Lines = Callable[[], Iterable[str]]  # the lines of the file, from the first
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedExport(Plain):
+    """What went in."""
+
+    memories: Mapping[str, int] = field(default_factory=dict)  #: by kind
+    known: int = 0  #: memories that were there already
+    owners: tuple[Scope, ...] = ()  #: whose they are
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    cube: MemCube
+    earlier: tuple[MemCube, ...]
+    links: tuple[Link, ...]
+    parcels: Parcels
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """Stores exported memories."""
+
+    vault: Vault
+    embedder: Embedder
+    clock: Clock
+
+    def load(self, lines: Lines) -> LoadedExport:
+        """Check all lines, then store them. Raises InvalidInput naming the line, before anything is stored."""
+        owners, ids = _checked(lines())
+        kinds: Counter[str] = Counter()
+        known = 0
+        for owner, records in groupby(_records(lines()), key=lambda record: record.cube.scope.owner):
+            while some := list(islice(records, AT_ONCE)):
+                fresh = self._stored(owner, some)
+                kinds.update(record.cube.kind.value for record in fresh)
+                known += len(some) - len(fresh)
+        for owner, records in groupby(_records(lines()), key=lambda record: record.cube.scope.owner):
+            while some := list(islice(records, AT_ONCE)):
+                self._joined(owner, some, ids)
+        return LoadedExport(dict(kinds), known, owners)
+
+    def _stored(self, owner: Scope, records: Sequence[_Record]) -> list[_Record]:
+        entries = self._entries([record.cube for record in records])
+
+        def store() -> list[str]:
+            with self.vault.write(owner) as writer:
+                present = writer.kinds(record.cube.id for record in records)
+                fresh = [record for record in records if record.cube.id not in present]
+                writer.insert([entries[record.cube.id] for record in fresh])
+                writer.keep_versions([one for record in fresh for one in record.earlier])
+            return [record.cube.id for record in fresh]
+
+        parcels = {sha: parcel for record in records for sha, parcel in record.parcels.items()}
+        stored = set(with_parcels(self.vault, owner, parcels, self.clock, store))
+        return [record for record in records if record.cube.id in stored]
+
+    def _joined(self, owner: Scope, records: Sequence[_Record], ids: Set[str]) -> None:
+        """Link them, now that both ends are there, and give segments the mean of their pages as their direction."""
+        links = [link for record in records for link in record.links if link.target in ids]
+        with self.vault.write(owner) as writer:
+            housed = {link.source for link in writer.targets([link.source for link in links], LinkKind.MEMBER_OF)}
+            writer.link([link for link in links if link.kind is not LinkKind.MEMBER_OF or link.source not in housed])
+        with self.vault.write(owner) as writer:
+            segments = [record.cube for record in records if record.cube.kind is Kind.SEGMENT]
+            there = writer.get(cube.id for cube in segments)
+            writer.update([self._described(writer, cube) for cube in there.values()], Operation.REFRESH)
+
+    def _described(self, writer: Writer, segment: MemCube) -> Entry:
+        return Entry(segment, centroid(writer, segment, self.embedder), ())
+
+    def _entries(self, cubes: Sequence[MemCube]) -> dict[str, Entry]:
+        pages = page_entries([cube for cube in cubes if cube.kind is Kind.PAGE], self.embedder)
+        facts = [cube for cube in cubes if cube.kind is Kind.FACT]
+        vectors = self.embedder.embed([cube.meaning for cube in facts])
+        made = [*pages, *(Entry(fact, vector) for fact, vector in zip(facts, vectors, strict=True))]
+        return {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
+
+
+def centroid(reader: Reader, segment: MemCube, embedder: Embedder) -> Any:
+    """The mean of the pages of a segment; of its summary when there are none."""
+    members = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
+    vectors = list(page_vectors(reader, members).values())
+    return np.stack(vectors).mean(axis=0, dtype=np.float32) if vectors else embedder.embed([segment.meaning])[0]
+
+
+def _checked(lines: Iterable[str]) -> tuple[tuple[Scope, ...], set[str]]:
+    """Whose memories these are, and their ids. Raises InvalidInput when a line, or the end, is missing or wrong."""
+    owners: dict[Scope, None] = {}
+    ids: set[str] = set()
+    for record in _records(lines):
+        owners.setdefault(record.cube.scope.owner)
+        ids.add(record.cube.id)
+    return tuple(owners), ids
+
+
+def _records(lines: Iterable[str]) -> Iterator[_Record]:
+    numbered = enumerate(lines, 1)
+    _check_head(next(numbered, (1, ""))[1])
+    count, end = 0, None
+    for number, line in numbered:
+        document = _object(number, line)
+        if end is not None:
+            raise _wrong(number, "comes after the end")
+        if "end" in document:
+            end = document["end"]
+            continue
+        yield _record(number, document)
+        count += 1
+    if end != count:
+        raise InvalidInput("file", f"ends early: {count:,} memories of {end or 'more'}", "Export again")
+
+
+def _check_head(line: str) -> None:
+    head = _object(1, line)
+    if head.get("format") != FORMAT:
+        raise _wrong(1, "is not the head of an export")
+    if head.get("version") != VERSION:
+        raise _wrong(1, f"names version {head.get('version')!r}, and this program reads {VERSION}")
+
+
+def _record(number: int, document: dict[str, Any]) -> _Record:
+    try:
+        cube = from_json(json.dumps(document["memory"]))
+        earlier = tuple(from_json(json.dumps(one)) for one in document.get("earlier", ()))
+        links = tuple(Link(cube.id, LinkKind(one["kind"]), str(one["target"])) for one in document.get("links", ()))
+        parcels = dict(_parcel(one) for one in document.get("blobs", ()))
+    except InvalidInput as error:
+        raise _wrong(number, f"holds no memory: {error}") from None
+    except (KeyError, TypeError, ValueError):
+        raise _wrong(number, "holds no memory with links") from None
+    if any(one.id != cube.id for one in earlier):
+        raise _wrong(number, "has an earlier version of another memory")
+    return _Record(cube, earlier, links, parcels)
+
+
+def _parcel(told: Mapping[str, Any]) -> tuple[str, Parcel]:
+    """Bytes by their sha256. Raises ValueError when they are others."""
+    data = b64decode(told["base64"], validate=True)
+    if BlobRef.of(data).sha256 != told["sha256"]:
+        raise ValueError
+    return told["sha256"], Parcel(data, told.get("media_type"))
+
+
+def _object(number: int, line: str) -> dict[str, Any]:
+    if len(line) > LONGEST_LINE:
+        raise _wrong(number, f"has more than {LONGEST_LINE:,} characters")
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        raise _wrong(number, "is not JSON") from None
+    if not isinstance(document, dict):
+        raise _wrong(number, "is no object")
+    return document
+
+
+def _wrong(number: int, problem: str) -> InvalidInput:
+    return InvalidInput("file", f"line {number:,} {problem}", "Pass what `export` wrote")

@@ -1,0 +1,119 @@
+"""The kinds of jobs that a store can do: each with what does it, what it needs to know, and how urgent it is.
+
+Whoever has work that should follow a write, survive a crash and be tried again registers a kind for it. A job of a
+kind that nobody registered, such as one of a newer program, is left waiting.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault.contract import Vault, Writer
+from memoryos.infrastructure.vault.records import Job, JobKind
+from memoryos.operation.scheduler.job_runner import GoesOn, Handler
+from memoryos.scope import Scope
+from memoryos.text import checked_text
+
+MOST_PRIORITY = 1_000_000
+MOST_PAYLOAD_CHARS = 100_000  # of its JSON: what is larger belongs in a memory or in a blob
+
+Payload = Mapping[str, Any]
+Check = Callable[[Payload | None], None]
+Act = Callable[[Writer, Job], None]
+
+
+def no_payload(payload: Payload | None) -> None:
+    """Refuse a payload: the check of kinds that need none."""
+    if payload is not None:
+        raise InvalidInput("payload", "is not for jobs of this kind", "Leave it out")
+
+
+@dataclass(frozen=True, slots=True)
+class JobType:
+    """One kind of job. `handler` is what does its jobs; `OneByOne` is the simplest one."""
+
+    name: str  #: as it is stored with each job
+    handler: Handler
+    check: Check = no_payload  #: raises InvalidInput for a payload that the handler cannot use
+    priority: int = 0  #: of its jobs, when nobody says another; the highest goes first
+    needs_model: bool = False  #: whether it may wait for a chat model; then it runs beside the moving of pages
+    is_internal: bool = False  #: whether only the library itself adds such jobs
+
+    def checked(self, payload: Payload | None) -> Payload | None:
+        """The payload as it can be stored. Raises InvalidInput."""
+        if self.is_internal:
+            raise InvalidInput("kind", f"{self.name!r} is added by the library itself", "Name a kind of your own")
+        self.check(payload)
+        return None if payload is None else _plain_payload(payload)
+
+
+@dataclass(frozen=True, slots=True)
+class JobTypes:
+    """The kinds that are registered with one store."""
+
+    handlers: dict[str, Handler] = field(default_factory=dict)  #: by the name of the kind, as a JobRunner takes them
+    _types: dict[str, JobType] = field(default_factory=dict)
+
+    def register(self, *types: JobType) -> None:
+        """Add kinds. Raises InvalidInput for a name that is taken."""
+        for one in types:
+            name = checked_text("name", one.name, limit=64)
+            if name in self._types:
+                raise InvalidInput("name", f"{name!r} is registered already", "Choose another name")
+            self._types[name] = one
+            self.handlers[name] = one.handler
+
+    def named(self, name: str) -> JobType:
+        """The kind of that name. Raises InvalidInput."""
+        if name not in self._types:
+            known = ", ".join(sorted(name for name, one in self._types.items() if not one.is_internal)) or "none"
+            raise InvalidInput("kind", f"{str(name)[:64]!r} is not registered", f"Registered: {known}")
+        return self._types[name]
+
+    @property
+    def need_a_model(self) -> bool:
+        """Whether a job of some kind may wait for a chat model."""
+        return any(one.needs_model for one in self._types.values())
+
+
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """A handler that does each job in the transaction that ends it."""
+
+    vault: Vault
+    act: Act
+    at_once: int = 1
+    takes_early: bool = False
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
+        """Do the jobs one after the other; returns those left."""
+        for number, job in enumerate(jobs):
+            if not goes_on():
+                return jobs[number:]
+            with self.vault.write(scope) as writer:
+                self.act(writer, job)
+                writer.finish(job)
+        return ()
+
+
+def internal(name: JobKind, handler: Handler, *, needs_model: bool = False) -> JobType:
+    """A kind of the library's own."""
+    return JobType(name.value, handler, needs_model=needs_model, is_internal=True)
+
+
+def _plain_payload(payload: Payload) -> Payload:
+    """A payload as it comes back from the store. Raises InvalidInput for what JSON cannot hold."""
+    fix = "Pass a dict that JSON can hold, such as {'day': '2026-01-31'}"
+    if not isinstance(payload, Mapping):
+        raise InvalidInput("payload", f"is a {type(payload).__name__}", fix)
+    try:
+        text = json.dumps(dict(payload), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput("payload", f"is no JSON: {type(error).__name__}", fix) from None
+    checked_text("payload", text, limit=MOST_PAYLOAD_CHARS)
+    plain: dict[str, Any] = json.loads(text)
+    return plain

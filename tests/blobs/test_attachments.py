@@ -1,0 +1,268 @@
+"""Bytes that come with messages lie in the object store, and go when the last memory that refers to them goes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from hashlib import sha256
+
+import pytest
+
+from memoryos import Attachment, Scope
+from memoryos.cube import Turn, to_json
+from memoryos.errors import BlobMissing, InvalidInput, NotFound, ObjectsUnreachable, PermissionDenied, StoreCorrupt
+from memoryos.infrastructure.vault.records import JobState
+from memoryos.infrastructure.vault.sql_vault import SqlVault
+from memoryos.kinds import Role
+
+CAT = b"\x89PNG a cat\x00\xff" * 10
+DOG = b"\x89PNG a dog"
+CAT_ID = sha256(CAT).hexdigest()
+CAT_URL = f"data:image/png;base64,{base64.b64encode(CAT).decode()}"
+BEN = Scope(user="ben")
+
+
+def picture(data=CAT, caption="a cat"):
+    url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}, "caption": caption}
+
+
+def message(*parts, text="Look at this."):
+    return [{"role": "user", "content": [{"type": "text", "text": text}, *parts]}]
+
+
+def files(folder):
+    return sorted(one.name for one in folder.iterdir()) if folder.exists() else []
+
+
+def documents(memory):
+    return [to_json(page) for page in memory.pages.list()]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        picture(),
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": base64.b64encode(CAT).decode()},
+        },
+        {"type": "image", "source": {"media_type": "image/png", "data": CAT}},
+        {"type": "input_image", "image_url": CAT_URL},
+        {"type": "file", "file": {"filename": "cat.png", "file_data": CAT_URL}},
+    ],
+)
+def test_bytes_of_a_message_lie_in_the_object_store(open_memory, folder, content):
+    memory = open_memory()
+    (page,) = memory.add(message(content))
+    (found,) = memory.pages.attachments(page)
+    assert (found.id, found.media_type, found.size, found.url, found.turn) == (CAT_ID, "image/png", len(CAT), None, 0)
+    got = memory.pages.attachment(page, found.id)
+    assert (got.data, got.media_type) == (CAT, "image/png")
+    assert json.loads(got.to_json())["data"] == base64.b64encode(CAT).decode()
+    (name,) = files(folder)
+    assert CAT_ID in name
+    assert (folder / name).read_bytes() == CAT
+    (document,) = documents(memory)
+    assert base64.b64encode(CAT).decode()[:20] not in document
+
+
+def test_a_url_stays_a_url(open_memory, folder):
+    memory = open_memory()
+    url = "https://example.org/cat.png"
+    (page,) = memory.add(message({"type": "image_url", "image_url": {"url": url}}))
+    (found,) = memory.pages.attachments(page)
+    assert (found.id, found.size, found.url) == (None, None, url)
+    assert files(folder) == []
+    with pytest.raises(NotFound):
+        memory.pages.attachment(page, sha256(url.encode()).hexdigest())
+
+
+def test_hits_name_their_attachments(open_memory):
+    memory = open_memory()
+    memory.add(message(picture(caption="a cat on the sofa")))
+    memory.add("The weather is fine.")
+    hit = memory.search("cat on the sofa").hits[0]
+    assert [one.id for one in hit.attachments] == [CAT_ID]
+    assert hit.to_dict()["attachments"][0]["media_type"] == "image/png"
+    weather = memory.search("the weather is fine").hits[0]
+    assert "attachments" not in weather.to_dict()
+
+
+def test_attachments_of_an_exchange_and_of_turns_are_kept_alike(open_memory, folder):
+    memory = open_memory()
+    one = memory.add("Look!", "A cat.", attachments=[Attachment(caption="a cat", uri=CAT_URL)])
+    turn = Turn(role=Role.USER, text="Again.", attachments=(Attachment(caption="a cat", uri=CAT_URL),))
+    (two,) = memory.add_many([turn])
+    assert memory.pages.attachment(one, CAT_ID) == memory.pages.attachment(two, CAT_ID)
+    assert len(files(folder)) == 1, "the same bytes lie there once"
+
+
+def test_the_bytes_go_with_the_last_memory_that_refers_to_them(open_memory, folder):
+    memory = open_memory()
+    (one,), (two,) = (memory.add(message(picture(), text=text)) for text in ("Look.", "Look again."))
+    (other,) = memory.add(message(picture(DOG, "a dog")))
+    memory.wait()
+    memory.delete(one)
+    assert memory.pages.attachment(two, CAT_ID).data == CAT
+    assert len(files(folder)) == 2
+    memory.delete(two)
+    assert [sha256(DOG).hexdigest() in name for name in files(folder)] == [True]
+    assert memory.pages.attachment(other, sha256(DOG).hexdigest()).data == DOG
+    with pytest.raises(NotFound):
+        memory.pages.attachment(two, CAT_ID)
+
+
+def test_the_same_bytes_can_come_back(open_memory, folder):
+    memory = open_memory()
+    for _ in range(3):
+        (page,) = memory.add(message(picture()))
+        assert memory.pages.attachment(page, CAT_ID).data == CAT
+        memory.delete(page)
+        assert files(folder) == []
+
+
+def test_a_correction_keeps_what_an_older_version_shows(open_memory, folder):
+    memory = open_memory()
+    (page,) = memory.add(message(picture()))
+    memory.update(page, "Look at that.")
+    assert memory.pages.attachment(page, CAT_ID).data == CAT
+    memory.delete(page)
+    assert files(folder) == []
+
+
+def test_pages_that_move_keep_theirs(open_memory):
+    memory = open_memory()
+    (page,) = memory.add(message(picture()))
+    for number in range(12):
+        memory.add(f"I have {number} hives.", "Bees.")
+    memory.wait()
+    assert memory.pages.attachment(page, CAT_ID).data == CAT
+
+
+def test_bytes_are_reached_only_through_a_page_of_the_own_scope(open_memory, folder):
+    memory = open_memory()
+    (page,) = memory.add(message(picture()))
+    ben = memory.of(BEN)
+    for wanted in (page, "nobody"):
+        with pytest.raises(NotFound):
+            ben.pages.attachment(wanted, CAT_ID)
+        with pytest.raises(NotFound):
+            ben.pages.attachments(wanted)
+    his = ben.add("I have no picture.")
+    with pytest.raises(NotFound):
+        ben.pages.attachment(his, CAT_ID)
+    with pytest.raises(BlobMissing):  # to name bytes is not to have them
+        ben.add("Mine now.", attachments=[Attachment(caption="a cat", uri=f"blob:{CAT_ID}/{len(CAT)}")])
+    (same,) = ben.add(message(picture()))
+    assert len(files(folder)) == 2, "each owner has objects of his own"
+    memory.delete(page)
+    assert ben.pages.attachment(same, CAT_ID).data == CAT
+
+
+def test_a_gate_that_refuses_keeps_the_bytes(open_memory):
+    class Closed:
+        def admit(self, caller, action, scope):
+            raise PermissionDenied("not today")
+
+    memory = open_memory()
+    (page,) = memory.add(message(picture()))
+    memory.wait()
+    memory._engine.vault.gate = Closed()
+    with pytest.raises(PermissionDenied):
+        memory.pages.attachment(page, CAT_ID)
+
+
+def test_a_large_attachment_is_refused_with_the_limit(open_memory, folder):
+    memory = open_memory()
+    with pytest.raises(InvalidInput, match=r"1,001 bytes, the limit is 1,000.*max_attachment_bytes"):
+        memory.add(message(picture(b"x" * 1001)))
+    assert (memory.pages.list(), files(folder)) == ([], [])
+    memory.add(message(picture(b"x" * 1000)))
+
+
+@pytest.mark.parametrize("url", ["data:image/png;base64,%%%", "data:image/png;base64,AAA", "data:nothing"])
+def test_a_data_url_that_is_none_is_refused(open_memory, url):
+    with pytest.raises(InvalidInput) as refused:
+        open_memory().add("Look!", attachments=[Attachment(caption="a cat", uri=url)])
+    assert refused.value.field == "attachment.uri"
+
+
+def test_a_repeated_call_stores_its_bytes_once(open_memory, folder):
+    memory = open_memory()
+    first = memory.add(message(picture()), idempotency_key="k")
+    assert memory.add(message(picture()), idempotency_key="k") == first
+    assert len(files(folder)) == 1
+
+
+def test_bytes_in_the_page_of_an_older_program_are_read_where_they_are(open_memory, monkeypatch):
+    memory = open_memory()
+    with monkeypatch.context() as patch:
+        patch.setattr("memoryos.operation.intake.page_writer.taken_out", lambda turns, most: (turns, {}))
+        (page,) = memory.add(message(picture()))
+    (found,) = memory.pages.attachments(page)
+    assert (found.id, found.size, found.url) == (CAT_ID, len(CAT), None)
+    assert memory.pages.attachment(page, CAT_ID).data == CAT
+
+
+def test_bytes_that_are_missing_or_altered_are_named(open_memory, folder):
+    memory = open_memory()
+    (page,) = memory.add(message(picture()))
+    (name,) = files(folder)
+    (folder / name).write_bytes(DOG)
+    with pytest.raises(StoreCorrupt, match="altered"):
+        memory.pages.attachment(page, CAT_ID)
+    (folder / name).unlink()
+    with pytest.raises(StoreCorrupt, match="missing"):
+        memory.pages.attachment(page, CAT_ID)
+
+
+def test_bytes_without_a_page_are_swept(open_memory, folder, clock, monkeypatch):
+    """What a process leaves that dies between the two."""
+    memory = open_memory()
+    memory.add("I keep bees.")
+    with monkeypatch.context() as patch:
+        patch.setattr("memoryos.operation.intake.arrival.Arrival.store", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            memory.add(message(picture()))
+    assert len(files(folder)) == 1
+    assert "sweep" in [job.kind for job in memory.jobs.list(JobState.QUEUED)]
+    clock.advance(hours=2)
+    memory.jobs.run()
+    assert files(folder) == []
+    (page,) = memory.add(message(picture()))
+    clock.advance(hours=2)
+    memory.jobs.run()
+    assert memory.pages.attachment(page, CAT_ID).data == CAT
+
+
+def _dies(*_):
+    raise KeyboardInterrupt
+
+
+def test_bytes_that_cannot_be_removed_now_are_removed_later(open_memory, folder, clock, monkeypatch):
+    memory = open_memory()
+    (page,) = memory.add(message(picture()))
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlVault, "sweep_blobs", _is_away)
+        memory.delete(page)
+    assert len(files(folder)) == 1
+    clock.advance(hours=1)
+    memory.jobs.run()
+    assert files(folder) == []
+    with memory._engine.vault.read(memory._scope) as reader:
+        assert reader.blobs.next_removal() is None
+
+
+def _is_away(*_):
+    raise ObjectsUnreachable("away")
+
+
+def test_a_store_without_a_place_for_bytes_says_so(open_memory, back_end):
+    memory = open_memory(object_store=None)
+    if back_end == "sqlite":  # which has a folder beside it
+        assert memory.pages.attachments(memory.add(message(picture()))[0])
+        return
+    with pytest.raises(InvalidInput, match="MEMORYOS_OBJECT_STORE"):
+        memory.add(message(picture()))
+    assert memory.pages.list() == []

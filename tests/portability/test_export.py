@@ -1,0 +1,163 @@
+"""Export and load: a person's memories leave one store, and are the same in another."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from memoryos import Attachment, MemoryOS
+from memoryos.errors import InvalidInput
+
+from .conftest import Open, live
+
+QUESTIONS = ["Where does she live?", "parrot", "zebracorn tea", "Bergen in May"]
+
+
+def all_of(store: MemoryOS, user: str = "alice") -> list[object]:
+    memory = store.memory(user)
+    cubes = [*memory.pages.list(), *memory.facts.list(), *(view.cube for view in memory.segments.list())]
+    return [cube.to_dict() for cube in cubes]
+
+
+def found(store: MemoryOS, user: str = "alice") -> list[object]:
+    memory = store.memory(user)
+    results = [memory.search(question) for question in QUESTIONS]
+    return [
+        [
+            [(hit.id, round(hit.score, 5), hit.segment) for hit in result.hits],
+            [(hit.id, round(hit.score, 5)) for hit in result.user_facts],
+        ]
+        for result in results
+    ]
+
+
+def exported(store: MemoryOS) -> list[dict]:
+    stream = io.StringIO()
+    store.admin.export(stream, user="alice")
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_person_is_the_same_in_another_store(open_store: Open, tmp_path: Path):
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        live(store.memory("alice", agent="coder"))
+        store.wait()
+        exported = store.admin.export(file, user="alice")
+        memories, answers, profile = all_of(store), found(store), store.memory("alice").profile.get()
+        page = next(page for page in store.memory("alice").pages.list() if "in May" in page.text)
+        history = store.memory("alice").history(page.id)
+    with open_store("two") as store:
+        loaded = store.admin.load(file)
+        assert dict(loaded.memories) == dict(exported.memories)
+        assert {scope.agent for scope in loaded.owners} == {"default", "coder"}
+        assert all_of(store) == memories
+        assert found(store) == answers
+        assert store.memory("alice").profile.get() == profile
+        assert [cube.text for cube in store.memory("alice").history(page.id)] == [cube.text for cube in history]
+        assert len(history) == 2
+        assert store.admin.load(file).memories == {}
+        assert store.admin.load(file).known == sum(loaded.memories.values())
+
+
+def test_what_was_loaded_lives_on(open_store: Open, tmp_path: Path):
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        store.memory("alice").export(file)
+        store.memory("alice").forget()
+        assert store.admin.load(file).known == 0
+        memory = store.memory("alice")
+        assert memory.search("parrot").hits[0].text
+        memory.add("I moved to Rome.", "Ciao!")
+        memory.consolidate()
+        assert "Rome" in " ".join(cube.text for cube in memory.profile.get().user.profile)
+        memory.delete(memory.search("parrot").hits[0].id)
+        assert memory.upkeep.rebuild() is not None or memory.pages.list()
+
+
+def test_the_lines_are_as_the_documents_say(open_store: Open):
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        head, *records, end = exported(store)
+    assert {key: head[key] for key in ("format", "version")} == {"format": "memoryos-export", "version": 1}
+    assert end == {"end": len(records)}
+    kinds = {record["memory"]["payload"]["type"] for record in records}
+    assert {"page", "fact", "segment", "profile"} <= kinds
+    assert any(link["kind"] == "member_of" for record in records for link in record.get("links", []))
+    assert any("earlier" in record for record in records)
+
+
+def test_chinese_text_is_written_as_it_is(open_store: Open):
+    with open_store("one") as store:
+        store.memory("alice").add("我喜欢喝茶。", "真好！")
+        stream = io.StringIO()
+        store.memory("alice").export(stream)
+    assert "我喜欢喝茶。" in stream.getvalue()
+
+
+@pytest.mark.file
+def test_the_bytes_of_attachments_go_along(open_store: Open, tmp_path: Path):
+    picture = Attachment(caption="a cat", uri="data:image/png;base64,aGVsbG8gY2F0")
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        page = store.memory("alice").add("Look at her!", attachments=[picture])
+        store.memory("alice").export(file)
+    with open_store("two") as store:
+        store.admin.load(file)
+        [attached] = store.memory("alice").pages.attachments(page)
+        assert store.memory("alice").pages.attachment(page, attached.id).data == b"hello cat"
+        forgotten = store.admin.forget("alice")
+        assert forgotten.is_complete
+    assert [path for path in (tmp_path / "two.db.objects").rglob("*") if path.is_file()] == []
+
+
+def lines_of(store: MemoryOS) -> list[str]:
+    stream = io.StringIO()
+    store.admin.export(stream, user="alice")
+    return stream.getvalue().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda lines: lines[:-1], "ends early"),
+        (lambda lines: lines[1:], "line 1 is not the head"),
+        (lambda lines: [*lines[:2], "{}\n", *lines[2:]], "line 3 holds no memory"),
+        (lambda lines: [*lines[:2], "nonsense\n"], "line 3 is not JSON"),
+        (lambda lines: [*lines[:2], "[" * 50_000, *lines[2:]], "line 3 is not JSON"),
+        (lambda lines: [lines[0].replace('"version":1', '"version":2'), *lines[1:]], "names version 2"),
+        (lambda lines: [*lines, lines[1]], "comes after the end"),
+        (lambda lines: [*lines[:3], *lines[4:]], "ends early"),
+        (lambda lines: [], "line 1 is not JSON"),
+    ],
+)
+@pytest.mark.once
+def test_a_file_that_is_not_whole_is_refused_and_nothing_of_it_is_stored(open_store: Open, tmp_path, damage, message):
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        file.write_text("".join(damage(lines_of(store))), "utf-8")
+    with open_store("two") as store:
+        with pytest.raises(InvalidInput, match=message):
+            store.admin.load(file)
+        assert store.admin.scopes() == []
+
+
+@pytest.mark.once
+def test_a_file_is_not_overwritten_and_belongs_to_its_owner(open_store: Open, tmp_path: Path):
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        store.admin.export(file, user="alice")
+        assert file.stat().st_mode & 0o777 == 0o600
+        with pytest.raises(InvalidInput, match="is there already"):
+            store.admin.export(file, user="alice")
+        with pytest.raises(InvalidInput, match="nothing is known of 'nobody'"):
+            store.admin.export(tmp_path / "nobody.jsonl", user="nobody")
+        with pytest.raises(InvalidInput, match="No such file"):
+            store.admin.load(tmp_path / "missing.jsonl")
+    assert [path.name for path in tmp_path.glob("*.jsonl*")] == ["alice.jsonl"]

@@ -1,0 +1,92 @@
+"""Facts beyond those that LPM has room for lie in the archive, and search finds them there."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+import memoryos
+from contract.back_ends import files_on
+from memoryos import Tier
+from memoryos.config import load_settings
+
+MANY = 300
+
+
+@pytest.fixture
+def path(tmp_path, back_end):
+    with files_on(back_end, tmp_path):
+        yield tmp_path / "memory.db"
+
+
+@pytest.fixture
+def open_memory(path, clock):
+    opened = []
+
+    def call(**settings):
+        opened.append(memoryos.open(path, user="ann", settings=load_settings(**settings), clock=clock))
+        return opened[-1]
+
+    yield call
+    for memory in opened:
+        memory.close()
+
+
+def texts(hits):
+    return [hit.text for hit in hits]
+
+
+def test_the_first_of_many_facts_is_found(open_memory):
+    memory = open_memory()
+    memory.facts.add("The user's boat is called Aurora.")
+    for number in range(1, MANY):
+        memory.facts.add(f"The invoice {number:04d} went to customer {number * 7919 % 10_000:04d}.")
+    assert len(memory.facts.list()) == 100
+    found = memory.search("What is the boat called?").user_facts
+    assert found[0].text == "The user's boat is called Aurora."
+    assert found[0].cube.tier is Tier.ARCHIVE
+    assert "Aurora" in memory.context("What is the boat called?").text
+    assert len(memory.search("What is the boat called?").user_facts) == 10
+    memory.close()
+    assert "Aurora" in open_memory().search("What is the boat called?").user_facts[0].text
+
+
+def test_an_archived_fact_gives_way_to_what_is_known_now(open_memory, clock):
+    memory = open_memory(knowledge_capacity=2)
+    for fact in ("I live in Oslo.", "I keep bees.", "I have a boat.", "I play the cello."):
+        memory.facts.add(fact)
+        clock.advance(days=1)
+    assert "I live in Oslo." in texts(memory.search("Where do I live?").user_facts)
+    memory.facts.add("I live in Bergen.")
+    memory.facts.add("I keep bees.")
+    found = texts(memory.search("Where do I live? Do I keep bees?").user_facts)
+    assert "I live in Oslo." not in found
+    assert found.count("I keep bees.") == 1
+
+
+def test_what_was_deleted_or_is_not_wanted_from_the_archive_is_not_found(open_memory):
+    memory = open_memory(knowledge_capacity=1)
+    for fact in ("I keep bees.", "I have a boat."):
+        memory.facts.add(fact)
+    (bees,) = (hit for hit in memory.search("bees").user_facts if "bees" in hit.text)
+    assert texts(memory.search("bees", tiers=[Tier.LPM, Tier.STM, Tier.MTM]).user_facts) == ["I have a boat."]
+    memory.delete(bees.id)
+    assert texts(memory.search("bees").user_facts) == ["I have a boat."]
+
+
+def test_proposals_are_no_facts(open_memory):
+    memory = open_memory()
+    memory.proposals.publish(["The limit is 4 pages"], source="v1")
+    memory.proposals.publish(["The limit is 3 pages"], source="v2")
+    said = texts([*memory.search("limit").user_facts, *memory.search("limit").agent_facts])
+    assert "The limit is 3 pages" not in said
+
+
+def test_the_past_knows_what_was_evicted_since(open_memory, clock):
+    memory = open_memory(knowledge_capacity=1)
+    memory.facts.add("I keep bees.")
+    then = clock() + timedelta(hours=1)
+    clock.advance(days=1)
+    memory.facts.add("I have a boat.")
+    assert texts(memory.search("bees", as_of=then).user_facts) == ["I keep bees."]
