@@ -9,20 +9,62 @@ from memoryos.distribution import VERSION
 
 if TYPE_CHECKING:
     from memoryos.about import AboutArguments
-    from memoryos.async_memory import AsyncMemory, AsyncMemoryOS
+    from memoryos.arguments import ListFilters, Only, PageFilters
+    from memoryos.async_memory import (
+        AsyncAdmin,
+        AsyncFacts,
+        AsyncJobs,
+        AsyncLog,
+        AsyncMemory,
+        AsyncMemoryOS,
+        AsyncMounts,
+        AsyncPages,
+        AsyncProfiles,
+        AsyncProposals,
+        AsyncSegments,
+        AsyncUpkeep,
+    )
     from memoryos.caller import Action, Caller, Gate
     from memoryos.compat import Memoryos
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
-    from memoryos.kinds import Kind, Role, Subject, Tier
+    from memoryos.infrastructure.vault.contract import Writer
+    from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
+    from memoryos.kinds import Kind, Origin, Role, Subject, Tier
+    from memoryos.listing import Listing
     from memoryos.memory import Memory
     from memoryos.memory_os import (
         MemoryOS,
         open,  # noqa: A004 - as `gzip.open`
     )
+    from memoryos.models.chat import Answer, ChatModel
+    from memoryos.models.embedder import Embedder
+    from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
+    from memoryos.nouns.admin import Admin
+    from memoryos.nouns.facts import Facts
+    from memoryos.nouns.jobs import Jobs
+    from memoryos.nouns.log import Log
+    from memoryos.nouns.mounts import Mounts
+    from memoryos.nouns.pages import Pages
+    from memoryos.nouns.profiles import Profiles
+    from memoryos.nouns.proposals import Proposals
+    from memoryos.nouns.segments import Segments
+    from memoryos.nouns.upkeep import Upkeep
+    from memoryos.operation.answer.answer_stream import AnswerStream
+    from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
+    from memoryos.operation.consolidation.propose import Proposal
+    from memoryos.operation.correction.forget import Forgotten
+    from memoryos.operation.maintenance.cooler import Cooled
+    from memoryos.operation.maintenance.repairer import RepairReport
+    from memoryos.operation.portability.export import Exported
+    from memoryos.operation.portability.load_export import LoadedExport
+    from memoryos.operation.recall.context import Context
+    from memoryos.operation.recall.digest import Digest
+    from memoryos.operation.recall.fusion import Weights
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
+    from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.scope import Namespace, Scope
 
 __version__ = VERSION
@@ -30,29 +72,78 @@ __version__ = VERSION
 __all__ = [
     "AboutArguments",
     "Action",
+    "Admin",
+    "Answer",
+    "AnswerStream",
+    "AsyncAdmin",
+    "AsyncFacts",
+    "AsyncJobs",
+    "AsyncLog",
     "AsyncMemory",
     "AsyncMemoryOS",
+    "AsyncMounts",
+    "AsyncPages",
+    "AsyncProfiles",
+    "AsyncProposals",
+    "AsyncSegments",
+    "AsyncUpkeep",
+    "AttachedFile",
     "Attachment",
     "Caller",
+    "ChatModel",
+    "Context",
+    "Cooled",
+    "Digest",
+    "Embedder",
+    "Event",
+    "Exported",
+    "Facts",
+    "FileBytes",
+    "Forgotten",
     "Gate",
     "Hit",
+    "Job",
+    "JobState",
+    "Jobs",
     "Kind",
+    "ListFilters",
+    "Listing",
+    "LoadedExport",
+    "Log",
     "MemCube",
     "Memory",
     "MemoryOS",
     "MemoryOSError",
     "Memoryos",
     "Mount",
+    "Mounts",
     "Namespace",
+    "Only",
+    "Origin",
+    "PageFilters",
+    "Pages",
+    "Profile",
+    "Profiles",
+    "Proposal",
+    "Proposals",
     "Recall",
+    "RepairReport",
+    "Reranker",
     "Role",
     "Scope",
+    "SegmentView",
+    "Segments",
     "Settings",
+    "Spending",
+    "Stats",
     "Strategy",
     "Subject",
     "Tier",
     "Turn",
     "TurnHit",
+    "Upkeep",
+    "Weights",
+    "Writer",
     "__version__",
     "load_settings",
     "open",
@@ -63,29 +154,78 @@ __all__ = [
 _MODULES = {
     "AboutArguments": "about",
     "Action": "caller",
+    "Admin": "nouns.admin",
+    "Answer": "models.chat",
+    "AnswerStream": "operation.answer.answer_stream",
+    "AsyncAdmin": "async_memory",
+    "AsyncFacts": "async_memory",
+    "AsyncJobs": "async_memory",
+    "AsyncLog": "async_memory",
     "AsyncMemory": "async_memory",
     "AsyncMemoryOS": "async_memory",
+    "AsyncMounts": "async_memory",
+    "AsyncPages": "async_memory",
+    "AsyncProfiles": "async_memory",
+    "AsyncProposals": "async_memory",
+    "AsyncSegments": "async_memory",
+    "AsyncUpkeep": "async_memory",
+    "AttachedFile": "operation.attachments.attached_file",
     "Attachment": "cube",
     "Caller": "caller",
+    "ChatModel": "models.chat",
+    "Context": "operation.recall.context",
+    "Cooled": "operation.maintenance.cooler",
+    "Digest": "operation.recall.digest",
+    "Embedder": "models.embedder",
+    "Event": "infrastructure.vault.records",
+    "Exported": "operation.portability.export",
+    "Facts": "nouns.facts",
+    "FileBytes": "operation.attachments.attached_file",
+    "Forgotten": "operation.correction.forget",
     "Gate": "caller",
     "Hit": "operation.recall.hit",
+    "Job": "infrastructure.vault.records",
+    "JobState": "infrastructure.vault.records",
+    "Jobs": "nouns.jobs",
     "Kind": "kinds",
+    "ListFilters": "arguments",
+    "Listing": "listing",
+    "LoadedExport": "operation.portability.load_export",
+    "Log": "nouns.log",
     "MemCube": "cube",
     "Memory": "memory",
     "MemoryOS": "memory_os",
     "MemoryOSError": "errors",
     "Memoryos": "compat",
     "Mount": "mount",
+    "Mounts": "nouns.mounts",
     "Namespace": "scope",
+    "Only": "arguments",
+    "Origin": "kinds",
+    "PageFilters": "arguments",
+    "Pages": "nouns.pages",
+    "Profile": "operation.recall.overview",
+    "Profiles": "nouns.profiles",
+    "Proposal": "operation.consolidation.propose",
+    "Proposals": "nouns.proposals",
     "Recall": "operation.recall.hit",
+    "RepairReport": "operation.maintenance.repairer",
+    "Reranker": "models.reranker",
     "Role": "kinds",
     "Scope": "scope",
+    "SegmentView": "operation.recall.overview",
+    "Segments": "nouns.segments",
     "Settings": "config",
+    "Spending": "infrastructure.vault.records",
+    "Stats": "operation.recall.overview",
     "Strategy": "operation.recall.hit",
     "Subject": "kinds",
     "Tier": "kinds",
     "Turn": "cube",
     "TurnHit": "operation.recall.hit",
+    "Upkeep": "nouns.upkeep",
+    "Weights": "operation.recall.fusion",
+    "Writer": "infrastructure.vault.contract",
     "load_settings": "config",
     "open": "memory_os",
 }

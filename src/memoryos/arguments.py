@@ -16,7 +16,7 @@ from memoryos.config import LONGEST_WAIT
 from memoryos.errors import InvalidInput
 from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
-from memoryos.kinds import Kind, Tier
+from memoryos.kinds import Kind, Role, Tier
 from memoryos.operation.portability.export_file import Target
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
@@ -49,6 +49,23 @@ class Only(TypedDict, total=False):
     session: str | None
     cold: bool
     mounts: Sequence[str] | None
+
+
+class ListFilters(TypedDict, total=False):
+    """The filters of what is listed and counted."""
+
+    since: datetime | str | None
+    until: datetime | str | None
+    tags: Sequence[str]
+    filters: Mapping[str, Any] | None
+
+
+class PageFilters(ListFilters, total=False):
+    """The same, with those that pages alone have."""
+
+    session: str | None
+    speaker: str | None
+    role: Role | str | None
 
 
 def store_place(value: str | Path) -> Place:
@@ -139,6 +156,11 @@ def duration(field: str, value: float, *, most: float) -> float:
     if not is_number or not 0 <= value <= most:  # which no NaN is
         raise InvalidInput(field, f"{shown(value)} is no number in range", f"Pass 0 to {most:,.0f}")
     return float(value)
+
+
+def share(field: str, value: float) -> float:
+    """Check a part of 1."""
+    return duration(field, value, most=1.0)
 
 
 def timeout(value: float | None) -> float:

@@ -77,6 +77,7 @@ class AsyncFacts(Awaited[Facts]):
 
     add = _awaited(Facts.add)
     list = _awaited(Facts.list)
+    count = _awaited(Facts.count)
 
 
 class AsyncProfiles(Awaited[Profiles]):
@@ -90,6 +91,7 @@ class AsyncPages(Awaited[Pages]):
     """The dialogue pages of one owner."""
 
     list = _awaited(Pages.list)
+    count = _awaited(Pages.count)
     attachments = _awaited(Pages.attachments)
     attachment = _awaited(Pages.attachment)
 
@@ -98,6 +100,7 @@ class AsyncSegments(Awaited[Segments]):
     """The segments of one owner."""
 
     list = _awaited(Segments.list)
+    count = _awaited(Segments.count)
 
 
 class AsyncProposals(Awaited[Proposals]):
@@ -146,6 +149,8 @@ class AsyncAdmin(Awaited[Admin]):
     """The work of a store as a whole."""
 
     scopes = _awaited(Admin.scopes)
+    users = _awaited(Admin.users)
+    count_users = _awaited(Admin.count_users)
     work = _awaited(Admin.work)
     register_job = _awaited(Admin.register_job)
     cool = _awaited(Admin.cool)

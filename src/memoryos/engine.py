@@ -40,6 +40,7 @@ from memoryos.operation.index.resident import Resident
 from memoryos.operation.intake import ingest
 from memoryos.operation.intake.page_writer import Arriving, Intake
 from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.knowledge.stated import told_in
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.housekeeping import Housekeeping
 from memoryos.operation.maintenance.rebuild import Rebuilder
@@ -178,11 +179,12 @@ class Engine:
         self.housekeeping.unvisited(scope.owner)
         return forgetter.owner(scope.owner, corrector)
 
-    def learn(self, owner: Scope, lesson: Lesson) -> None:
-        """Put what was stated into LPM."""
+    def learn(self, owner: Scope, lesson: Lesson) -> str | None:
+        """Put what was stated into LPM; returns the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
+            return told_in(writer, lesson)
 
     def register_job(self, kind: JobType) -> None:
         """Do jobs of that kind from now on. Raises InvalidInput for a name that is taken."""

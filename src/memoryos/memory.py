@@ -83,8 +83,6 @@ class Memory:
         """What the store was opened with."""
         return self._engine.settings
 
-    # Nouns
-
     @property
     def facts(self) -> Facts:
         """What was stated about the user and the agent, or learned."""
@@ -133,8 +131,6 @@ class Memory:
     def of(self, scope: Scope) -> Memory:
         """Another owner's memory in the same store; to close it closes nothing."""
         return Memory(self._engine, arguments.scope(scope), self._caller)
-
-    # Writing
 
     @overload
     def add(
@@ -254,8 +250,6 @@ class Memory:
         self._engine.responder.wait()
         self._engine.housekeeping.promote_all(self._scope)
 
-    # Reading
-
     def search(
         self,
         query: str,
@@ -274,6 +268,7 @@ class Memory:
         cold: bool = False,
         mounts: Sequence[str] | None = None,
         weights: Weights | None = None,
+        min_score: float = 0.0,
         explain: bool = False,
         tokens: int | None = None,
     ) -> Recall:
@@ -291,6 +286,7 @@ class Memory:
         `parts` of each hit; `weights` says what each counts. `cold` finds what lies in the object store, too, or raises
         ObjectsUnreachable or StoreCorrupt. `mounts` names the mounts to look into: all that serve this scope when left
         out; then one that does not answer is named in `missing`. With `tokens`, fewer pages do, if they fill that many.
+        Nothing is found whose `relevance` (0 to 1) is below `min_score`; `ranked` is one list of all hits, of any kind.
         """
         text = arguments.question(query)
         chosen = arguments.one_of("strategy", strategy, Strategy)
@@ -310,6 +306,7 @@ class Memory:
             arguments.weights(weights),
             self._engine.recaller.reranker,
             explain,
+            arguments.share("min_score", min_score),
             None if tokens is None else arguments.positive("tokens", tokens, tokens),
         )
         if chosen is Strategy.TWO_STAGE and search.filters.as_of:

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 import forked
 import memoryos
-from memoryos import AsyncMemoryOS, Attachment, Memory, MemoryOS
+from memoryos import AsyncMemoryOS, Attachment, Memory, MemoryOS, Origin
 from memoryos.errors import StillRunning
 
 PICTURE = "data:image/png;base64,aGVsbG8gY2F0"
@@ -128,6 +128,41 @@ def test_every_value_is_json_pickles_and_is_returned_from_a_web_handler(memory):
     assert all(client.get(f"/{number}").status_code == 200 for number in range(len(values)))
 
 
+def test_a_hit_tells_how_relevant_it_is_and_where_it_is_from(memory):
+    page = memory.add("My sailing boat is called Aurora.")
+    memory.add("The tax office lost my letter.")
+    best = memory.search("What is my sailing boat called?", explain=True).ranked[0]
+    assert (best.id, best.relevance > 0.9, best.cube.descriptive.origin) == (page, True, Origin.USER_INPUT)
+    assert best.parts
+    assert memory.search("Which dentist repaired my broken tooth?", min_score=0.5).ranked == ()
+    memory.add("My name is Bob.")
+    memory.wait()
+    (name,) = memory.profile.get().user.profile
+    assert [memory.get(source).text for source in name.descriptive.provenance] == ["user: My name is Bob."]
+
+
+def test_lists_go_on_where_they_ended(memory):
+    ids = [memory.add(f"Note {number}.") for number in range(5)]
+    found, cursor = [], None
+    while True:
+        some = memory.pages.list(limit=2, cursor=cursor)
+        found += [page.id for page in some]
+        if (cursor := some.cursor) is None:
+            break
+    assert found == ids
+    assert memory.pages.count() == 5
+
+
+def test_a_memory_is_corrected_and_deleted(memory):
+    page = memory.add("I live in Oslo.")
+    memory.update(page, "I live in Bergen.")
+    assert [version.text for version in memory.history(page)] == ["user: I live in Oslo.", "user: I live in Bergen."]
+    fact = memory.facts.add("likes jazz")
+    memory.delete(fact)
+    memory.delete(page)
+    assert memory.pages.count() == memory.facts.count() == 0
+
+
 # Whole people
 
 
@@ -157,6 +192,28 @@ def test_the_command_does_the_same(run):
     assert usage.returncode == 2
     assert json.loads(usage.stdout)["error"]["type"] == "UsageError"
     assert "In this store: bob" in run("show", "--user", "nobody").stdout
+
+
+def test_lists_corrections_and_deletion_by_command(tmp_path):
+    def run(*arguments):
+        done = forked.memoryos(*arguments, "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    page = run("add", "My name is Bob and I live in Oslo.", "--user", "bob", "--tag", "home")["id"]
+    run("jobs", "wait", "--user", "bob")
+    assert run("show", "--user", "bob")["profile"]["user"]["profile"]["name"] == "Bob"
+    assert run("list", "users")["users"] == ["bob"]
+    assert run("list", "pages", "--user", "bob", "--tag", "home")["pages"][0]["id"] == page
+    assert run("count", "pages", "--user", "bob")["count"] == 1
+    assert run("update", page, "My name is Bob and I live in Bergen.", "--user", "bob")["version"] == 2
+    assert run("search", "Where does Bob live?", "--user", "bob", "--min-score", "0.3")["hits"][0]["id"] == page
+    assert run("export", "bob.jsonl", "--user", "bob")["memories"]["page"] == 1
+    assert run("delete", page, "--user", "bob", "--yes")["deleted"] == [page]
+    assert run("forget", "--user", "bob", "--yes")["is_complete"] is True
+    assert run("list", "users")["users"] == []
+    assert run("import", "export", "bob.jsonl")["memories"]["page"] == 1
+    assert run("count", "pages", "--user", "bob")["count"] == 1
 
 
 # Waiting

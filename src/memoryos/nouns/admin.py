@@ -10,6 +10,7 @@ from memoryos.caller import Action, Caller
 from memoryos.config import LONGEST_WAIT
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
+from memoryos.listing import Listing, cursor_after, key_in
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.correction.forget import Forgotten
@@ -34,10 +35,33 @@ class Admin:
         self._engine = engine
         self._caller = caller
 
-    def scopes(self, *, tenant: str = "default") -> list[Scope]:
-        """Every scope of a tenant that holds a memory."""
+    def scopes(self, *, tenant: str = "default", limit: int | None = None, cursor: str | None = None) -> Listing[Scope]:
+        """The scopes of a tenant that hold a memory, by user, agent and namespace.
+
+        With a `limit`, so many at most; the `cursor` of the list gives the next ones.
+        """
         self._engine.admit(Action.ADMINISTER)
-        return self._engine.vault.owners(checked_text("tenant", tenant, limit=256))
+        after, most = key_in("scopes", cursor, [str, str, str]), _most(limit)
+        asked = None if most is None else most + 1
+        found = self._engine.vault.owners(checked_text("tenant", tenant, limit=256), after=after, limit=asked)
+        shown = found[:most]
+        if len(shown) == len(found):
+            return Listing(found)
+        last = shown[-1]
+        return Listing(shown, cursor_after("scopes", last.user, last.agent or "", last.path))
+
+    def users(self, *, tenant: str = "default", limit: int | None = None, cursor: str | None = None) -> Listing[str]:
+        """The users of a tenant who have a memory, in the order of their names; `limit` and `cursor` as in `scopes`."""
+        self._engine.admit(Action.ADMINISTER)
+        (after,), most = key_in("users", cursor, [str]) or (None,), _most(limit)
+        asked = None if most is None else most + 1
+        found = self._engine.vault.users(checked_text("tenant", tenant, limit=256), after=after, limit=asked)
+        shown = found[:most]
+        return Listing(shown, cursor_after("users", shown[-1]) if len(shown) < len(found) else None)
+
+    def count_users(self, *, tenant: str = "default") -> int:
+        """How many users of a tenant have a memory."""
+        return len(self.users(tenant=tenant))
 
     def export(self, target: Target, *, user: str, tenant: str = "default") -> Exported:
         """Write everything about a user as JSON Lines, of all agents and namespaces: to a new file, or to a stream.
@@ -142,3 +166,7 @@ class Admin:
     @property
     def _hand(self) -> Hand:
         return self._engine.hand
+
+
+def _most(limit: int | None) -> int | None:
+    return None if limit is None else arguments.positive("limit", limit, limit)

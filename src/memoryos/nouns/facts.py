@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Unpack
@@ -11,11 +10,13 @@ from memoryos import arguments
 from memoryos.about import AboutArguments, about
 from memoryos.clock import parse_moment
 from memoryos.cube import MemCube
-from memoryos.kinds import Origin, Subject
+from memoryos.infrastructure.vault.selection import Selection
+from memoryos.kinds import Kind, Origin, Subject, Tier
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
+from memoryos.nouns.selecting import listed, selection
 from memoryos.operation.calls.door import door
 from memoryos.operation.knowledge.stated import VALUE_CHARS, stated_fact
-from memoryos.operation.recall import overview
 from memoryos.text import checked_text
 
 
@@ -31,10 +32,12 @@ class Facts(Noun):
         at: datetime | str | None = None,
         origin: Origin = Origin.USER_INPUT,
         **said_of_it: Unpack[AboutArguments],
-    ) -> None:
-        """State a fact about the user or the agent; stating it twice changes nothing but what is said of it.
+    ) -> str | None:
+        """State a fact about the user or the agent, and return its id.
 
-        `tags`, `metadata`, `ttl` or `expires_at`, `title` and `source` are as in `Memory.add`.
+        Stating it twice changes nothing but what is said of it: `tags`, `metadata`, `ttl` or `expires_at`, `title` and
+        `source` are as in `Memory.add`. The id is that of the fact which says it: a known one, when it was known in
+        these or other words. It is None when the same change of a fact was proposed before in other words, and waits.
         """
         now = self._engine.clock()
         said_at = now if at is None else parse_moment("at", at, now=now)
@@ -42,12 +45,35 @@ class Facts(Noun):
         of_whom, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
         vector = self._engine.embedder.embed([checked])[0]
         lesson = stated_fact(checked, vector, subject=of_whom, at=said_at, origin=origin)
-        self._engine.learn(self._scope, replace(lesson, about=about(now, **said_of_it)))
+        return self._engine.learn(self._scope, replace(lesson, about=about(now, **said_of_it)))
 
-    def list(self, *, subject: Subject = Subject.USER) -> Sequence[MemCube]:
-        """What LPM knows about the user, or about the agent."""
+    def list(
+        self,
+        *,
+        subject: Subject = Subject.USER,
+        tier: Tier = Tier.LPM,
+        limit: int | None = None,
+        cursor: str | None = None,
+        **only: Unpack[arguments.ListFilters],
+    ) -> Listing[MemCube]:
+        """What LPM knows about the user, or about the agent, in the order in which it was learned.
+
+        In the tier `archive` are facts that gave way to others, and those that LPM had no room for. `limit` and
+        `cursor` are as in `pages.list`; `since` and `until` bound when it was said or happened (both included), and
+        a fact must itself have the `tags` and pass the `filters`, which are as in `search`.
+        """
         of_whom = arguments.one_of("subject", subject, Subject)
-        people = overview.profile_of(
-            self._engine.vault, self._scope, self._engine.home(self._scope), self._engine.clock()
-        )
-        return list((people.user if of_whom is Subject.USER else people.agent).facts)
+        with self._engine.vault.read(self._engine.home(self._scope, of_whom)) as reader:
+            return listed(reader, self._selection(of_whom, tier, **only), limit, cursor)
+
+    def count(
+        self, *, subject: Subject = Subject.USER, tier: Tier = Tier.LPM, **only: Unpack[arguments.ListFilters]
+    ) -> int:
+        """How many facts there are; the filters are as in `list`."""
+        of_whom = arguments.one_of("subject", subject, Subject)
+        with self._engine.vault.read(self._engine.home(self._scope, of_whom)) as reader:
+            return reader.counted(self._selection(of_whom, tier, **only))
+
+    def _selection(self, of_whom: Subject, tier: Tier, **only: Unpack[arguments.ListFilters]) -> Selection:
+        tiers = [arguments.one_of("tier", tier, Tier)]
+        return selection(Kind.FACT, self._engine.clock(), tiers=tiers, subject=of_whom, **only)

@@ -23,8 +23,11 @@ class Profiles(Noun):
 
     def set(
         self, field: str, value: str, *, subject: Subject = Subject.USER, origin: Origin = Origin.USER_INPUT
-    ) -> None:
-        """State a static field of a persona, such as the user's name or, with Subject.AGENT, the agent's role."""
+    ) -> str | None:
+        """State a static field of a persona, such as the user's name or, with Subject.AGENT, the agent's role.
+
+        Returns the id of the field.
+        """
         about, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
         lesson = stated_field(field, value, subject=about, at=self._engine.clock(), origin=origin)
-        self._engine.learn(self._scope, lesson)
+        return self._engine.learn(self._scope, lesson)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from memoryos.kinds import Kind, Tier
+from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
+from memoryos.nouns.selecting import listed, selection
 from memoryos.operation.calls.door import door
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.overview import SegmentView
@@ -14,7 +15,28 @@ from memoryos.operation.recall.overview import SegmentView
 class Segments(Noun):
     """The segments of one owner."""
 
-    def list(self, *, archive: bool = False) -> Sequence[SegmentView]:
-        """The segments with their heat at this moment, hottest first."""
+    def list(
+        self, *, archive: bool = False, limit: int | None = None, cursor: str | None = None
+    ) -> Listing[SegmentView]:
+        """The segments with their heat at this moment, hottest first.
+
+        With a `limit`, so many at most, and with its `cursor` the next ones; then in the order in which they came to
+        be, for heat changes from call to call.
+        """
+        settings, now = self._engine.settings, self._engine.clock()
+        wanted = selection(Kind.SEGMENT, now, tiers=_tiers(archive=archive))
         with self._engine.settled(self._scope) as reader:
-            return overview.segments(reader, self._engine.settings, self._engine.clock(), archive=archive)
+            some = listed(reader, wanted, limit, cursor)
+            views = overview.views_of(reader, some, settings, now)
+        is_whole = limit is None and cursor is None
+        return Listing(sorted(views, key=lambda view: -view.heat) if is_whole else views, some.cursor)
+
+    def count(self, *, archive: bool = False) -> int:
+        """How many segments there are."""
+        wanted = selection(Kind.SEGMENT, self._engine.clock(), tiers=_tiers(archive=archive))
+        with self._engine.settled(self._scope) as reader:
+            return reader.counted(wanted)
+
+
+def _tiers(*, archive: bool) -> tuple[Tier, ...]:
+    return (Tier.MTM, Tier.ARCHIVE) if archive else (Tier.MTM,)

@@ -38,6 +38,7 @@ from memoryos.infrastructure.vault.records import (
     Unembedded,
     Vector,
 )
+from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.infrastructure.vault.stored_blob import BlobNotes
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark
@@ -151,6 +152,14 @@ class Reader(Protocol):
 
     def census(self) -> Census:
         """Counts by kind and tier."""
+        ...
+
+    def listed(self, wanted: Selection, *, after: int = 0, limit: int | None = None) -> list[Positioned]:
+        """The cubes of a selection above that position, so many at most; a damaged one is left out, and logged."""
+        ...
+
+    def counted(self, wanted: Selection) -> int:
+        """How many cubes a selection has; one that is damaged may count."""
         ...
 
     def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
@@ -400,8 +409,17 @@ class Vault(Reembeddable, Protocol):
         """
         ...
 
-    def owners(self, tenant: str) -> list[Scope]:
-        """Every scope of the tenant that holds a cube."""
+    def owners(
+        self, tenant: str, *, after: tuple[str, str, str] | None = None, limit: int | None = None
+    ) -> list[Scope]:
+        """Every scope of the tenant that holds a cube, by user, agent ("" is every agent) and path of the namespace.
+
+        Of these, so many `after` a scope, when told.
+        """
+        ...
+
+    def users(self, tenant: str, *, after: str | None = None, limit: int | None = None) -> list[str]:
+        """Every user of the tenant who has a cube, in order; of these, so many after one, when told."""
         ...
 
     def owners_of(self, tenant: str, user: str) -> list[Scope]:

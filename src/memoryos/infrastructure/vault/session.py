@@ -52,6 +52,8 @@ from memoryos.infrastructure.vault.records import (
     StoredPassage,
     Vector,
 )
+from memoryos.infrastructure.vault.selection import Positioned, Selection
+from memoryos.infrastructure.vault.selection_part import SelectionPart
 from memoryos.infrastructure.vault.statements import (
     ask,
     ask_one,
@@ -226,6 +228,12 @@ class SqlReader:
         )
         with _legible("cubes"):
             return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
+
+    def listed(self, wanted: Selection, *, after: int = 0, limit: int | None = None) -> list[Positioned]:
+        return SelectionPart(self._connection, self._owner, self._readable).listed(wanted, after, limit)
+
+    def counted(self, wanted: Selection) -> int:
+        return SelectionPart(self._connection, self._owner, self._readable).counted(wanted)
 
     def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
         with _legible("cubes"):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
 from memoryos.caller import Action, Gate, current
@@ -151,17 +151,31 @@ class SqlVault(ABC):
     def number_after(self, connection: Connection, sequence: int) -> None:  # noqa: B027 - SQLite knows by itself
         """Let the next event have a higher number than that."""
 
-    def owners(self, tenant: str) -> list[Scope]:
-        """Every scope of the tenant that holds a cube."""
+    def owners(
+        self, tenant: str, *, after: tuple[str, str, str] | None = None, limit: int | None = None
+    ) -> list[Scope]:
+        """Scopes of the tenant that hold a cube, in order."""
         cubes = tables.cubes
         query = (
             select(cubes.c.tenant, cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
             .where(cubes.c.tenant == tenant)
             .distinct()
             .order_by(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace)
+            .limit(limit)
         )
+        if after is not None:
+            query = query.where(tuple_(cubes.c.user_id, cubes.c.agent_id, cubes.c.namespace) > after)
         with self._reading(tenant) as connection:
             return [tables.scope_of(*row) for row in connection.execute(query)]
+
+    def users(self, tenant: str, *, after: str | None = None, limit: int | None = None) -> list[str]:
+        """Users of the tenant who have a cube, in order."""
+        user = tables.cubes.c.user_id
+        query = select(user).where(tables.cubes.c.tenant == tenant).distinct().order_by(user).limit(limit)
+        if after is not None:
+            query = query.where(user > after)
+        with self._reading(tenant) as connection:
+            return list(connection.execute(query).scalars())
 
     def owners_of(self, tenant: str, user: str) -> list[Scope]:
         """Every scope of a user that the store knows more of than that its memories are gone."""

@@ -96,6 +96,7 @@ def search(
     cold: Annotated[bool, typer.Option("--cold", help="Find what lies in the object store, too.")] = False,
     mount: Mounts = None,
     session: Session = None,
+    min_score: Annotated[float, typer.Option(min=0, max=1, help="Nothing less relevant than this, 0 to 1.")] = 0.0,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
     user: User = "default",
     agent: Agent = "default",
@@ -120,6 +121,7 @@ def search(
             session=session,
             cold=cold,
             mounts=mount,
+            min_score=min_score,
             explain=explain,
         )
     if json:
@@ -225,6 +227,7 @@ def _recall_json(found: Recall, limit: int) -> dict[str, object]:
         "segments": [hit.to_dict() for hit in found.segments],
         "knowledge": [hit.to_dict() for hit in found.knowledge],
         "missing": list(found.missing),
+        "ranked": found.to_dict()["ranked"],
     }
 
 

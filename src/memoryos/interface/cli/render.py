@@ -104,7 +104,7 @@ def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -
 def _told(hit: Hit, turns: Sequence[TurnHit]) -> str:
     found = [turn for turn in turns if turn.cube.id == hit.id]
     if len(hit.text) <= PAGE_CHARS or not any(turn.is_part for turn in found):
-        return _cut(hit.text, PAGE_CHARS)
+        return shortened(hit.text, PAGE_CHARS)
     best = sorted(found[:PASSAGES], key=lambda turn: (turn.index, turn.start))
     return "\n".join(f"{turn.turn.speaker or turn.turn.role.value}: {turn.quoted}" for turn in best)
 
@@ -131,7 +131,7 @@ def segments_table(title: str, views: Iterable[SegmentView]) -> Table:
             str(len(view.page_ids)),
             f"{view.cube.descriptive.event_at:%Y-%m-%d}",
             escape(", ".join(view.keywords[:6])),
-            escape(_cut(view.summary, SUMMARY_CHARS)),
+            escape(shortened(view.summary, SUMMARY_CHARS)),
         )
     return table
 
@@ -142,7 +142,7 @@ def pages_table(title: str, pages: Iterable[MemCube]) -> Table:
     table.add_column("when", no_wrap=True)
     table.add_column("page", ratio=1, overflow="fold")
     for page in pages:
-        table.add_row(f"{page.descriptive.event_at:%Y-%m-%d %H:%M}", escape(_cut(page.text, PAGE_CHARS)))
+        table.add_row(f"{page.descriptive.event_at:%Y-%m-%d %H:%M}", escape(shortened(page.text, PAGE_CHARS)))
     return table
 
 
@@ -184,5 +184,6 @@ def tuning_table(values: Iterable[Tuned]) -> Table:
     return table
 
 
-def _cut(text: str, chars: int) -> str:
+def shortened(text: str, chars: int) -> str:
+    """The beginning of a text, with … when that is not all."""
     return text if len(text) <= chars else text[: chars - 1] + "…"

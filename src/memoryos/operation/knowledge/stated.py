@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memoryos.cube import Fact, MemCube, ProfileField
+from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Vector
-from memoryos.kinds import Kind, Origin, SemanticType, Subject
+from memoryos.kinds import Kind, Origin, SemanticType, Subject, Tier
 from memoryos.models.embedder import Embedder
-from memoryos.operation.knowledge.lesson import Learned, Lesson
+from memoryos.operation.knowledge.lesson import Learned, Lesson, identities, identity
 from memoryos.text import checked_text
 
 FIELD_CHARS = 256
@@ -29,6 +30,16 @@ def stated_field(field: str, value: str, *, subject: Subject, at: datetime, orig
         value=checked_text("value", value, limit=VALUE_CHARS),
     )
     return Lesson(payload, (), at, SemanticType.PROFILE, origin)
+
+
+def told_in(reader: Reader, lesson: Lesson) -> str | None:
+    """The id of the memory that says it, in these words or as another wording; the latest of several."""
+    kind, name = Kind(lesson.payload.type), identity(lesson.payload)
+    for tier in (Tier.LPM, Tier.ARCHIVE):  # where it is, unless it gave way at once
+        for cube in reversed(reader.cubes(kind, tiers=[tier], subject=lesson.payload.subject)):
+            if name in identities(cube.payload):
+                return cube.id
+    return None
 
 
 def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:

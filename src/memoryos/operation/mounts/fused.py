@@ -39,7 +39,7 @@ def fused(own: Recall, offers: Offers, asked: Asked, wanted: Wanted, lexicon: Em
     together = replace(
         own, hits=tuple(pages_of(turns, found)), turns=tuple(turns), knowledge=_knowledge(own, offers, wanted)
     )
-    return judged(together, resident, asked)
+    return judged(together, resident, asked, wanted.search)
 
 
 def _turns(resident: Resident, cubes: Mapping[str, MemCube], asked: Asked, wanted: Wanted) -> list[TurnHit]:

@@ -27,7 +27,7 @@ import numpy as np
 
 from memoryos.language.bm25 import idf
 from memoryos.language.marks import asks_judgement
-from memoryos.language.tongue import tongue
+from memoryos.language.tongue import Tongue, tongue
 from memoryos.language.words import HAN, index_words, stem
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import TurnIndex
@@ -140,6 +140,45 @@ def confidence(resident: Resident, asked: Asked, turns: Sequence[TurnHit], known
     if likely < UNJUDGED:  # else they are not needed
         likely = max(likely, Signals.of(asked_words, size, beside, elsewhere).confidence)
     return likely if len(asked_words) >= FEWEST else max(likely, UNJUDGED)
+
+
+@dataclass(frozen=True, slots=True)
+class WordJudge:
+    """Says of each text how likely it bears on a question."""
+
+    words: Sequence[Word]
+    size: float  #: what counts of what nobody said, from 0 to 1
+    elsewhere: float  #: as of Signals
+    is_blind: bool  #: whether words do not tell
+
+    @classmethod
+    def of(cls, resident: Resident, asked: Asked, turns: Sequence[TurnHit]) -> WordJudge:
+        """The judge of what was found; `resident` holds the turns that were ranked."""
+        asked_words, passages = words_of(resident, asked)
+        language = tongue(asked.text)
+        is_foreign = not _are_said(asked_words) if language is None else _is_other(language, turns)
+        is_blind = is_foreign or asks_judgement(asked.text) or not asked_words
+        small = SMALL_CHINESE if language and language.is_chinese else SMALL
+        elsewhere = _elsewhere(resident, asked, asked_words, turns)
+        return cls(asked_words, passages / (passages + small), elsewhere, is_blind)
+
+    def relevance(self, texts: Iterable[str]) -> float:
+        """The relevance of the best of some texts of one memory, from 0 to 1."""
+        if self.is_blind:
+            return UNJUDGED
+        heard = [text[:LONGEST] for text in texts]
+        if len(self.words) < FEWEST:  # a single word is there or not
+            return _most_covered(self.words, heard) / self.words[0].weight
+        return Signals.of(self.words, self.size, heard, self.elsewhere).confidence
+
+
+def _are_said(asked_words: Sequence[Word]) -> bool:
+    """Whether most of the words occur: a few words without a sentence are in no language that could be told."""
+    return 2 * sum(word.unsaid < 1 for word in asked_words) >= len(asked_words) or len(asked_words) < FEWEST
+
+
+def _is_other(language: Tongue, turns: Sequence[TurnHit]) -> bool:
+    return bool(turns) and not language.may_be(tongue(" ".join(_texts(turns))[:LONGEST]))
 
 
 def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:

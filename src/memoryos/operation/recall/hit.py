@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +37,7 @@ class Hit(Plain):
     segment: str | None = None  #: id of the page's segment, when it was found through one
     topic: str = ""  #: keywords of that segment
     mount: str | None = None  #: the mounted memory that it comes from; None is the own
+    relevance: float | None = None  #: how likely it bears on the question, from 0 to 1; None where nobody asked
 
     @property
     def id(self) -> str:
@@ -65,9 +66,10 @@ class Hit(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """The memory with its score."""
-        why = {"score": self.score, "parts": dict(self.parts), "topic": self.topic, "mount": self.mount}
+        why = {"score": self.score, "relevance": self.relevance, "parts": dict(self.parts), "topic": self.topic}
+        place = {"mount": self.mount, "segment": self.segment}
         files = {"attachments": plain(self.attachments)} if self.attachments else {}
-        return {**self.cube.to_dict(), **why, "segment": self.segment, **files}
+        return {**self.cube.to_dict(), **why, **place, **files}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class TurnHit(Plain):
     mount: str | None = None  #: the mounted memory that it comes from; None is the own
     start: int = 0  #: where the passage begins in the turn's words
     end: int | None = None  #: and where it ends; None is the end of the turn
+    relevance: float | None = None  #: as of a Hit
 
     @property
     def turn(self) -> Turn:
@@ -119,7 +122,8 @@ class TurnHit(Plain):
         start, end = self.span
         place = {"page_id": self.cube.id, "turn": self.index, "start": start, "end": end, "source_id": self.source_id}
         said = {"role": self.turn.role.value, "speaker": self.turn.speaker, "at": plain(self.turn.at)}
-        return {"text": self.text, "score": self.score, "parts": dict(self.parts), "mount": self.mount, **place, **said}
+        why = {"score": self.score, "relevance": self.relevance, "parts": dict(self.parts), "mount": self.mount}
+        return {"text": self.text, **why, **place, **said}
 
 
 def quoted(words: str, spans: Sequence[Span]) -> str:
@@ -146,4 +150,11 @@ class Recall(Plain):
     chosen: tuple[str, ...] = ()  #: ids of the segments that `two_stage` retrieved, and took pages from
     knowledge: tuple[Hit, ...] = ()  #: facts from mounted memories
     missing: tuple[str, ...] = ()  #: the mounted memories that could not be searched
+    ranked: tuple[Hit, ...] = ()  #: all of these but `recent` in one list, best first; empty for `context`
     confidence: float = 1.0  #: the probability that what was found bears on the question; 0 when there is nothing
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was found; `ranked` says in which order, and by what."""
+        found = {one.name: plain(getattr(self, one.name)) for one in fields(self) if one.name != "ranked"}
+        order = [{"id": hit.id, "kind": hit.cube.kind.value, "relevance": hit.relevance} for hit in self.ranked]
+        return {**found, "ranked": order}

@@ -43,7 +43,7 @@ class Wanted:
     def of_each(self) -> Search:
         """How each memory searches for it: what is ranked again needs no reranker, and one page more to end before."""
         pages = self.search.pages if self.strategy is Strategy.TWO_STAGE else self.pages + 1
-        return replace(self.search, pages=pages, reranker=None)
+        return replace(self.search, pages=pages, reranker=None, min_score=0.0)
 
     @property
     def filters(self) -> Filters:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -134,14 +134,12 @@ def _persona(reader: Reader, subject: Subject, now: datetime) -> Persona:
     return Persona(tuple(cube for cube in profile if cube.descriptive.valid_to is None), traits, facts)
 
 
-def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool) -> list[SegmentView]:
-    """The segments with their heat at `now`, hottest first."""
-    tiers = [Tier.MTM, Tier.ARCHIVE] if archive else [Tier.MTM]
-    cubes = lasting(reader.cubes(Kind.SEGMENT, tiers=tiers), now)
+def views_of(reader: Reader, cubes: Sequence[MemCube], settings: Settings, now: datetime) -> list[SegmentView]:
+    """The segments with their pages, and with their heat at `now`."""
     pages: dict[str, list[str]] = {}
     for link in reader.sources((cube.id for cube in cubes), LinkKind.MEMBER_OF):
         pages.setdefault(link.target, []).append(link.source)
-    views = [
+    return [
         SegmentView(
             cube=cube,
             heat=heat(cube.behaviour, now, settings),
@@ -150,7 +148,6 @@ def segments(reader: Reader, settings: Settings, now: datetime, *, archive: bool
         )
         for cube in cubes
     ]
-    return sorted(views, key=lambda view: -view.heat)
 
 
 def stats(

@@ -18,13 +18,14 @@ from memoryos.kinds import Kind, Subject
 from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import tuned_for
-from memoryos.operation.recall.confidence import confidence
+from memoryos.operation.recall.confidence import WordJudge, confidence
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.moment import cubes_at, entries_at, former
 from memoryos.operation.recall.nearest_facts import outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
+from memoryos.operation.recall.relevance import weighed
 from memoryos.operation.recall.topics import Home, fits, homes
 from memoryos.operation.recall.two_stage import cosine, two_stage
 
@@ -39,6 +40,7 @@ class Search:
     weights: Weights = DEFAULT_WEIGHTS
     reranker: Reranker | None = None  #: puts the turns that were found in its own order
     explain: bool = False  #: whether the hits tell the parts of their scores
+    min_score: float = 0.0  #: the least relevance of what is found
     tokens: int | None = None  #: turns that can fill so many tokens are enough; None is no bound
 
     def parts(self, **parts: float) -> Mapping[str, float]:
@@ -90,14 +92,17 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         segments=tuple(_segments(owner, asked, search, settings)),
         chosen=chosen,
     )
-    return judged(recalled, owner.resident, asked)
+    return judged(recalled, owner.resident, asked, search)
 
 
-def judged(recalled: Recall, resident: Resident, asked: Asked) -> Recall:
-    """The recall with its confidence; `resident` holds the turns that were ranked."""
+def judged(recalled: Recall, resident: Resident, asked: Asked, search: Search) -> Recall:
+    """The recall with its confidence, and each hit with its relevance; `resident` holds the turns that were ranked."""
     facts = [hit.text for hit in (*recalled.user_facts, *recalled.agent_facts, *recalled.knowledge)]
     persona = [cube.text for cube in (*recalled.profile, *recalled.traits)]
-    return replace(recalled, confidence=confidence(resident, asked, recalled.turns, [*facts, *persona]))
+    sure = replace(recalled, confidence=confidence(resident, asked, recalled.turns, [*facts, *persona]))
+    if search.tokens is not None:  # a context may take thousands of turns, and tells no relevance
+        return sure
+    return weighed(sure, WordJudge.of(resident, asked, recalled.turns), search.min_score)
 
 
 def _turns(

@@ -1,0 +1,82 @@
+"""SelectionPart: the part of a session that lists and counts the cubes of a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, true
+
+from memoryos.clock import micros
+from memoryos.cube import MemCube
+from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault.selection import Positioned, Selection
+from memoryos.infrastructure.vault.tables import OWNER
+from memoryos.kinds import State
+from memoryos.lifecycle import PROPOSALS
+
+_AT_ONCE = 500  # cubes read at a time
+_cubes = tables.cubes
+
+Readable = Callable[[str, str, int | None], MemCube | None]
+
+
+class SelectionPart:
+    """One owner's cubes, within one transaction."""
+
+    def __init__(self, connection: Connection, owner: dict[str, str], readable: Readable) -> None:
+        self._connection = connection
+        self._owner = owner
+        self._readable = readable
+
+    def listed(self, wanted: Selection, after: int, limit: int | None) -> list[Positioned]:
+        """The first so many after a position."""
+        found: list[Positioned] = []
+        for one in self._admitted(wanted, after):
+            found.append(one)
+            if len(found) == limit:
+                break
+        return found
+
+    def counted(self, wanted: Selection) -> int:
+        """How many there are."""
+        if not wanted.is_told_by_columns:
+            return sum(1 for _ in self._admitted(wanted, 0))
+        query = select(func.count()).select_from(_cubes).where(self._selected(wanted))
+        return int(self._connection.execute(query).scalar_one())
+
+    def _admitted(self, wanted: Selection, after: int) -> Iterator[Positioned]:
+        while rows := self._connection.execute(self._some(wanted, after)).all():
+            for position, *stored in rows:
+                cube = self._readable(*stored)
+                if cube and cube.kind is wanted.kind and wanted.admits(cube):
+                    yield Positioned(position, cube)
+            after = rows[-1].position
+
+    def _some(self, wanted: Selection, after: int) -> Select[Any]:
+        query = select(_cubes.c.position, _cubes.c.id, _cubes.c.document, _cubes.c.checksum)
+        query = query.where(self._selected(wanted), _cubes.c.position > after)
+        return query.order_by(_cubes.c.position).limit(_AT_ONCE)
+
+    def _selected(self, wanted: Selection) -> ColumnElement[bool]:
+        mine = (_cubes.c[name] == self._owner[name] for name in OWNER)
+        return and_(*mine, *_conditions(wanted))
+
+
+def _conditions(wanted: Selection) -> Iterator[ColumnElement[bool]]:
+    """What the columns tell."""
+    now, told = micros(wanted.now), _cubes.c
+    yield told.kind == wanted.kind.value
+    yield told.state != State.EXPIRED.value
+    yield or_(told.mark.is_(None), told.mark.not_in(sorted(PROPOSALS)))
+    yield or_(told.expires_at.is_(None), told.expires_at > now)
+    yield told.tier.in_([tier.value for tier in wanted.tiers]) if wanted.tiers else true()
+    for column, value in ((told.subject, wanted.subject), (told.session_id, wanted.session)):
+        if value is not None:
+            yield column == value
+    if wanted.since is not None:
+        yield told.event_at >= micros(wanted.since)
+    if wanted.until is not None:
+        yield told.event_at <= micros(wanted.until)
+    if wanted.filter:
+        yield queries.labelled(wanted.filter)

@@ -1,0 +1,68 @@
+"""`memoryos update` and `memoryos delete`: correct a memory, or remove it, by its id."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.kinds import Role
+
+CHARS = 200  # of a memory in the question
+
+Ids = Annotated[list[str], typer.Argument(help="Ids, as `list` and `search` show them.")]
+
+
+def update(
+    memory_id: Annotated[str, typer.Argument(help="Its id, as `list` and `search` show it.")],
+    text: Annotated[str, typer.Argument(help="What it is to say.")],
+    role: Annotated[Role, typer.Option(help="Of a page: whose words are replaced.")] = Role.USER,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Correct a memory; its old words stay in its history."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        cube = memory.update(memory_id, text, role=role)
+    if json:
+        render.print_json(cube.to_dict())
+    else:
+        render.console().print(f"Version {cube.version.number}: {cube.text}", markup=False)
+
+
+def delete(
+    ids: Ids,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Remove memories and what was derived from them alone, for good."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        texts = [memory.get(one).text for one in ids]  # all are there, or nothing is deleted
+        if not yes:
+            _confirm(texts, json=json)
+        for one in ids:
+            with suppress(NotFound):  # it went with another one
+                memory.delete(one)
+    if json:
+        render.print_json({"deleted": ids})
+    else:
+        render.console().print(f"Deleted {len(ids):,}.")
+
+
+def _confirm(texts: list[str], *, json: bool) -> None:
+    if json or not sys.stdin.isatty():
+        raise InvalidInput("--yes", "is missing", "Deletion cannot be undone: add --yes")
+    for text in texts:
+        render.say(render.shortened(text, CHARS))
+    typer.confirm("Delete for good?", abort=True)

@@ -1,0 +1,200 @@
+"""`memoryos list` and `memoryos count`: what a store holds, some at a time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from memoryos.choice import Choice
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import (
+    Agent,
+    AnyTags,
+    Archive,
+    Db,
+    Json,
+    Meta,
+    NoTags,
+    Session,
+    Tags,
+    Tenant,
+    User,
+    filters_of,
+    open_store,
+)
+from memoryos.kinds import Role, Subject, Tier
+from memoryos.listing import Listing
+from memoryos.memory import Memory
+from memoryos.memory_os import MemoryOS
+
+CHARS = 200  # of a memory in the table
+
+
+class Listed(Choice):
+    """What can be listed."""
+
+    PAGES = "pages"
+    FACTS = "facts"
+    SEGMENTS = "segments"
+    USERS = "users"
+
+
+What = Annotated[Listed, typer.Argument(help="What to list.")]
+Since = Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01.")]
+Until = Annotated[str | None, typer.Option(help="Nothing said after.")]
+Speaker = Annotated[str | None, typer.Option(help="Pages with a turn of this speaker.")]
+By = Annotated[Role | None, typer.Option(help="Pages with a turn of this role.")]
+In = Annotated[Tier | None, typer.Option(help="Pages or facts of this tier.")]
+About = Annotated[Subject, typer.Option(help="Whose facts.")]
+
+
+def list_(
+    what: What,
+    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Go on after an earlier list: the cursor it gave.")] = None,
+    since: Since = None,
+    until: Until = None,
+    tag: Tags = None,
+    any_tag: AnyTags = None,
+    no_tag: NoTags = None,
+    meta: Meta = None,
+    speaker: Speaker = None,
+    role: By = None,
+    tier: In = None,
+    subject: About = Subject.USER,
+    archive: Archive = False,
+    session: Session = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List pages, facts or segments of a user, or the users of the store, in the order in which they came in."""
+    labels = {"tags": tag or (), "filters": filters_of(any_tag, no_tag, meta)}
+    only = _only(what, since, until, labels, session, speaker, role, tier, subject, archive=archive)
+    with open_store(db, must_exist=True) as store:
+        if what is Listed.USERS:
+            found: Listing[Any] = store.admin.users(tenant=tenant, limit=limit, cursor=cursor)
+        else:
+            noun = _noun(store.memory(user, agent=agent, tenant=tenant), what)
+            found = noun.list(limit=limit, cursor=cursor, **only)
+        others = store.admin.users(tenant=tenant, limit=10)
+    if json:
+        render.print_json({what.value: found.to_dict()["items"], "cursor": found.cursor})
+    else:
+        _print(what, found, f"{user} with {agent}", others)
+
+
+def count(
+    what: What,
+    since: Since = None,
+    until: Until = None,
+    tag: Tags = None,
+    any_tag: AnyTags = None,
+    no_tag: NoTags = None,
+    meta: Meta = None,
+    speaker: Speaker = None,
+    role: By = None,
+    tier: In = None,
+    subject: About = Subject.USER,
+    archive: Archive = False,
+    session: Session = None,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Count pages, facts or segments of a user, or the users of the store; the filters are those of `list`."""
+    labels = {"tags": tag or (), "filters": filters_of(any_tag, no_tag, meta)}
+    only = _only(what, since, until, labels, session, speaker, role, tier, subject, archive=archive)
+    with open_store(db, must_exist=True) as store:
+        number = _counted(store, what, user, agent, tenant, only)
+    if json:
+        render.print_json({"what": what.value, "count": number})
+    else:
+        render.console().print(f"{number:,} {what.value}")
+
+
+def _counted(store: MemoryOS, what: Listed, user: str, agent: str, tenant: str, only: dict[str, Any]) -> int:
+    if what is Listed.USERS:
+        return store.admin.count_users(tenant=tenant)
+    return int(_noun(store.memory(user, agent=agent, tenant=tenant), what).count(**only))
+
+
+def _noun(memory: Memory, what: Listed) -> Any:
+    return getattr(memory, what.value)
+
+
+def _only(
+    what: Listed,
+    since: str | None,
+    until: str | None,
+    labels: dict[str, Any],
+    session: str | None,
+    speaker: str | None,
+    role: Role | None,
+    tier: Tier | None,
+    subject: Subject,
+    *,
+    archive: bool,
+) -> dict[str, Any]:
+    """The filters that were given. Raises BadParameter for one that what is listed does not have."""
+    given: dict[str, Any] = {
+        "since": since,
+        "until": until,
+        "session": session,
+        "speaker": speaker,
+        "role": role,
+        "tier": tier,
+    }
+    given |= {name: value or None for name, value in labels.items()}
+    given |= {"subject": subject if subject is not Subject.USER else None, "archive": archive or None}
+    told = {name: value for name, value in given.items() if value is not None}
+    if foreign := [name for name in told if name not in _FILTERS[what]]:
+        option = _OPTIONS.get(foreign[0], f"--{foreign[0]}")
+        raise typer.BadParameter(f"{option} is no filter of {what.value}")
+    return told
+
+
+_OPTIONS = {"tags": "--tag", "filters": "--any-tag, --no-tag or --meta"}
+_DATED = {"since", "until", "tags", "filters", "tier"}
+_FILTERS = {
+    Listed.PAGES: _DATED | {"session", "speaker", "role"},
+    Listed.FACTS: _DATED | {"subject"},
+    Listed.SEGMENTS: {"archive"},
+    Listed.USERS: set(),
+}
+
+
+def _print(what: Listed, found: Listing[Any], whose: str, others: Listing[str]) -> None:
+    console = render.console()
+    if not found:
+        users = ", ".join(others) or "nobody yet"
+        console.print(f"No {what.value}. You asked for {whose}; users in this store: {users}.", markup=False)
+        return
+    if what is Listed.USERS:
+        for name in found:
+            console.print(name, markup=False)
+    elif what is Listed.SEGMENTS:
+        console.print(render.segments_table("Segments", found))
+    else:
+        console.print(_table(what, found))
+    if found.cursor:
+        console.print(f"There are more: --cursor {found.cursor}", markup=False, soft_wrap=True)
+
+
+def _table(what: Listed, found: Listing[Any]) -> Table:
+    table = Table(title=what.value.capitalize(), title_justify="left", expand=True)
+    for name in ("id", "when"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("memory", ratio=1, overflow="fold")
+    for cube in found:
+        table.add_row(
+            cube.id, f"{cube.descriptive.event_at:%Y-%m-%d %H:%M}", escape(render.shortened(cube.text, CHARS))
+        )
+    return table

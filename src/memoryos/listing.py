@@ -1,0 +1,56 @@
+"""Listing: some of many things, in an order that stays, and where the next ones begin."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from memoryos.errors import InvalidInput
+from memoryos.plain import Plain, plain
+
+T = TypeVar("T")
+
+CURSOR_CHARS = 4_000
+
+
+class Listing(list[T], Plain):
+    """What was listed. `cursor` is what the next call takes to go on; None when this is the end."""
+
+    def __init__(self, items: Iterable[T] = (), cursor: str | None = None) -> None:
+        super().__init__(items)
+        self.cursor = cursor
+
+    def to_dict(self) -> dict[str, Any]:
+        """The items and the cursor."""
+        return {"items": [plain(item) for item in self], "cursor": self.cursor}
+
+
+def cursor_after(what: str, *key: str | int) -> str:
+    """The cursor of a listing that ended with the item of this key."""
+    return base64.urlsafe_b64encode(json.dumps([what, *key], separators=(",", ":")).encode()).decode()
+
+
+def key_in(what: str, cursor: str | None, shape: Sequence[type]) -> tuple[Any, ...] | None:
+    """The key of the last item that was listed; None to begin. Raises InvalidInput for what is no such cursor."""
+    if cursor is None:
+        return None
+    found = _decoded(cursor)
+    is_ours = isinstance(found, list) and found[:1] == [what] and [type(one) for one in found[1:]] == list(shape)
+    if not is_ours or not all(map(_is_storable, found[1:])):
+        raise InvalidInput("cursor", "does not come from this listing", "Pass the `cursor` that the last call returned")
+    return tuple(found[1:])
+
+
+def _is_storable(value: str | int) -> bool:
+    return 0 <= value < 2**63 if isinstance(value, int) else value.isprintable()
+
+
+def _decoded(cursor: str) -> Any:
+    if not isinstance(cursor, str) or len(cursor) > CURSOR_CHARS:
+        return None
+    try:
+        return json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,56 @@
+"""What the verbs `list` and `count` of several nouns share: the filters, and the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memoryos import arguments
+from memoryos.cube import MemCube
+from memoryos.filter import Filter
+from memoryos.infrastructure.vault.contract import Reader
+from memoryos.infrastructure.vault.selection import Selection
+from memoryos.kinds import Kind, Role, Subject, Tier
+from memoryos.listing import Listing, cursor_after, key_in
+from memoryos.scope import ID_LIMIT
+from memoryos.text import checked_text
+
+
+def selection(
+    kind: Kind,
+    now: datetime,
+    *,
+    tiers: Sequence[Tier] = (),
+    subject: Subject | None = None,
+    session: str | None = None,
+    speaker: str | None = None,
+    role: Role | str | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    tags: Sequence[str] = (),
+    filters: Mapping[str, Any] | None = None,
+) -> Selection:
+    """The cubes that these filters, as a caller passed them, admit."""
+    return Selection(
+        kind,
+        now,
+        tuple(tiers),
+        subject,
+        arguments.session(session),
+        *arguments.period(since, until),
+        None if speaker is None else checked_text("speaker", speaker, limit=ID_LIMIT),
+        None if role is None else arguments.one_of("role", role, Role),
+        Filter.of(filters, tags=arguments.tags(tags)),
+    )
+
+
+def listed(reader: Reader, wanted: Selection, limit: int | None, cursor: str | None) -> Listing[MemCube]:
+    """The cubes after the cursor, so many at most, in the order in which they came in."""
+    what = f"{wanted.kind.value}s"
+    key = key_in(what, cursor, [int])
+    most = None if limit is None else arguments.positive("limit", limit, limit)
+    found = reader.listed(wanted, after=key[0] if key else 0, limit=None if most is None else most + 1)
+    has_more = most is not None and len(found) > most
+    shown = found[:most]
+    return Listing((one.cube for one in shown), cursor_after(what, shown[-1].position) if has_more else None)

@@ -1,0 +1,55 @@
+"""Relevance: how likely each memory that was found bears on the question, and one list of all of them.
+
+The pages, facts and others are each in an order of their own, by scores that cannot be compared. Relevance can: it is
+the confidence (`confidence`) that the memory alone would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from memoryos.cube import MemCube
+from memoryos.operation.recall.confidence import WordJudge
+from memoryos.operation.recall.hit import Hit, Recall
+
+
+def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
+    """The recall with the relevance of each memory, without those below `min_score`, and with all in one list."""
+    turns = [replace(turn, relevance=judge.relevance([turn.text])) for turn in recalled.turns]
+    best: dict[str, float] = {}
+    for turn in turns:
+        best[turn.cube.id] = max(best.get(turn.cube.id, 0.0), turn.relevance or 0.0)
+
+    def kept(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        each = (replace(hit, relevance=best.get(hit.id, judge.relevance([hit.text]))) for hit in hits)
+        return tuple(hit for hit in each if (hit.relevance or 0.0) >= min_score)
+
+    def told(cubes: Sequence[MemCube]) -> tuple[Hit, ...]:
+        return kept([Hit(cube, 0.0) for cube in cubes])
+
+    pages, segments = kept(recalled.hits), kept(recalled.segments)
+    user_facts, agent_facts, knowledge = map(kept, (recalled.user_facts, recalled.agent_facts, recalled.knowledge))
+    profile, traits = told(recalled.profile), told(recalled.traits)
+    ids = {hit.id for hit in pages}
+    return replace(
+        recalled,
+        hits=pages,
+        turns=tuple(turn for turn in turns if turn.cube.id in ids),
+        user_facts=user_facts,
+        agent_facts=agent_facts,
+        profile=tuple(hit.cube for hit in profile),
+        traits=tuple(hit.cube for hit in traits),
+        segments=segments,
+        knowledge=knowledge,
+        ranked=tuple(merged([pages, user_facts, agent_facts, knowledge, segments, profile, traits])),
+    )
+
+
+def merged(groups: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
+    """All of them in one list: each group in its own order, next the group whose next memory is the most relevant."""
+    waiting = [list(group) for group in groups if group]
+    while waiting:
+        group = max(waiting, key=lambda group: group[0].relevance or 0.0)  # the first of several
+        yield group.pop(0)
+        waiting = [group for group in waiting if group]

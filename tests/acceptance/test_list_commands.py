@@ -1,0 +1,91 @@
+"""Listing, counting, correcting and deleting by command: real processes, real files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import forked
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments, **variables):
+        return forked.memoryos(*arguments, cwd=tmp_path, COLUMNS="160", **variables)
+
+    return call
+
+
+@pytest.fixture
+def ann(run):
+    for number, tag in enumerate(["home", "work", "home"]):
+        assert run("add", f"Note {number} [bold] 红.", "--tag", tag, "--user", "ann").returncode == 0
+    return "ann"
+
+
+def document(result, code=0):
+    assert result.returncode == code, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_pages_are_listed_page_by_page(run, ann):
+    first = document(run("list", "pages", "--user", ann, "--limit", "2", "--json"))
+    second = document(run("list", "pages", "--user", ann, "--limit", "2", "--cursor", first["cursor"], "--json"))
+    assert [page["text"] for page in (*first["pages"], *second["pages"])] == [
+        f"user: Note {number} [bold] 红." for number in range(3)
+    ]
+    assert second["cursor"] is None
+    shown = run("list", "pages", "--user", ann, "--limit", "1").stdout
+    assert "Note 0 [bold] 红." in shown
+    assert "--cursor" in shown
+
+
+def test_filters_say_what_is_listed_and_counted(run, ann):
+    found = document(run("list", "pages", "--user", ann, "--no-tag", "work", "--json"))
+    assert [page["tags"] for page in found["pages"]] == [["home"], ["home"]]
+    assert document(run("count", "pages", "--user", ann, "--tag", "work", "--json")) == {"what": "pages", "count": 1}
+    assert document(run("count", "pages", "--user", ann, "--role", "assistant", "--json"))["count"] == 0
+
+
+@pytest.mark.parametrize("what", ["facts", "segments", "users"])
+def test_each_kind_is_listed_and_counted(run, ann, what):
+    listed = document(run("list", what, "--user", ann, "--json"))[what]
+    assert document(run("count", what, "--user", ann, "--json"))["count"] == len(listed)
+    assert listed == ["ann"] if what == "users" else True
+
+
+def test_who_is_unknown_is_told_with_those_who_are_there(run, ann):
+    told = run("list", "pages", "--user", "nobody")
+    assert told.returncode == 0
+    assert "users in this store: ann" in told.stdout
+
+
+def test_a_filter_that_does_not_hold_is_refused(run, ann):
+    refused = document(run("list", "users", "--tag", "work", "--json"), code=2)
+    assert "--tag is no filter of users" in refused["error"]["message"]
+    assert document(run("list", "pages", "--cursor", "nonsense", "--json"), code=2)["error"]["type"] == "InvalidInput"
+
+
+def test_a_memory_is_corrected_and_deleted(run, ann):
+    page = document(run("list", "pages", "--user", ann, "--limit", "1", "--json"))["pages"][0]["id"]
+    assert document(run("update", page, "Note zero.", "--user", ann, "--json"))["text"] == "user: Note zero."
+    assert run("delete", page, "--user", ann).returncode == 2
+    assert document(run("delete", page, "--user", ann, "--json"), code=2)["error"]["type"] == "InvalidInput"
+    assert document(run("delete", page, "--user", ann, "--yes", "--json")) == {"deleted": [page]}
+    assert document(run("count", "pages", "--user", ann, "--json"))["count"] == 2
+
+
+def test_what_is_not_there_is_no_reason_to_delete_the_others(run, ann):
+    page = document(run("list", "pages", "--user", ann, "--json"))["pages"][0]["id"]
+    assert document(run("delete", page, "nothing", "--user", ann, "--yes", "--json"), code=3)
+    assert document(run("update", "nothing", "New.", "--user", ann, "--json"), code=3)
+    assert document(run("count", "pages", "--user", ann, "--json"))["count"] == 3
+
+
+def test_a_search_for_what_was_never_said_finds_nothing(run):
+    for said in ("My sailing boat is called Aurora.", "We baked a cake for my sister.", "I keep bees."):
+        assert run("add", said).returncode == 0
+    found = document(run("search", "Which dentist repaired my broken tooth?", "--min-score", "0.5", "--json"))
+    assert found["hits"] == found["ranked"] == []
+    assert document(run("search", "What is my sailing boat called?", "--min-score", "0.5", "--json"))["hits"]

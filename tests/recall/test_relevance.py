@@ -1,0 +1,129 @@
+"""Relevance: a score from 0 to 1 that means the same for every kind of hit, and one list of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import memoryos
+from contract.back_ends import opening_on
+from memoryos import Memory, Mount, Scope
+from memoryos.cube import MemCube
+from memoryos.errors import InvalidInput
+from memoryos.operation.recall.hit import Hit
+from memoryos.operation.recall.relevance import merged
+from public import store_of
+
+TALK = [
+    "My sailing boat is called Aurora.",
+    "The tax office lost my letter again.",
+    "We baked a birthday cake for my sister.",
+    "The violin concert in Hamburg was sold out.",
+    "My bicycle needs a new chain.",
+]
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[Memory]:
+    path: Path = tmp_path_factory.mktemp("relevance") / "memory.db"
+    with opening_on(back_end):
+        opened = memoryos.open(path, user="ann")
+    with opened:
+        for said in TALK:
+            opened.add(said, "I see.")
+        opened.facts.add("owns a sailing boat")
+        opened.profile.set("name", "Ann")
+        opened.wait()
+        yield opened
+
+
+def test_a_relevance_is_between_0_and_1_and_higher_for_what_answers(memory):
+    found = memory.search("What is my sailing boat called?")
+    relevance = {hit.text.splitlines()[0]: hit.relevance for hit in found.hits}
+    assert all(0 <= value <= 1 for value in relevance.values())
+    boat = relevance.pop("user: My sailing boat is called Aurora.")
+    assert boat > 0.9
+    assert max(relevance.values()) < 0.5
+
+
+def test_nothing_is_found_of_what_was_never_said(memory):
+    found = memory.search("Which dentist repaired my broken tooth?", min_score=0.5)
+    assert found.ranked == found.hits == found.turns == found.user_facts == found.profile == ()
+    assert memory.search("Which dentist repaired my broken tooth?").hits
+
+
+def test_what_is_found_has_the_least_score(memory):
+    found = memory.search("What is my sailing boat called?", min_score=0.5)
+    assert [hit.text for hit in found.hits] == ["user: My sailing boat is called Aurora.\nassistant: I see."]
+    assert {turn.cube.id for turn in found.turns} == {found.hits[0].id}
+    assert [hit.text for hit in found.user_facts] == ["owns a sailing boat"]
+    assert min(hit.relevance for hit in found.ranked) >= 0.5
+
+
+@pytest.mark.parametrize("word", ["violin", "bicycle"])
+def test_a_word_alone_is_found_where_it_is(memory, word):
+    found = memory.search(word, min_score=0.9)
+    assert [word in hit.text for hit in found.hits] == [True]
+    assert memory.search("xylophone", min_score=0.9).ranked == ()
+
+
+def test_one_list_has_every_hit_once_the_best_first(memory):
+    found = memory.search("What is my sailing boat called?", kinds=["page", "fact", "profile", "segment"])
+    grouped = [*found.hits, *found.user_facts, *found.agent_facts, *found.segments]
+    assert sorted(hit.id for hit in found.ranked) == sorted(
+        [hit.id for hit in grouped] + [cube.id for cube in (*found.profile, *found.traits)]
+    )
+    assert found.ranked[0].relevance == max(hit.relevance for hit in found.ranked)
+    assert [hit.id for hit in found.ranked if hit.cube.kind == "page"] == [hit.id for hit in found.hits]
+    assert {hit.cube.kind for hit in found.ranked} >= {"page", "fact", "profile"}
+
+
+def test_a_list_is_told_with_kinds_and_relevance(memory):
+    found = memory.search("sailing boat")
+    assert [one["id"] for one in found.to_dict()["ranked"]] == [hit.id for hit in found.ranked]
+    assert found.to_dict()["ranked"][0].keys() == {"id", "kind", "relevance"}
+    assert found.to_dict()["hits"][0]["relevance"] == found.hits[0].relevance
+
+
+def test_mounted_memories_are_judged_by_the_same_measure(memory):
+    other = Scope(user="friends", namespace=("context",))
+    memory.of(other).add("The sailing boat of Ben is called Borealis.")
+    memory.of(other).facts.add("keeps a sailing boat in Kiel")
+    store = store_of(memory)
+    store.mounts.add(Mount("friends", scope=other))
+    try:
+        found = memory.search("What is my sailing boat called?", min_score=0.5)
+        assert {hit.mount for hit in found.hits} == {None, "friends"}
+        assert [hit.text for hit in found.knowledge] == ["keeps a sailing boat in Kiel"]
+        assert memory.search("Which dentist repaired my broken tooth?", min_score=0.5).ranked == ()
+    finally:
+        store.mounts.remove("friends")
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "bm25", "dense", "rrf", "linear", "two_stage"])
+def test_the_scale_is_the_same_for_every_strategy(memory, strategy):
+    found = memory.search("What is my sailing boat called?", strategy=strategy)
+    best = next(hit for hit in found.hits if "Aurora" in hit.text)
+    assert best.relevance == memory.search("What is my sailing boat called?").hits[0].relevance
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, float("nan"), "0.5", True, None])
+def test_a_wrong_score_is_refused(memory, score):
+    with pytest.raises(InvalidInput) as caught:
+        memory.search("boat", min_score=score)
+    assert caught.value.field == "min_score"
+
+
+def hits(cube: MemCube, *relevance: float) -> list[Hit]:
+    return [Hit(cube, 1.0, relevance=value) for value in relevance]
+
+
+@pytest.mark.once
+def test_each_group_keeps_its_own_order(cube):
+    from memoryos.cube import Page, Turn
+
+    page = cube(Page(turns=(Turn(role="user", text="Hello."),)))
+    groups = [hits(page, 0.5, 0.9, 0.1), hits(page, 0.6, 0.2), []]
+    assert [hit.relevance for hit in merged(groups)] == [0.6, 0.5, 0.9, 0.2, 0.1]

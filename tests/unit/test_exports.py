@@ -1,0 +1,51 @@
+"""What a public method takes or returns can be imported from `memoryos`: nobody needs to know the packages inside."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+
+import memoryos
+from memoryos import AsyncMemory, AsyncMemoryOS, Memory, MemoryOS
+from public import function_of, methods_of, nouns_of
+
+KINDS = [Memory, MemoryOS, AsyncMemory, AsyncMemoryOS]
+
+
+def named_in(hint: Any) -> Iterator[type]:
+    """The project's own classes in an annotation."""
+    for one in (get_origin(hint), hint):
+        if inspect.isclass(one) and one.__module__.startswith("memoryos."):
+            yield one
+    for inner in get_args(hint):
+        yield from named_in(inner) if not isinstance(inner, list) else (one for each in inner for one in named_in(each))
+
+
+def functions_of(kind: type) -> list[Any]:
+    """Its methods with those of its nouns, and what opens it."""
+    return [*(function_of(kind, name) for name in methods_of(kind)), getattr(kind, "open", memoryos.open)]
+
+
+IN_SIGNATURES = {
+    one
+    for kind in KINDS
+    for function in functions_of(kind)
+    for hint in get_type_hints(function).values()
+    for one in named_in(hint)
+}
+NOUNS = {noun for kind in KINDS for noun in nouns_of(kind).values()}
+NEEDED = sorted(IN_SIGNATURES | NOUNS, key=lambda one: one.__name__)
+
+
+@pytest.mark.parametrize("needed", NEEDED, ids=lambda one: one.__name__)
+def test_a_class_in_a_public_signature_is_exported(needed):
+    assert getattr(memoryos, needed.__name__) is needed
+    assert needed.__name__ in memoryos.__all__
+
+
+def test_every_exported_name_is_there():
+    assert all(getattr(memoryos, name) is not None for name in memoryos.__all__)
+    assert sorted(memoryos.__all__) == memoryos.__all__
