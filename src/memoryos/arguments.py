@@ -20,6 +20,7 @@ from memoryos.kinds import Kind, Role, Tier
 from memoryos.operation.portability.export_file import Target
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
+from memoryos.operation.recall.hit import Strategy
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text, shown
 
@@ -312,3 +313,11 @@ def target(value: Target) -> Target:
 def last_moment(field: str, value: datetime | str | None) -> datetime | None:
     """A moment in UTC up to which something counts, if one is named; a day counts to its end."""
     return None if value is None else parse_end(field, value)
+
+
+def strategy(value: Strategy | str, as_of: object) -> Strategy:
+    """Check how to search; `two_stage` cannot look back."""
+    chosen = one_of("strategy", value, Strategy)
+    if chosen is Strategy.TWO_STAGE and as_of is not None:
+        raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")
+    return chosen

@@ -288,8 +288,7 @@ class Memory:
         out; then one that does not answer is named in `missing`. With `tokens`, fewer pages do, if they fill that many.
         Nothing is found whose `relevance` (0 to 1) is below `min_score`; `ranked` is one list of all hits, of any kind.
         """
-        text = arguments.question(query)
-        chosen = arguments.one_of("strategy", strategy, Strategy)
+        text, chosen = arguments.question(query), arguments.strategy(strategy, as_of)
         search = Search(
             chosen,
             None if pages is None else arguments.positive("pages", pages, pages),
@@ -309,8 +308,6 @@ class Memory:
             arguments.share("min_score", min_score),
             None if tokens is None else arguments.positive("tokens", tokens, tokens),
         )
-        if chosen is Strategy.TWO_STAGE and search.filters.as_of:
-            raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")
         self._engine.responder.wait()  # what was answered a moment ago is part of the memory
         return self._engine.recaller.recall(self._scope, text, search, arguments.mounts(mounts))
 
