@@ -52,8 +52,9 @@ bench: install
 	@if [ -f "$(DATA)" ]; then $(BIN)/memoryos bench locomo --data "$(DATA)"; \
 	else echo "No recall: there is no $(DATA); name a LoCoMo file with make bench DATA=FILE"; fi
 
-## docs: run the examples in README.md and docs/
+## docs: write docs/reference/ from the code, and run the examples in README.md and docs/
 docs: install
+	$(BIN)/python tools/build_reference.py
 	$(BIN)/pytest tests/docs
 
 ## clean: remove what install made

@@ -12,7 +12,7 @@ import pytest
 import forked
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = [
     pytest.param(code, id=f"{document.name}-{number}")
     for document in DOCUMENTS
@@ -63,3 +63,28 @@ def test_every_module_of_the_code_tour_exists():
         for path in paths
         if not (root / path).exists() and not list(root.rglob(path.rstrip("/"))) and not (ROOT / path).exists()
     ] == []
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 100
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_links_lead_to_a_heading_that_exists(document):
+    targets = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text("utf-8"))
+    for name, anchor in targets:
+        page = (document.parent / name) if name else document
+        headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+        assert anchor in {_anchor(heading) for heading in headings}
+
+
+def _anchor(heading: str) -> str:
+    """A heading's anchor as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def test_the_reference_says_what_the_code_says():
+    checked = subprocess.run(
+        [sys.executable, ROOT / "tools" / "build_reference.py", "--check"], capture_output=True, text=True, timeout=120
+    )
+    assert checked.returncode == 0, checked.stderr

@@ -19,7 +19,7 @@ import numpy as np
 from memoryos.clock import from_micros
 from memoryos.cube import MemCube, Page, Turn
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.infrastructure.vault.records import Entry, Extent, Mark, Passage, StoredPassage, Vector
+from memoryos.infrastructure.vault.records import Entry, Extent, LinkKind, Mark, Passage, StoredPassage, Vector
 from memoryos.kinds import Role
 from memoryos.language.calendar import spoken
 from memoryos.language.marks import asks, ends_asking
@@ -73,6 +73,15 @@ def directions(reader: Reader, pages: Iterable[str], said: Mapping[str, Sequence
     """The vectors of pages whose passages are read already."""
     own = reader.vectors(page for page in pages if page not in said)
     return own | {page: page_direction(passages) for page, passages in said.items()}
+
+
+def segment_vector(reader: Reader, segment: MemCube, embedder: Embedder) -> Vector:
+    """The mean of the vectors of a segment's pages; the vector of its summary when it has none."""
+    members = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
+    vectors = list(page_vectors(reader, members).values())
+    if not vectors:
+        return embedder.embed([segment.meaning])[0]
+    return np.asarray(np.stack(vectors).mean(axis=0, dtype=np.float32), np.float32)
 
 
 def turn_vectors(passages: Sequence[StoredPassage]) -> list[Vector]:

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-import numpy as np
-
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
-from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.infrastructure.vault.rows import batches
 from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.infrastructure.vault.strays import drop_strays
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
-from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors
+from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
 from memoryos.progress import Progress
 from memoryos.scope import Scope
 
@@ -89,7 +87,6 @@ def _cubes(writer: Writer, damages: Sequence[Damage]) -> list[MemCube]:
 def _entry(writer: Writer, embedder: Embedder, cube: MemCube) -> Entry:
     if cube.kind not in (Kind.FACT, Kind.SEGMENT):
         return Entry(cube, passages=())  # such a cube has no vector
-    members = [link.source for link in writer.sources([cube.id], LinkKind.MEMBER_OF)]
-    vectors = list(page_vectors(writer, members).values()) if cube.kind is Kind.SEGMENT else []
-    vector = np.stack(vectors).mean(axis=0, dtype=np.float32) if vectors else embedder.embed([cube.meaning])[0]
+    is_segment = cube.kind is Kind.SEGMENT
+    vector = segment_vector(writer, cube, embedder) if is_segment else embedder.embed([cube.meaning])[0]
     return Entry(cube, vector, ())

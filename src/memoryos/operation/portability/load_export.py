@@ -15,18 +15,16 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import Any
 
-import numpy as np
-
 from memoryos.clock import Clock
 from memoryos.cube import MemCube, from_json
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.objects.blob_ref import BlobRef
-from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
+from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
 from memoryos.kinds import Kind
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
-from memoryos.operation.hierarchy.page_entries import page_entries, page_vectors
+from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
 from memoryos.operation.portability.export import FORMAT, VERSION
 from memoryos.plain import Plain
 from memoryos.scope import Scope
@@ -104,7 +102,7 @@ class Loader:
             writer.update([self._described(writer, cube) for cube in there.values()], Operation.REFRESH)
 
     def _described(self, writer: Writer, segment: MemCube) -> Entry:
-        return Entry(segment, centroid(writer, segment, self.embedder), ())
+        return Entry(segment, segment_vector(writer, segment, self.embedder), ())
 
     def _entries(self, cubes: Sequence[MemCube]) -> dict[str, Entry]:
         pages = page_entries([cube for cube in cubes if cube.kind is Kind.PAGE], self.embedder)
@@ -112,13 +110,6 @@ class Loader:
         vectors = self.embedder.embed([cube.meaning for cube in facts])
         made = [*pages, *(Entry(fact, vector) for fact, vector in zip(facts, vectors, strict=True))]
         return {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
-
-
-def centroid(reader: Reader, segment: MemCube, embedder: Embedder) -> Any:
-    """The mean of the pages of a segment; of its summary when there are none."""
-    members = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
-    vectors = list(page_vectors(reader, members).values())
-    return np.stack(vectors).mean(axis=0, dtype=np.float32) if vectors else embedder.embed([segment.meaning])[0]
 
 
 def _checked(lines: Iterable[str]) -> tuple[tuple[Scope, ...], set[str]]:

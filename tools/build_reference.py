@@ -1,0 +1,141 @@
+"""Write docs/reference/ from the code: every setting, and every public class and method.
+
+python tools/build_reference.py            # write
+python tools/build_reference.py --check    # exit 1 when a page does not say what the code says
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import memoryos
+from memoryos import Settings
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+GENERATED = "<!-- Written by tools/build_reference.py from the code: change the code, and run it again. -->"
+CLASSES = ("MemoryOS", "Memory", "AsyncMemoryOS", "AsyncMemory", "Memoryos")
+
+
+def settings_page() -> str:
+    """Every setting: its environment variable, type, default and meaning."""
+    rows = [
+        f"| `{name}` | `MEMORYOS_{name.upper()}` | {_type(field.annotation)} | {_default(field)} | {_meaning(field)} |"
+        for name, field in Settings.model_fields.items()
+    ]
+    head = [
+        "# Settings",
+        "",
+        GENERATED,
+        "",
+        "Pass them to `load_settings(...)`, or set the environment variable.",
+        "",
+        "| setting | environment | type | default | meaning |",
+        "|---|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, ""])
+
+
+def api_page() -> str:
+    """Every public class with its methods, and every other public name."""
+    parts = ["# API", "", GENERATED, ""]
+    for name in CLASSES:
+        parts += _class(name, getattr(memoryos, name))
+    parts += ["## Other names", "", "| name | what it is |", "|---|---|"]
+    for name in sorted(set(memoryos.__all__) - {*CLASSES, "__version__"}):
+        parts.append(f"| `{name}` | {_first(getattr(memoryos, name))} |")
+    return "\n".join([*parts, ""])
+
+
+def _class(name: str, kind: type) -> list[str]:
+    parts = [f"## {name}", "", _first(kind), ""]
+    for verb, function in _methods(kind):
+        parts += _method(verb, function)
+    for noun, held in _nouns(kind):
+        parts += [f"### {name}.{noun}", "", _first(held), ""]
+        for verb, function in _methods(held):
+            parts += _method(f"{noun}.{verb}", function)
+    return parts
+
+
+def _method(name: str, function: Any) -> list[str]:
+    """The signature and the documentation of a method."""
+    plain = inspect.unwrap(function)
+    shown = [one for one in inspect.signature(plain).parameters.values() if one.name not in ("self", "cls")]
+    arguments = ", ".join(_parameters(shown))
+    told = inspect.getdoc(plain) or ""
+    return [f"#### `{name}({arguments})`", "", told, ""]
+
+
+def _parameters(shown: list[inspect.Parameter]) -> Iterator[str]:
+    is_keyword = False
+    for one in shown:
+        if one.kind is one.KEYWORD_ONLY and not is_keyword:
+            is_keyword = True
+            yield "*"
+        stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        default = "" if one.default is one.empty else f"={_value(one.default)}"
+        yield f"{stars}{one.name}{default}"
+
+
+def _methods(kind: type) -> list[tuple[str, Any]]:
+    own = {name: value for name, value in inspect.getmembers_static(kind) if not name.startswith("_")}
+    found = [(name, getattr(kind, name)) for name, value in own.items() if not isinstance(value, property)]
+    return [(name, value) for name, value in found if callable(value) and not inspect.isclass(value)]
+
+
+def _nouns(kind: type) -> Iterator[tuple[str, type]]:
+    for name, value in inspect.getmembers_static(kind, lambda one: isinstance(one, property)):
+        held = inspect.get_annotations(value.fget, eval_str=True).get("return") if value.fget else None
+        if not name.startswith("_") and inspect.isclass(held) and _is_noun(held):
+            yield name, held
+
+
+def _is_noun(kind: type) -> bool:
+    return kind.__module__.startswith("memoryos.nouns") or kind.__module__ == "memoryos.async_memory"
+
+
+def _first(thing: Any) -> str:
+    """The first sentence of what is said of it."""
+    told = inspect.getdoc(thing) or ""
+    return told.split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+def _type(annotation: Any) -> str:
+    name = annotation.__name__ if inspect.isclass(annotation) else str(annotation)
+    return name.replace("typing.", "").replace("memoryos.", "").replace("|", "\\|")
+
+
+def _default(field: Any) -> str:
+    return "required" if field.is_required() else f"`{_value(field.get_default(call_default_factory=True))}`"
+
+
+def _value(value: Any) -> str:
+    if inspect.isfunction(value):
+        return value.__name__
+    return repr(value.value) if isinstance(value, Enum) else repr(value)
+
+
+def _meaning(field: Any) -> str:
+    return (field.description or "").replace("|", "\\|")
+
+
+def main() -> int:
+    """Write the pages, or say which differ."""
+    pages = {FOLDER / "settings.md": settings_page(), FOLDER / "api.md": api_page()}
+    if "--check" in sys.argv:
+        wrong = [path.name for path, text in pages.items() if not path.exists() or path.read_text("utf-8") != text]
+        sys.stderr.write("".join(f"{name} is out of date: run python tools/build_reference.py\n" for name in wrong))
+        return 1 if wrong else 0
+    FOLDER.mkdir(exist_ok=True)
+    for path, text in pages.items():
+        path.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
