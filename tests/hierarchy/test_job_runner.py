@@ -282,6 +282,23 @@ def test_a_lease_that_was_lost_harms_nobody(world, vault, enqueue, runner, store
     assert stored() == [("a", JobState.DONE, 2, None)]
 
 
+def test_a_job_that_went_with_its_memory_leaves_the_others_to_be_done(world, vault, enqueue, runner, stored):
+    """As when a segment is formed anew while what it says is being read."""
+    enqueue("a", "b")
+    together = []
+
+    def formed_anew(one):
+        if not together:
+            together.append(one)
+            with vault.write(ANN) as writer:
+                writer.delete(["a"])
+
+    run, handler = runner(formed_anew)
+    assert run.run_all(ANN) == 1
+    assert handler.seen == [["a", "b"], ["b"]]
+    assert stored() == [("b", JobState.DONE, 1, None)]
+
+
 def test_an_error_after_the_lease_was_lost_is_not_held_against_the_job(world, vault, enqueue, runner, stored):
     enqueue("a")
 

@@ -103,8 +103,9 @@ class JobRunner:
             with self._kept_alive(scope, jobs):
                 left = self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
             self._release(scope, left)
-        except LeaseLost:
-            return 0  # the worker that took them over finishes them
+        except LeaseLost:  # another worker took one over, or it went with its memory: the others are still to be done
+            self._release(scope, jobs)
+            return 0
         except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
             logger.warning("job failed", extra={"action": "job_failed", "error": type(error).__name__})
             return len(jobs) - self._put_back(scope, jobs, error)
@@ -128,6 +129,7 @@ class JobRunner:
         return [kind for kind, handler in self.handlers.items() if handler.takes_early]
 
     def _release(self, scope: Scope, jobs: Sequence[Job]) -> None:
+        """End our leases of jobs that are not done."""
         if jobs:
             with self.vault.write(scope) as writer:
                 for job in jobs:
