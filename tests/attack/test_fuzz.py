@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import fields
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 
 import memoryos
 from memoryos import (
-    AboutArguments,
     Action,
     AsyncMemory,
     AsyncMemoryOS,
     Attachment,
     Caller,
-    Gate,
     Hit,
+    Job,
+    JobState,
     Kind,
     MemCube,
     Memory,
@@ -37,6 +37,7 @@ from memoryos import (
     MemoryOSError,
     Mount,
     Namespace,
+    Origin,
     Recall,
     Role,
     Scope,
@@ -56,6 +57,7 @@ from memoryos.models.chat import Answer, Usage
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
 from public import function_of, method_of, methods_of
+from unit.test_exports import KINDS, functions_of, named_in
 
 from .arguments import Arguments, fractions, hostile, moments, plain, texts
 
@@ -86,7 +88,7 @@ VALUES: dict[Callable[..., Any], dict[str, Any]] = {  # what callers make or are
     Weights: {},
     load_settings: {},
 }
-CHOICES = [Action, Kind, Namespace, Role, Strategy, Subject, Tier]
+CHOICES = [Action, JobState, Kind, Namespace, Origin, Role, Strategy, Subject, Tier]
 
 METHODS = [name for name in methods_of(Memory) if name not in ENDS]
 STORE_METHODS = [name for name in methods_of(MemoryOS) if name not in ENDS]
@@ -315,10 +317,12 @@ def test_its_methods_likewise(memory, name, long):
     public.close()
 
 
-def test_every_class_that_is_exported_is_attacked():
-    exported = {value for name in memoryos.__all__ if inspect.isclass(value := getattr(memoryos, name))}
-    attacked = {*VALUES, *CHOICES, Memory, MemoryOS, AsyncMemory, AsyncMemoryOS, Memoryos}
-    assert exported - attacked == {MemoryOSError, Gate, AboutArguments}
+def test_every_class_that_callers_pass_is_attacked():
+    hints = [get_type_hints(function) for kind in KINDS for function in functions_of(kind)]
+    passed = {one for hint in hints for name, given in hint.items() if name != "return" for one in named_in(given)}
+    made = {one for one in passed if not issubclass(one, dict) and not getattr(one, "_is_protocol", False)}
+    assert len(made) > 10
+    assert made - {*VALUES, *CHOICES} == {Job}, "which a handler of jobs is given"
 
 
 @pytest.mark.once

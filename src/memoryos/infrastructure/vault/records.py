@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.choice import Choice
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.errors import StoreCorrupt
@@ -61,7 +62,7 @@ class JobKind(StrEnum):
     ERASE = "erase"  # a memory whose deletion has to wait for the object store
 
 
-class JobState(StrEnum):
+class JobState(Choice):
     """Where a job is."""
 
     QUEUED = "queued"  # -> leased

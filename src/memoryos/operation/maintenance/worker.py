@@ -25,6 +25,8 @@ from memoryos.scope import Scope
 
 LOOK_AROUND_SECONDS = 30.0  # between looks for pages that nobody moves
 REST_SECONDS = 1.0  # after an error of the store
+LOOK_AGAIN_SECONDS = 0.05  # for owners whom a writer was at, when nobody comes back for them later
+MOST_LOOKS = 40  # in vain
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +57,10 @@ class Worker:
                 if len(running) == threads or (running and not task and not shift.stays):
                     wait(running, return_when=FIRST_COMPLETED)
                 elif not task:
-                    if poll_seconds is None:
+                    if poll_seconds is not None:
+                        bell.wait(poll_seconds, stop)
+                    elif not shift.looks_again():
                         break
-                    bell.wait(poll_seconds, stop)
                 ended = {future for future in running if future.done()}
                 running -= ended
                 finished += sum(future.result() for future in ended)
@@ -75,10 +78,20 @@ class _Shift:
     look_around: float = 0.0  #: when pages that nobody moves are looked for
     unsettled: list[Scope] = field(default_factory=list)  #: of those, who waits
     was_claimed: bool = False  #: whether the last task were jobs: they and lost pages take turns
+    looks: int = 0  #: in vain, one after the other, while jobs were due
 
     def next_task(self) -> Task | None:
         """Something to do, which nobody else does; None when there is nothing."""
-        return self._in_spite_of_the_store(self._found, None)
+        task = self._in_spite_of_the_store(self._found, None)
+        self.looks = 0 if task else self.looks
+        return task
+
+    def looks_again(self) -> bool:
+        """Whether jobs are due of an owner at whom a writer may have been just now; waits a moment for that one."""
+        self.looks += 1
+        if self.looks > MOST_LOOKS or not self.vault.waiting():
+            return False
+        return not self.stop.wait(LOOK_AGAIN_SECONDS)
 
     def do(self, task: Task) -> int:
         """Do it; returns how many jobs were finished."""
