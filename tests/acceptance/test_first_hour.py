@@ -6,7 +6,7 @@ import asyncio
 import io
 import json
 import pickle
-from datetime import UTC, datetime, timedelta
+import time
 
 import pytest
 from fastapi import FastAPI
