@@ -85,9 +85,8 @@ def test_a_document_keeps_its_title_and_source(memory):
 def test_tags_metadata_days_and_an_end(memory):
     garden = memory.add("The apple tree needs water.", tags=["garden", "todo"], metadata={"place": "north"})
     memory.add("The report needs a title.", tags=["work", "todo"], metadata={"place": "desk"}, at="2024-01-01")
-    gone = memory.add(
-        "The kettle needs cleaning.", tags=["todo"], expires_at=datetime.now(UTC) + timedelta(seconds=1e-3)
-    )
+    gone = memory.add("The kettle needs cleaning.", tags=["todo"], ttl=0.3)
+    time.sleep(0.4)
     found = {
         "any": memory.search("What needs work?", filters={"any_tags": ["garden", "sea"]}),
         "none": memory.search("What needs work?", filters={"no_tags": ["work"]}),
