@@ -305,9 +305,11 @@ def file_name(field: str, value: str | Path) -> Path:
 
 def target(value: Target) -> Target:
     """Check where an export is written: a file, or a stream of text."""
-    if isinstance(value, TextIOBase) or callable(getattr(value, "writelines", None)):
-        return value
-    return file_name("target", value)  # type: ignore[arg-type]
+    if not isinstance(value, TextIOBase):
+        return file_name("target", value)  # type: ignore[arg-type]
+    if value.closed or not value.writable():
+        raise InvalidInput("target", "cannot be written", "Pass a stream of text that is open for writing")
+    return value
 
 
 def last_moment(field: str, value: datetime | str | None) -> datetime | None:

@@ -19,6 +19,7 @@
         │   └── ObjectsUnreachable  the object store, where cold memories lie, does not answer
         ├── StoreReadOnly       the file or its folder may not be written
         ├── StoreFull           the disk is full
+        ├── IdTaken             a memory of another owner has that id
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
         │   └── CubeDamaged     one memory in it is not as it was written
         ├── StoreTooNew         written by a newer MemoryOS
@@ -139,6 +140,10 @@ class StoreReadOnly(StorageError):
 
 class StoreFull(StorageError):
     """The disk is full: free some space and try again; nothing was written."""
+
+
+class IdTaken(StorageError):
+    """A memory of another owner has that id: load it into another store; nothing was written."""
 
 
 class StoreCorrupt(StorageError):

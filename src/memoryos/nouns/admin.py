@@ -77,7 +77,8 @@ class Admin:
     def load(self, path: str | Path) -> LoadedExport:
         """Store what `export` wrote, under the same ids; what is there already stays as it is.
 
-        The whole file is checked first. Raises InvalidInput naming the line.
+        The whole file is checked first. Raises InvalidInput naming the line, and IdTaken when a memory of another owner
+        has an id of these.
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)
