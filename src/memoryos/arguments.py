@@ -144,6 +144,11 @@ def positive(field: str, value: int | None, default: int) -> int:
     return natural(field, value, least=1, most=MOST)
 
 
+def optional(field: str, value: int | None, *, least: int = 0) -> int | None:
+    """Check a count that may be left out."""
+    return None if value is None else natural(field, value, least=least, most=MOST)
+
+
 def natural(field: str, value: int, *, least: int = 0, most: int = HIGHEST) -> int:
     """Check a whole number."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:

@@ -256,6 +256,7 @@ class Memory:
         *,
         strategy: Strategy | str = Strategy.HYBRID,
         pages: int | None = None,
+        facts: int | None = None,
         archive: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
@@ -274,24 +275,22 @@ class Memory:
     ) -> Recall:
         """What the three tiers hold for a question, without what has expired.
 
-        Filters come before the ranking, so there are `pages` pages while that many match; when left out, it is the
-        setting `recall_pages`, and with `two_stage` what the scope's own scores call for (see `stats`). `tiers` and
-        `kinds` (page, fact, trait, profile, segment) say where to look and what for: everywhere and for everything
-        but segments, when left out. `archive` alone says whether evicted memory is searched, too; when left out, it
-        is, but not by `two_stage`, for the paper forgets what it evicts. A memory must have all the `tags`, pass the
-        `filters` (tags, any_tags, no_tags: lists; metadata: a dict of equal values) and be of the `session`, or rest
-        on a page that does and is. `since` and `until` bound when the turns that are ranked were said (both included).
-        `as_of` asks the memory as it was then, without what was said or held later; "last week" in the question is
-        the week before it. A time without a zone is in `Settings.time_zone`; a day is all of it. `explain` fills the
-        `parts` of each hit; `weights` says what each counts. `cold` finds what lies in the object store, too, or raises
-        ObjectsUnreachable or StoreCorrupt. `mounts` names the mounts to look into: all that serve this scope when left
-        out; then one that does not answer is named in `missing`. With `tokens`, fewer pages do, if they fill that many.
-        Nothing is found whose `relevance` (0 to 1) is below `min_score`; `ranked` is one list of all hits, of any kind.
+        Filters come before the ranking. At most `pages` pages, and `facts` facts about the user and the agent each, are
+        found; the defaults are the settings `recall_pages` and `recall_facts` (`two_stage`: as many pages as `stats`
+        says). `tiers` and `kinds` (page, fact, trait, profile, segment) say where to look and what for: by default
+        everywhere, for all but segments. `archive`: whether evicted memory is searched, by default not with
+        `two_stage`. A memory must have the `tags`, pass the `filters` (tags, any_tags, no_tags: lists; metadata: a dict
+        of equal values) and be of the `session`, or rest on a page that does and is. `since` and `until` bound when the
+        ranked turns were said. `as_of` searches the memory as it was then. A time without a zone is in
+        `Settings.time_zone`; a day is all of it. `explain` fills the `parts` of each hit; `weights` says what each
+        counts. `cold` searches the object store, too, or raises ObjectsUnreachable or StoreCorrupt. `mounts` names the
+        mounts to search; by default all of this scope; `missing` names those that do not answer. With `tokens`, fewer
+        pages are found if those fill it. Hits whose `relevance` (0 to 1) is below `min_score` are left out.
         """
         text, chosen = arguments.question(query), arguments.strategy(strategy, as_of)
         search = Search(
             chosen,
-            None if pages is None else arguments.positive("pages", pages, pages),
+            arguments.optional("pages", pages, least=1),
             Filters(
                 self._engine.clock(),
                 arguments.tiers(tiers, archive, default=chosen is not Strategy.TWO_STAGE),
@@ -306,7 +305,8 @@ class Memory:
             self._engine.recaller.reranker,
             explain,
             arguments.share("min_score", min_score),
-            None if tokens is None else arguments.positive("tokens", tokens, tokens),
+            arguments.optional("tokens", tokens, least=1),
+            arguments.optional("facts", facts),
         )
         self._engine.responder.wait()  # what was answered a moment ago is part of the memory
         return self._engine.recaller.recall(self._scope, text, search, arguments.mounts(mounts))

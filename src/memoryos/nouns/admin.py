@@ -170,4 +170,4 @@ class Admin:
 
 
 def _most(limit: int | None) -> int | None:
-    return None if limit is None else arguments.positive("limit", limit, limit)
+    return arguments.optional("limit", limit, least=1)

@@ -44,6 +44,11 @@ class Search:
     explain: bool = False  #: whether the hits tell the parts of their scores
     min_score: float = 0.0  #: the least relevance of what is found
     tokens: int | None = None  #: turns that can fill so many tokens are enough; None is no bound
+    facts: int | None = None  #: about the user and the agent each; None is what the settings say
+
+    def facts_under(self, settings: Settings) -> int:
+        """How many facts about the user and the agent each."""
+        return settings.recall_facts if self.facts is None else self.facts
 
     def parts(self, **parts: float) -> Mapping[str, float]:
         """What a score is made of, if that is wanted."""
@@ -77,7 +82,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         then = former(source.reader, subject) if search.filters.as_of else []
         at_hand = held(source, [*source.resident.entries(Kind.FACT, subject), *then])
         evicted = (held(source, some) for some in _batched(source.resident.evicted_facts(subject, asked.vector)))
-        return _nearest(at_hand, evicted, asked, search, settings.recall_facts)
+        return _nearest(at_hand, evicted, asked, search, search.facts_under(settings))
 
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
