@@ -18,7 +18,7 @@ from memoryos.kinds import Kind, Subject
 from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import tuned_for
-from memoryos.operation.recall.confidence import WordJudge, confidence
+from memoryos.operation.recall.confidence import Examined, WordJudge, confidence
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
@@ -107,10 +107,11 @@ def judged(recalled: Recall, resident: Resident, asked: Asked, search: Search) -
     """The recall with its confidence, and each hit with its relevance; `resident` holds the turns that were ranked."""
     facts = [hit.text for hit in (*recalled.user_facts, *recalled.agent_facts, *recalled.knowledge)]
     persona = [cube.text for cube in (*recalled.profile, *recalled.traits)]
-    sure = replace(recalled, confidence=confidence(resident, asked, recalled.turns, [*facts, *persona]))
+    examined = Examined(resident, asked, recalled.turns)
+    sure = replace(recalled, confidence=confidence(examined, [*facts, *persona]))
     if search.tokens is not None and not search.min_score:  # a context may take thousands of turns, and tells none
         return sure
-    return weighed(sure, WordJudge.of(resident, asked, recalled.turns), search.min_score)
+    return weighed(sure, WordJudge.of(examined), search.min_score)
 
 
 def _turns(
