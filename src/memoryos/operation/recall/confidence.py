@@ -226,7 +226,7 @@ def _probability(logit: float) -> float:
 
 
 def _texts(turns: Iterable[TurnHit]) -> list[str]:
-    return [turn.text[:LONGEST] for turn in islice(turns, TEXTS)]
+    return [turn.titled[:LONGEST] for turn in islice(turns, TEXTS)]
 
 
 def _elsewhere(resident: Resident, asked: Asked, asked_words: Sequence[Word], turns: Sequence[TurnHit]) -> float:
