@@ -1,4 +1,4 @@
-"""What an adapter for another back end is written with; docs/mounts.md has one in forty lines."""
+"""What an adapter for another back end is written with; docs/explanation/mounts.md has one in forty lines."""
 
 from __future__ import annotations
 

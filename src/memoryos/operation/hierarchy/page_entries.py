@@ -3,7 +3,7 @@
 A turn is one passage, and a long one several (`language/passages.py`).
 
 A passage's vector stands for the words alone; who said them and when are kept beside it. With the names in the
-embedded text all turns of a speaker look alike, and recall is lower (docs/retrieval.md).
+embedded text all turns of a speaker look alike, and recall is lower (docs/explanation/retrieval.md).
 """
 
 from __future__ import annotations

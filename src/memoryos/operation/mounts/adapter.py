@@ -2,7 +2,7 @@
 
 A store of MemoryOS is mounted through `StoreAdapter`. Anything else that keeps memories (a folder, a search service,
 another memory product) is mounted through an adapter of its own, which a package registers as an entry point of the
-group `memoryos.adapters` (docs/mounts.md).
+group `memoryos.adapters` (docs/explanation/mounts.md).
 """
 
 from __future__ import annotations

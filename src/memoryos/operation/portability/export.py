@@ -1,4 +1,4 @@
-"""Export: all memories of some owners as JSON Lines, which `load` reads (docs/export.md has the schema).
+"""Export: all memories of some owners as JSON Lines, which `load` reads (docs/explanation/export.md has the schema).
 
 What can be made again from the memories is left out: vectors, words, jobs and counters.
 """

@@ -11,9 +11,9 @@ of the highest there is:
 
 The first two are taken as if the question had `DOUBT` more words, half of them covered and none unsaid. They are
 weighed by a logistic regression, and the third so that no question is refused for it by default;
-`docs/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question of fewer
-than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is not in the
-language of what was found, or in neither English nor Chinese.
+`docs/explanation/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question
+of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is
+not in the language of what was found, or in neither English nor Chinese.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ farthest passage to 1 at the nearest; S says whether the question names the spea
 speaks of lies in the time asked about; D is the best plain BM25 of the same day; I says how much the passage has of the
 numbers and codes that the question names; O is 1 for what a user said and -1 for what an assistant said, the other way
 round when the question is about the assistant's words; L is the number of words. O, L and the priors count in full for
-passages that words and meaning speak for. `docs/retrieval.md` says what each part is worth on nine data sets, and how
-the weights were chosen.
+passages that words and meaning speak for. `docs/explanation/retrieval.md` says what each part is worth on nine data
+sets, and how the weights were chosen.
 """
 
 from __future__ import annotations
