@@ -19,6 +19,7 @@
         │   └── ObjectsUnreachable  the object store, where cold memories lie, does not answer
         ├── StoreReadOnly       the file or its folder may not be written
         ├── StoreFull           the disk is full
+        ├── BlobMissing         the bytes of an attachment are gone
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
         │   └── CubeDamaged     one memory in it is not as it was written
         ├── StoreTooNew         written by a newer MemoryOS
