@@ -25,12 +25,12 @@ _LAST = datetime.max.year - 1
 class AboutArguments(TypedDict, total=False):
     """The keyword arguments of `add`, `add_many` and `facts.add` that describe a memory."""
 
-    tags: Sequence[str]  #: labels to find it by
-    metadata: Mapping[str, Any]  #: what else is known of it, as JSON; searches filter by its keys
-    ttl: timedelta | float  #: how long it may be found, as a timedelta or in seconds
-    expires_at: datetime | str  #: until when it may be found, in the place of `ttl`
-    title: str  #: of the document; shown with each part of it
-    source: str  #: where it is from, such as a file name or a URL; shown, too
+    tags: Sequence[str]  #: labels for filters
+    metadata: Mapping[str, Any]  #: further details as JSON; searches can filter by its keys
+    ttl: timedelta | float  #: time until it expires, as a timedelta or in seconds
+    expires_at: datetime | str  #: when it expires; an alternative to `ttl`
+    title: str  #: title of the document; shown with each part of it
+    source: str  #: origin, such as a file name or a URL; shown with each part of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +124,16 @@ def _metadata(value: Mapping[str, Any] | None) -> str:
 
 def _end(now: datetime, ttl: timedelta | float | None, expires_at: datetime | str | None) -> datetime | None:
     if ttl is not None and expires_at is not None:
-        raise InvalidInput("ttl", "is passed beside expires_at", "Pass one of them")
+        raise InvalidInput("ttl", "is passed together with expires_at", "Pass only one of them")
     if ttl is not None:
         return _after("ttl", now, ttl)
     if expires_at is None:
         return None
     end = parse_time("expires_at", expires_at)
     if end <= now:
-        raise InvalidInput("expires_at", f"{end.isoformat()} is over", "Pass a moment to come, or do not add it")
+        raise InvalidInput(
+            "expires_at", f"{end.isoformat()} is in the past", "Pass a time in the future, or do not add the memory"
+        )
     return end
 
 
@@ -143,9 +145,9 @@ def _after(field: str, now: datetime, ttl: timedelta | float) -> datetime:
         lasting = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
         end = now + lasting
     except (OverflowError, ValueError):
-        raise InvalidInput(field, f"{shown(ttl)} is outside the calendar", "Leave it out for no end") from None
+        raise InvalidInput(field, f"{shown(ttl)} is outside the calendar", "Leave it out for no expiry") from None
     if lasting <= timedelta() or end.year > _LAST:
         raise InvalidInput(
-            field, f"{shown(ttl)} is no time to come", "Pass a positive time, or leave it out for no end"
+            field, f"{shown(ttl)} is not a time in the future", "Pass a positive time, or leave it out for no expiry"
         )
     return end
