@@ -54,14 +54,9 @@ class Forgetter:
     cooler: Cooler
 
     def owner(self, owner: Scope, corrector: Corrector) -> Forgotten:
-<<<<<<< HEAD
-        """Everything of an owner. Raises ObjectsUnreachable when objects cannot be removed yet; then ask again."""
+        """Remove everything of an owner. Raises ObjectsUnreachable if objects cannot be removed yet: call again."""
         if corrector.shares_persona:
             corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
-=======
-        """Remove everything of an owner. Raises ObjectsUnreachable if objects cannot be removed yet: call again."""
-        corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
->>>>>>> a8f4249
         gone = self._memories(owner)
         rows = self._rows(owner)
         packs = self.cooler.sweep(owner)

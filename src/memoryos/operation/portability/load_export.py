@@ -1,13 +1,8 @@
 """Load: read a file of `export` back into a store, with ids, versions and links.
 
-<<<<<<< HEAD
-The file is read three times: all of it is checked, then its memories are stored, some in each transaction, then they
-are linked. What is there already stays as it is, so loading again after a crash goes on where it was. Vectors and
-words are made by the embedder of the store.
-=======
-The file is read twice: the first pass checks all of it, the second stores it, some memories per transaction. Existing
-memories stay as they are, so a second load after a crash continues. The embedder of the store makes vectors and words.
->>>>>>> a8f4249
+The file is read three times: the first pass checks all of it, the second stores the memories, some per transaction, and
+the third links them. Existing memories stay as they are, so a second load after a crash continues. The embedder of the
+store makes vectors and words.
 """
 
 from __future__ import annotations
