@@ -71,7 +71,7 @@ def test_damage_is_told_by_an_exit_code_and_repaired_on_demand(run, store, tmp_p
 def test_mistakes_are_told_in_a_line(run, store):
     for arguments, said in (
         (("backup", store), "exists already"),
-        (("restore", store, "x.db"), "is no backup"),
+        (("restore", store, "x.db"), "is not a backup"),
         (("copy", "absent.db", "x.db"), "does not exist"),
         (("verify", "absent.db"), "does not exist"),
         (("scrub", "absent.db"), "does not exist"),

@@ -100,7 +100,7 @@ def test_what_is_tagged_is_found_in_all_the_latest_first(own, expert_base):
     assert [hit.mount for hit in own.tagged("heart", limit=2)] == [None, "cardiology"]
     with pytest.raises(InvalidInput, match="tags: is empty"):
         own.tagged()
-    with pytest.raises(InvalidInput, match="segments carry no tags"):
+    with pytest.raises(InvalidInput, match="segments have no tags"):
         own.tagged("heart", kinds=["segment"])
     assert own.tagged("heart", since=NOW, kinds=["page"]) != []
     assert {hit.at for hit in own.tagged("heart", since=NOW)} == {NOW}

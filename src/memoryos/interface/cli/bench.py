@@ -203,5 +203,5 @@ def _sizes(text: str, option: str = "--pages") -> list[int]:
     except ValueError:
         sizes = []
     if not sizes or min(sizes) < 1:
-        raise InvalidInput(option, f"{text!r} is no list of sizes", "Pass e.g. 1000,10000")
+        raise InvalidInput(option, f"{text!r} is not a list of sizes", "Pass e.g. 1000,10000")
     return list(dict.fromkeys(sizes))

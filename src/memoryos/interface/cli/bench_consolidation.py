@@ -38,7 +38,7 @@ def consolidation(
 ) -> None:
     """Add LoCoMo and report model calls and tokens per page, outcomes of facts, purity of topics, and seconds.
 
-    The model is scripted and makes mistakes on purpose, to show what they cost. It does not show how well a model reads.
+    The model is scripted and makes mistakes on purpose. It shows what they cost, not how well a model reads.
     """
     settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     document = _measured(data, conversations, settings)

@@ -56,7 +56,7 @@ def processes(
 def _new_place(db: str) -> str:
     place = store_place(db)
     if isinstance(place, Path) and place.exists():
-        raise InvalidInput("--db", f"{place} exists", "Name a new file: what is made up does not belong into a memory")
+        raise InvalidInput("--db", f"{place} exists", "Name a new file: synthetic data does not belong in a memory")
     return db
 
 

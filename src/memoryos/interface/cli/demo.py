@@ -67,7 +67,9 @@ def demo(db: Db = None, json: Json = False) -> None:
     """Play a conversation of several weeks and ask six questions; needs no network and no key."""
     script = load_script()
     if db and Path(db).exists():
-        raise InvalidInput("--db", f"{db} exists already", "Name a new file; the demo would mix with what is in it")
+        raise InvalidInput(
+            "--db", f"{db} exists already", "Name a new file: the demo must not be mixed with other memories"
+        )
     with ExitStack() as stack:
         path = db or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "demo.db"
         memory = stack.enter_context(open_memory(path, user=script.user, agent=script.agent))

@@ -114,4 +114,4 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInput("--zone", f"{name!r} is no time zone", "Use e.g. UTC or Europe/Berlin") from None
+        raise InvalidInput("--zone", f"{name!r} is not a time zone", "Use e.g. UTC or Europe/Berlin") from None

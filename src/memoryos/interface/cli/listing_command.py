@@ -157,7 +157,7 @@ def _only(
     told = {name: value for name, value in given.items() if value is not None}
     if foreign := [name for name in told if name not in _FILTERS[what]]:
         option = _OPTIONS.get(foreign[0], f"--{foreign[0]}")
-        raise typer.BadParameter(f"{option} is no filter of {what.value}")
+        raise typer.BadParameter(f"{option} is not a filter of {what.value}")
     return told
 
 

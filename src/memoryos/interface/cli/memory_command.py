@@ -68,14 +68,14 @@ def add(
     if json:
         render.print_json({"id": page})
     else:
-        render.console().print(f"Remembered as {page}.")
+        render.console().print(f"Stored as {page}.")
 
 
 def _standard_input() -> str:
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
-        raise InvalidInput("standard input", f"is no UTF-8 at byte {error.start}", "Convert it to UTF-8") from None
+        raise InvalidInput("standard input", f"is not UTF-8 at byte {error.start}", "Convert it to UTF-8") from None
 
 
 def search(

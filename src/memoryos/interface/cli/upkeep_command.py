@@ -25,7 +25,7 @@ def rebuild(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Derive topics, facts, traits and profile again from the raw pages; an interrupted run continues when you repeat it."""
+    """Derive topics, facts, traits and profile again from the raw pages; repeat an interrupted run."""
     with open_store(db, must_exist=True) as store:
         own = Scope(user=user, agent=agent, tenant=tenant)
         scopes = [scope for scope in store.admin.scopes(tenant=tenant) if scope.agent] if every else [own]
