@@ -386,7 +386,7 @@ def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_
     assert document(run("jobs", "retry", dead_job, "--json")) == {"tried": 1, "dead": 0}
     assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0, "unknown": 0}
     assert document(run("jobs", "list", "--state", "dead", "--json")) == {"jobs": []}
-    assert "no such jobs" in run("jobs", "list", "--state", "dead").stdout
+    assert "No jobs found" in run("jobs", "list", "--state", "dead").stdout
 
 
 TEA = ("green tea", "black tea", "a cup of tea", "tea with milk", "the teapot", "hot tea", "herbal tea", "iced tea")
@@ -514,7 +514,7 @@ def test_a_proposal_is_listed_and_answered(run, tmp_path):
     assert (proposal["text"], proposal["replaces"][0]["text"], proposal["source"]) == (new, old, "v2")
     assert new in run("proposals", "list", "--user", "ann").stdout
     assert document(run("proposals", "accept", proposal["id"], "--user", "ann", "--json"))["answer"] == "accepted"
-    assert "No change" in run("proposals", "list", "--user", "ann").stdout
+    assert "No proposal" in run("proposals", "list", "--user", "ann").stdout
 
 
 @pytest.mark.parametrize(
