@@ -225,7 +225,7 @@ class Memory:
             corrector.delete(wanted)
         except ObjectsUnreachable as error:
             corrector.postpone(wanted)
-            raise ObjectsUnreachable(f"{error}. It will be deleted when it does: that is noted") from error
+            raise ObjectsUnreachable(f"{error}. The deletion is recorded and will be completed when it does") from error
         finally:
             self._engine.housekeeping.queued(self._scope)
         self._engine.sources.follow_erasure(self._scope.owner)
@@ -276,9 +276,7 @@ class Memory:
         explain: bool = False,
         tokens: int | None = None,
     ) -> Recall:
-        """Find the pages, facts and other memories that bear on a question.
-
-        Filters apply before the ranking, so a filter does not shorten the result. Expired memories are never found.
+        """Find the memories that bear on a question. Filters apply before the ranking; expired memories are left out.
 
         - `pages`: how many pages to return (default: the setting `recall_pages`; `two_stage` uses a number tuned to
           this owner, see `stats`). `facts`: how many facts about the user and the agent each (`recall_facts`).
@@ -338,7 +336,7 @@ class Memory:
         """Return the memories that carry all of these tags, here and in mounted memories, latest first.
 
         The result holds pages and what was derived from them; from mounts, pages and facts. `kinds` and `mounts` work
-        as in `search`, but segments carry no tags. A mount that does not answer is left out unless `mounts` names it.
+        as in `search`, but segments have no tags. A mount that does not answer is left out unless `mounts` names it.
         Raises InvalidInput if there is no tag.
         """
         labels = arguments.tags(tags)
@@ -346,7 +344,7 @@ class Memory:
             raise InvalidInput("tags", "is empty", "Name at least one tag")
         wanted_kinds = arguments.kinds(kinds)
         if Kind.SEGMENT in wanted_kinds:
-            raise InvalidInput("kinds", "segments carry no tags", "Ask for pages, and `segments.list()` for the topics")
+            raise InvalidInput("kinds", "segments have no tags", "Ask for pages, and `segments.list()` for the topics")
         most = arguments.positive("limit", limit, limit)
         start, end = arguments.period(since, until)
         filters = Filters(

@@ -111,7 +111,7 @@ def verify(
         with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
             return soundness.verify(vault, progress=progress)
     if isinstance(place, Path) and backups.is_backup(place):
-        raise InvalidInput("repair", f"{place} is a backup", "Restore it, and repair what it becomes")
+        raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
     embedder = embedder or load_embedder(settings.embedder, settings)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
     with closing(vault):

@@ -189,7 +189,7 @@ def test_usage_is_empty_before_any_call(run, data, talk):
     talk("ann")
     empty = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0}
     assert data("usage", "--user", "ann") == {"usage": [], "total": empty}
-    assert run("usage", "--user", "ann") == (0, "No model was called.\n")
+    assert run("usage", "--user", "ann") == (0, "No model was used.\n")
 
 
 def test_usage_tells_what_calls_took_by_purpose_and_what_they_cost(run, data, talk, model):

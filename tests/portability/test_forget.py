@@ -59,7 +59,7 @@ def test_nothing_of_the_past_is_left(open_store: Open):
         assert memory.jobs.list() == []
         assert {event.operation.value for event in memory.log.events()} == {"delete"}
         assert memory.log.usage() == []
-        with pytest.raises(InvalidInput, match="nothing is known of 'alice'"):
+        with pytest.raises(InvalidInput, match="'alice' has no memory"):
             store.admin.forget("alice")
 
 

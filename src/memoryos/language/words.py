@@ -77,7 +77,7 @@ def index_words(text: str) -> tuple[str, ...]:
 
     They are compared by their stems. The words themselves are kept, because only they have a meaning of their own.
     Chinese is found by its words and by their characters: two words for nearly the same often share one. Dates are
-    found by the same words however they are written, and May is a function word only where it is no date.
+    found by the same words however they are written, and May is a function word only where it is not a date.
     """
     text, dates = dated_words(text)
     empty = _empty(text)

@@ -73,10 +73,10 @@ def checked(what: str) -> Check:
     async def check(response: httpx2.Response) -> None:
         if response.has_redirect_location and not _stays(response):
             problem = "sends its callers to another origin, which is not followed"
-            raise ModelError(f"the {what} {problem}; set the base URL to where it is served; nothing was stored")
+            raise ModelError(f"the {what} {problem}; set the base URL to its address; nothing was stored")
         encoding = response.headers.pop("content-encoding", "identity").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
-            raise ModelError(f"the {what} sent an answer that is packed in an unknown way; nothing was stored")
+            raise ModelError(f"the {what} sent an answer with an unknown encoding; nothing was stored")
         response.stream = Body(cast("httpx2.AsyncByteStream", response.stream), encoding, what)
 
     return check

@@ -103,7 +103,7 @@ class Admin:
         checked = checked_text("user", user, limit=ID_LIMIT)
         owners = self._engine.vault.owners_of(checked_text("tenant", tenant, limit=ID_LIMIT), checked)
         if not owners:
-            raise InvalidInput("user", f"nothing is known of {checked!r}", "See `admin.scopes()` for those who are")
+            raise InvalidInput("user", f"{checked!r} has no memory", "See `admin.users()` for the users")
         return owners
 
     def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:

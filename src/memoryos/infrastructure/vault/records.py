@@ -275,7 +275,7 @@ class Job(Plain):
     def known_cube_id(self) -> str:
         """The cube id of a job that must have one."""
         if self.cube_id is None:
-            raise StoreCorrupt(f"job {self.id} ({self.kind}) is about no memory: `memoryos verify` names it")
+            raise StoreCorrupt(f"job {self.id} ({self.kind}) has no memory: run `memoryos verify`")
         return self.cube_id
 
     @property

@@ -485,7 +485,7 @@ def _legible(table: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OverflowError):
-        raise StoreCorrupt(f"a row of {table} is damaged: `memoryos verify` names it; restore from a backup") from None
+        raise StoreCorrupt(f"a row of {table} is damaged: run `memoryos verify`, or restore from a backup") from None
 
 
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:

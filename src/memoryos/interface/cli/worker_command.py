@@ -15,21 +15,21 @@ from memoryos.interface.cli.options import Db, Json, open_store
 
 
 def worker(
-    threads: Annotated[int, typer.Option(min=1, help="Scopes that are worked on at once.")] = 4,
+    threads: Annotated[int, typer.Option(min=1, help="Owners to work on in parallel.")] = 4,
     poll: Annotated[
-        float, typer.Option(min=0.01, help="Seconds between two looks for work that came due by itself.")
+        float, typer.Option(min=0.01, help="Seconds between checks for jobs that are due at a certain time.")
     ] = 5.0,
-    once: Annotated[bool, typer.Option("--once", help="Do what is due, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Run the due jobs and exit.")] = False,
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Do the jobs of every user of the store until told to stop (SIGTERM, Ctrl-C); several may run.
+    """Run the jobs of all users of the store until SIGTERM or Ctrl-C; several workers may run.
 
-    Let the writing processes leave the jobs to it with MEMORYOS_JOBS=worker.
+    With MEMORYOS_JOBS=worker, the writing processes leave all jobs to workers.
     """
     with _until_told() as stop, open_store(db, must_exist=True) as store:
         if not json:
-            render.console().print("Working; Ctrl-C stops after the job that runs.", soft_wrap=True)
+            render.console().print("Working; Ctrl-C stops after the running job.", soft_wrap=True)
         finished = store.admin.work(stop, threads=threads, poll_seconds=None if once else poll)
     if json:
         render.print_json({"jobs": finished})
@@ -39,7 +39,7 @@ def worker(
 
 @contextmanager
 def _until_told() -> Iterator[Event]:
-    """An event that is set when the process is told to stop."""
+    """An event that is set by SIGTERM and SIGINT."""
     stop = Event()
     kinds = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(kind, lambda *_: stop.set()) for kind in kinds]

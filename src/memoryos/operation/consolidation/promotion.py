@@ -105,7 +105,9 @@ class Promoter:
             portions = self._portions(scope, waiting)
             wanted = [page.id for portion in portions for page in portion.pages]
             if wanted and wanted == before:
-                raise StoreCorrupt("pages that were read are still to be read: `memoryos verify` tells what is damaged")
+                raise StoreCorrupt(
+                    "pages that were read are still marked as unread: run `memoryos verify` to find the damage"
+                )
             before = wanted
             self._promote(scope, portions)
             ended = {portion.job.id for portion in portions if portion.ends_job}

@@ -73,7 +73,9 @@ class Arrival:
         present = reader.get(ids)
         both = zip(self.pages, (present.get(cube_id) for cube_id in ids), strict=False)
         if len(ids) != len(self.pages) or not all(_is_told_again(new, _first(reader, old)) for new, old in both if old):
-            raise InvalidInput("idempotency_key", "was used for something else", "Give each call a key of its own")
+            raise InvalidInput(
+                "idempotency_key", "was used for a different dialogue", "Give each call a key of its own"
+            )
         return ids
 
 

@@ -41,7 +41,7 @@ def turns_of(
     Raises InvalidInput naming the field; also without query and response.
     """
     if query is None and response is None and not attachments:
-        raise InvalidInput("query", "is missing, and so is the response", "Pass at least one of them")
+        raise InvalidInput("query", "neither it nor the response is given", "Pass at least one of them")
     said_at = now if at is None else parse_moment("at", at, now=now)
     for index, attachment in enumerate(attachments):
         _check_attachment(attachment, limit, f"attachments[{index}]")

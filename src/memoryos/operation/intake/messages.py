@@ -49,7 +49,7 @@ def turns_of_messages(messages: Messages) -> list[Turn]:
             turns += one.turns()
     turns += _answer(said)
     if not turns:
-        raise InvalidInput("messages", "say nothing", "Pass at least one message with content")
+        raise InvalidInput("messages", "have no content", "Pass at least one message with content")
     return turns
 
 
@@ -116,7 +116,7 @@ def _fields(message: Any, place: str) -> Mapping[str, Any]:
         return dict(dump())
     known = {name: getattr(message, name) for name in _NAMES if hasattr(message, name)}
     if not known:
-        raise InvalidInput(place, f"is a {type(message).__name__}", "Pass a dict, as chat APIs have them")
+        raise InvalidInput(place, f"is a {type(message).__name__}", "Pass a dict as in chat APIs")
     return known
 
 

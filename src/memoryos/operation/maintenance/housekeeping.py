@@ -168,7 +168,7 @@ class Housekeeping:
     def check_writable(self) -> None:
         """Raise StoreReadOnly when the store is only read, for work that would be put off for ever."""
         if self._vault.is_only_read:
-            raise StoreReadOnly("the store is opened to be read: open it without read_only")
+            raise StoreReadOnly("the store is open for reading only: open it without read_only")
 
     def wait(self, until: float = math.inf) -> bool:
         """Whether nothing waits any more, until then. Raises the first error of the work behind earlier calls."""

@@ -87,7 +87,7 @@ class Mover:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         if not patience(self.settings.busy_timeout_seconds).takes(self._lock):
-            raise StoreBusy("another thread of this process moves pages, and waits for the store; try again")
+            raise StoreBusy("another thread of this process is moving pages; try again")
         try:
             yield
         finally:

@@ -301,7 +301,7 @@ def _check_takes_back(reader: Reader, moves: Sequence[Rehoming]) -> None:
     """Refuse moves that MTM cannot take back now."""
     members = members_of(reader, _segments(moves))
     if any(one.cube.tier is not Tier.MTM for one in members.values()):
-        raise InvalidInput("sequence", "a segment of that move lies in the archive", "What was evicted stays as it is")
+        raise InvalidInput("sequence", "a segment of that move is in the archive", "Evicted segments cannot be changed")
     if _being_extracted(reader).intersection(members):
         raise StoreBusy("a segment of that move is being extracted; try again")
 

@@ -68,10 +68,10 @@ class Mounted:
         """
         entry = self._serving(caller, name)
         if not entry.mount.writable:
-            raise StoreReadOnly(f"{name!r} is mounted to be read: mount it with writable=True to write there")
+            raise StoreReadOnly(f"{name!r} is mounted for reading: mount it with writable=True to write to it")
         if not arriving.about.is_plain:
             problem = "takes tags, but no metadata, end, title or source"
-            raise InvalidInput("mount", problem, "Leave these out, or add it to the memory that is mounted there")
+            raise InvalidInput("mount", problem, "Leave these out, or add to the mounted memory directly")
         return entry.adapter.write(
             arriving.turns, tags=arriving.about.tags, origin=arriving.origin, idempotency_key=arriving.key
         )
@@ -100,4 +100,4 @@ class Mounted:
         return entry
 
     def _unknown(self, name: str) -> InvalidInput:
-        return InvalidInput("mount", f"nothing is mounted as {name!r}", "See MemoryOS.mounts for the names")
+        return InvalidInput("mount", f"there is no mount {name!r}", "See MemoryOS.mounts for the names")

@@ -58,7 +58,7 @@ class Patient:
     def query(self, wanted: Wanted) -> Found:
         """What it has. Raises StorageError at once while it is left alone, when it cannot be opened, or is too late."""
         if monotonic() - self._failed < AWAY_SECONDS:
-            raise StorageError(f"{self._name!r} did not answer a moment ago, and is left alone for a while")
+            raise StorageError(f"{self._name!r} did not answer a moment ago and is skipped for a while")
         try:
             return self._in_time(lambda: self._reached().query(wanted))
         except StorageError:

@@ -27,7 +27,9 @@ def adapter_for(place: str | Path | None) -> OpenAdapter | None:
     if found.string[found.end() :].startswith("//"):
         names = ", ".join(sorted(known)) or "none"
         raise InvalidInput(
-            "mount.place", f"no adapter is installed for {scheme}://", f"Install one ({names} here), or name a store"
+            "mount.place",
+            f"no adapter is installed for {scheme}://",
+            f"Install one (installed: {names}), or name a store",
         )
     return None
 
@@ -37,6 +39,6 @@ def _loaded(entry: EntryPoint) -> OpenAdapter:
         opener: OpenAdapter = entry.load()
     except (ImportError, AttributeError) as error:
         raise InvalidInput(
-            "mount.place", f"the adapter {entry.value} cannot be loaded: {error}", "Install it anew"
+            "mount.place", f"the adapter {entry.value} cannot be loaded: {error}", "Reinstall it"
         ) from error
     return opener

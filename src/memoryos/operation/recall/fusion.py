@@ -75,7 +75,7 @@ class Weights:
         for one in fields(self):
             value = getattr(self, one.name)
             if not isinstance(value, int | float) or not abs(value) <= LARGEST_WEIGHT:
-                raise InvalidInput(f"weights.{one.name}", f"{shown(value)} is no weight", "Pass a number, e.g. 0.5")
+                raise InvalidInput(f"weights.{one.name}", f"{shown(value)} is not a weight", "Pass a number, e.g. 0.5")
 
 
 DEFAULT_WEIGHTS = Weights()

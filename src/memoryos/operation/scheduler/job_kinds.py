@@ -29,7 +29,7 @@ Act = Callable[[Writer, Job], None]
 def no_payload(payload: Payload | None) -> None:
     """Refuse any payload: the check of kinds that need none."""
     if payload is not None:
-        raise InvalidInput("payload", "is not for jobs of this kind", "Leave it out")
+        raise InvalidInput("payload", "is not allowed for this kind of job", "Leave it out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class JobType:
     def checked(self, payload: Payload | None) -> Payload | None:
         """Return the payload in its stored form. Raises InvalidInput."""
         if self.is_internal:
-            raise InvalidInput("kind", f"{self.name!r} is added by the library itself", "Name a kind of your own")
+            raise InvalidInput("kind", f"{self.name!r} is reserved for the library", "Name a kind of your own")
         self.check(payload)
         return None if payload is None else _plain_payload(payload)
 
@@ -113,7 +113,7 @@ def _plain_payload(payload: Payload) -> Payload:
     try:
         text = json.dumps(dict(payload), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput("payload", f"is no JSON: {type(error).__name__}", fix) from None
+        raise InvalidInput("payload", f"is not JSON: {type(error).__name__}", fix) from None
     checked_text("payload", text, limit=MOST_PAYLOAD_CHARS)
     plain: dict[str, Any] = json.loads(text)
     return plain

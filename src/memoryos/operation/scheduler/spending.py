@@ -126,7 +126,9 @@ class Purse:
 
     def _spent(self, budget: str) -> BudgetSpent:
         tomorrow = datetime.combine(self.clock().date() + timedelta(days=1), time(), UTC)
-        return BudgetSpent(f"the call could pass the budget {budget}; nothing was sent. It is new tomorrow", tomorrow)
+        return BudgetSpent(
+            f"the call could exceed the budget {budget}; nothing was sent. The next budget begins tomorrow", tomorrow
+        )
 
     def _cost(self, prompt: int, completion: int) -> int:
         """In millionths: a price of a million tokens is that many millionths for one."""
