@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.contract import Vault, Writer
+from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.operation.scheduler.job_runner import GoesOn, Handler
 from memoryos.scope import Scope
@@ -23,7 +23,7 @@ MOST_PAYLOAD_CHARS = 100_000  # of its JSON: what is larger belongs in a memory 
 
 Payload = Mapping[str, Any]
 Check = Callable[[Payload | None], None]
-Act = Callable[[Writer, Job], None]
+Act = Callable[[Scope, Job], object]
 
 
 def no_payload(payload: Payload | None) -> None:
@@ -82,7 +82,7 @@ class JobTypes:
 
 @dataclass(frozen=True, slots=True)
 class OneByOne:
-    """A handler that does each job in the transaction that ends it."""
+    """A handler that calls a function with each job, outside any transaction, and then finishes the job."""
 
     vault: Vault
     act: Act
@@ -94,8 +94,8 @@ class OneByOne:
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
+            self.act(scope, job)
             with self.vault.write(scope) as writer:
-                self.act(writer, job)
                 writer.finish(job)
         return ()
 
