@@ -146,6 +146,11 @@ def positive(field: str, value: int | None, default: int) -> int:
     return natural(field, value, least=1, most=MOST)
 
 
+def optional(field: str, value: int | None, *, least: int = 0) -> int | None:
+    """Check a count that may be left out."""
+    return None if value is None else natural(field, value, least=least, most=MOST)
+
+
 def natural(field: str, value: int, *, least: int = 0, most: int = HIGHEST) -> int:
     """Check a whole number."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
@@ -307,9 +312,11 @@ def file_name(field: str, value: str | Path) -> Path:
 
 def target(value: Target) -> Target:
     """Check where an export is written: a file or a text stream."""
-    if isinstance(value, TextIOBase) or callable(getattr(value, "writelines", None)):
-        return value
-    return file_name("target", value)  # type: ignore[arg-type]
+    if not isinstance(value, TextIOBase):
+        return file_name("target", value)  # type: ignore[arg-type]
+    if value.closed or not value.writable():
+        raise InvalidInput("target", "cannot be written", "Pass a stream of text that is open for writing")
+    return value
 
 
 def last_moment(field: str, value: datetime | str | None) -> datetime | None:

@@ -190,7 +190,9 @@ class Retriever:
     ) -> dict[str, Any]:
         """Return the pages and knowledge that bear on a question and reach the thresholds."""
         scope = Scope(user=user_id or self._user_id, agent=self._assistant_id)
-        found = self._memory.of(scope).search(user_query, strategy=Strategy.TWO_STAGE, explain=True)
+        found = self._memory.of(scope).search(
+            user_query, strategy=Strategy.TWO_STAGE, facts=top_k_knowledge, explain=True
+        )
         segments = list(dict.fromkeys(hit.segment for hit in found.hits if hit.segment))[:top_k_sessions]
         pages = [
             _page(hit.cube)

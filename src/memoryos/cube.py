@@ -396,6 +396,7 @@ class MemCube(Plain):
             "expires_at": plain(self.governance.lifespan.expires_at),
             "source_ids": list(known.source_ids),
             "provenance": list(known.provenance),
+            "quote": self.payload.quote if isinstance(self.payload, Fact) else None,
             "version": self.version.number,
             **({} if turns is None else {"turns": plain(turns)}),
         }

@@ -19,6 +19,7 @@
         │   └── ObjectsUnreachable  the object store does not answer
         ├── StoreReadOnly       the file or its folder is read-only
         ├── StoreFull           the disk is full
+        ├── IdTaken             a memory of another owner has that id
         ├── BlobMissing         the bytes of an attachment are missing
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
         │   └── CubeDamaged     one memory was altered or damaged
@@ -140,6 +141,10 @@ class StoreReadOnly(StorageError):
 
 class StoreFull(StorageError):
     """The disk is full: free some space and try again; nothing was written."""
+
+
+class IdTaken(StorageError):
+    """A memory of another owner has that id: load it into another store; nothing was written."""
 
 
 class StoreCorrupt(StorageError):

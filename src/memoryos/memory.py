@@ -259,6 +259,7 @@ class Memory:
         *,
         strategy: Strategy | str = Strategy.HYBRID,
         pages: int | None = None,
+        facts: int | None = None,
         archive: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
@@ -275,26 +276,36 @@ class Memory:
         explain: bool = False,
         tokens: int | None = None,
     ) -> Recall:
-        """Find the memories that bear on a question. Filters apply before the ranking; expired memories are left out.
+        """Find the pages, facts and other memories that bear on a question.
 
-        - `pages`: how many to return (default: the setting `recall_pages`; tuned to the owner for `two_stage`).
-          `tokens`: fewer are enough if they fill this many tokens.
-        - `tiers`, `kinds`: where to search, and for what (default: everything but segments). `archive`: whether to
-          search evicted memories (default: yes, except with `two_stage`). `cold`: also the object store. `mounts`:
-          which mounts (default: all that serve the owner; `missing` lists those that do not answer).
-        - `tags` (all of them), `filters` (the lists `tags`, `any_tags`, `no_tags`; the dict `metadata`), `session`: a
-          derived memory also passes if it rests on a page that passes.
-        - `since`, `until`: when the turns were said, both included; a day counts whole. `as_of`: search the memory as
-          it was then. Times without a zone are in `Settings.time_zone`.
-        - `min_score`: the least `relevance` (0 to 1) of a hit. `explain`: fill the `parts` of each score. `weights`:
-          their weights.
+        Filters apply before the ranking, so a filter does not shorten the result. Expired memories are never found.
+
+        - `pages`: how many pages to return (default: the setting `recall_pages`; `two_stage` uses a number tuned to
+          this owner, see `stats`). `facts`: how many facts about the user and the agent each (`recall_facts`).
+        - `tiers`, `kinds` (page, fact, trait, profile, segment): where to search, and for what. Defaults: everywhere,
+          and everything but segments.
+        - `archive`: whether to search evicted memories. Default: yes, except with `two_stage`, because the paper
+          forgets them.
+        - `tags`: the memory must have all of them. `filters`: a dict with the lists `tags`, `any_tags` and `no_tags`,
+          and `metadata`, a dict of equal values. `session`: the memory must belong to this session. A derived memory
+          also passes if it rests on a page that passes.
+        - `since`, `until`: when the turns were said, both included. A time without a zone is in `Settings.time_zone`; a
+          day counts whole.
+        - `as_of`: search the memory as it was at that time. "Last week" in the question then means the week before it.
+        - `cold`: also search pages in the object store.
+        - `mounts`: names of the mounts to search. Default: all that serve this owner; one that does not answer is then
+          listed in `missing`.
+        - `tokens`: return fewer than `pages` pages if they fill this many tokens.
+        - `min_score`: leave out hits whose `relevance` (0 to 1) is lower. `ranked` in the result lists the hits of all
+          kinds.
+        - `explain`: fill the `parts` of each hit. `weights`: how much each part counts.
 
         Raises InvalidInput, and with `cold` ObjectsUnreachable or StoreCorrupt.
         """
         text, chosen = arguments.question(query), arguments.strategy(strategy, as_of)
         search = Search(
             chosen,
-            None if pages is None else arguments.positive("pages", pages, pages),
+            arguments.optional("pages", pages, least=1),
             Filters(
                 self._engine.clock(),
                 arguments.tiers(tiers, archive, default=chosen is not Strategy.TWO_STAGE),
@@ -309,7 +320,8 @@ class Memory:
             self._engine.recaller.reranker,
             explain,
             arguments.share("min_score", min_score),
-            None if tokens is None else arguments.positive("tokens", tokens, tokens),
+            arguments.optional("tokens", tokens, least=1),
+            arguments.optional("facts", facts),
         )
         self._engine.responder.wait()  # what was answered a moment ago is part of the memory
         return self._engine.recaller.recall(self._scope, text, search, arguments.mounts(mounts))

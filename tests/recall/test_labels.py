@@ -294,3 +294,15 @@ def test_a_filter_admits_what_it_says(
     expected = all_of <= held and all(some & held for some in any_of) and not none_of & held
     assert wanted.admits(held) == expected
     assert (wanted & Filter(frozenset("a"))).admits(held) == (expected and "a" in held)
+
+
+def test_each_part_of_a_document_is_found_by_its_title(open_memory) -> None:
+    memory = open_memory()
+    for title, way in (("Boiler handbook", "slowly"), ("Fountain handbook", "quickly")):
+        memory.add(f"Open the valve {way}.", title=title)
+        for number in range(8):
+            memory.add(f"We baked cake number {number}.")
+    for title, way in (("boiler", "slowly"), ("fountain", "quickly")):
+        assert way in memory.search(f"How do I open the valve of the {title}?").hits[0].text
+    found = [memory.search(word, min_score=0.9).hits for word in ("boiler", "fountain", "handbook", "stove")]
+    assert [len(hits) for hits in found] == [1, 1, 2, 0]

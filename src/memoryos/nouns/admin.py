@@ -77,7 +77,8 @@ class Admin:
     def load(self, path: str | Path) -> LoadedExport:
         """Store the memories of a file that `export` wrote, under the same ids. Existing memories stay as they are.
 
-        The whole file is checked first. Raises InvalidInput, which names the line.
+        The whole file is checked first. Raises InvalidInput, which names the line, and IdTaken if a memory of another
+        owner has one of these ids.
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)
@@ -173,4 +174,4 @@ class Admin:
 
 
 def _most(limit: int | None) -> int | None:
-    return None if limit is None else arguments.positive("limit", limit, limit)
+    return arguments.optional("limit", limit, least=1)

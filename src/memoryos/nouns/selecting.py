@@ -49,7 +49,7 @@ def listed(reader: Reader, wanted: Selection, limit: int | None, cursor: str | N
     """Return up to `limit` cubes after the cursor, in the order in which they were added."""
     what = f"{wanted.kind.value}s"
     key = key_in(what, cursor, [int])
-    most = None if limit is None else arguments.positive("limit", limit, limit)
+    most = arguments.optional("limit", limit, least=1)
     found = reader.listed(wanted, after=key[0] if key else 0, limit=None if most is None else most + 1)
     has_more = most is not None and len(found) > most
     shown = found[:most]

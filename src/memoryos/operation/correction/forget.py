@@ -55,7 +55,8 @@ class Forgetter:
 
     def owner(self, owner: Scope, corrector: Corrector) -> Forgotten:
         """Remove everything of an owner. Raises ObjectsUnreachable if objects cannot be removed yet: call again."""
-        corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
+        if corrector.shares_persona:
+            corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
         gone = self._memories(owner)
         rows = self._rows(owner)
         packs = self.cooler.sweep(owner)

@@ -136,7 +136,15 @@ def _drafts(cube: MemCube) -> Iterator[_Draft]:
 
 def _passage(cube: MemCube, draft: _Draft, vector: Vector) -> Passage:
     said_at, speaker = draft.turn.at or cube.descriptive.event_at, draft.turn.speaker
-    return Passage(vector, _words(speaker, draft.said, said_at), said_at, speaker, _marks(draft), draft.extent)
+    title = cube.descriptive.title or ""
+    return Passage(
+        vector,
+        [*_words(speaker, draft.said, said_at), *_found_by(title)],
+        said_at,
+        speaker,
+        _marks(draft),
+        draft.extent,
+    )
 
 
 def _words(speaker: str | None, said: str, said_at: datetime) -> list[str]:

@@ -1,7 +1,8 @@
 """Load: read a file of `export` back into a store, with ids, versions and links.
 
-The file is read twice: the first pass checks all of it, the second stores it, some memories per transaction. Existing
-memories stay as they are, so a second load after a crash continues. The embedder of the store makes vectors and words.
+The file is read three times: the first pass checks all of it, the second stores the memories, some per transaction, and
+the third links them. Existing memories stay as they are, so a second load after a crash continues. The embedder of the
+store makes vectors and words.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
 from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
 from memoryos.operation.portability.export import FORMAT, VERSION
+from memoryos.operation.portability.export_file import LONGEST_LINE
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
 AT_ONCE = 64  # memories stored in one transaction
-LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
 
 Lines = Callable[[], Iterable[str]]  # the lines of the file, from the first
 
@@ -156,8 +157,8 @@ def _record(number: int, document: dict[str, Any]) -> _Record:
         raise _wrong(number, f"holds no memory: {error}") from None
     except (KeyError, TypeError, ValueError):
         raise _wrong(number, "holds no memory with links") from None
-    if any(one.id != cube.id for one in earlier):
-        raise _wrong(number, "has an earlier version of another memory")
+    if any(one.id != cube.id or one.scope.owner != cube.scope.owner for one in earlier):
+        raise _wrong(number, "has an earlier version of another memory or of another owner")
     return _Record(cube, earlier, links, parcels)
 
 

@@ -60,6 +60,11 @@ class Hit(Plain):
         return self.cube.descriptive.source_ids
 
     @property
+    def provenance(self) -> tuple[str, ...]:
+        """Ids of the memories that it was derived from; empty for what was said or stored as it is."""
+        return self.cube.descriptive.provenance
+
+    @property
     def attachments(self) -> tuple[AttachedFile, ...]:
         """The attachments of the memory."""
         return files_of(self.cube)
@@ -96,6 +101,12 @@ class TurnHit(Plain):
     def text(self) -> str:
         """The words of the passage."""
         return self.turn.words[self.start : self.end]
+
+    @property
+    def titled(self) -> str:
+        """The words of the passage, after the title of the document that it is from."""
+        title = self.cube.descriptive.title
+        return f"{title}\n{self.text}" if title else self.text
 
     @property
     def quoted(self) -> str:
