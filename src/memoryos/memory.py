@@ -225,7 +225,7 @@ class Memory:
             corrector.delete(wanted)
         except ObjectsUnreachable as error:
             corrector.postpone(wanted)
-            raise ObjectsUnreachable(f"{error}. The deletion is recorded and will be completed once it answers") from error
+            raise ObjectsUnreachable(f"{error}. The deletion is recorded and follows once it answers") from error
         finally:
             self._engine.housekeeping.queued(self._scope)
         self._engine.sources.follow_erasure(self._scope.owner)
