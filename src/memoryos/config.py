@@ -243,7 +243,9 @@ class Settings(BaseSettings):
         description="how long one call waits in total for locks and connections",
     )
     mount_timeout_seconds: float = Field(30.0, gt=0, description="how long a search waits for a mounted memory")
-    connections: int = Field(CONNECTIONS, ge=1, description="PostgreSQL connections of this process; further threads wait")
+    connections: int = Field(
+        CONNECTIONS, ge=1, description="PostgreSQL connections of this process; further threads wait"
+    )
 
     @field_validator("time_zone")
     @classmethod
