@@ -225,7 +225,7 @@ class Memory:
             corrector.delete(wanted)
         except ObjectsUnreachable as error:
             corrector.postpone(wanted)
-            raise ObjectsUnreachable(f"{error}. The deletion is recorded and will be completed when it does") from error
+            raise ObjectsUnreachable(f"{error}. The deletion is recorded and follows once it answers") from error
         finally:
             self._engine.housekeeping.queued(self._scope)
         self._engine.sources.follow_erasure(self._scope.owner)
@@ -276,7 +276,9 @@ class Memory:
         explain: bool = False,
         tokens: int | None = None,
     ) -> Recall:
-        """Find the memories that bear on a question. Filters apply before the ranking; expired memories are left out.
+        """Find the pages, facts and other memories that bear on a question.
+
+        Filters apply before the ranking, so a filter does not shorten the result. Expired memories are never found.
 
         - `pages`: how many pages to return (default: the setting `recall_pages`; `two_stage` uses a number tuned to
           this owner, see `stats`). `facts`: how many facts about the user and the agent each (`recall_facts`).

@@ -595,7 +595,7 @@ def test_what_is_said_of_a_page_is_stored_shown_and_filtered_by(run):
     [
         ("--meta", "apollo", "is not KEY=VALUE"),
         ("--ttl", "a week", "Write seconds, or e.g. 30m, 12h, 7d"),
-        ("--ttl", "-5", "not a time in the future"),
+        ("--ttl", "-5", "is not a time in the future"),
         ("--expires-at", "2001-01-01", "is in the past"),
     ],
 )

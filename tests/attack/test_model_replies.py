@@ -200,7 +200,7 @@ def test_an_answer_is_read_up_to_16_megabytes_unpacked(opened, model, ask, large
 )
 def test_what_cannot_be_unpacked_is_an_error(memory, model, body, encoding):
     model.will(sends(body, b"Content-Encoding: " + encoding))
-    refused(memory, whole, "packed.*nothing was stored")
+    refused(memory, whole, r"compress.*nothing was stored")
 
 
 @WAYS

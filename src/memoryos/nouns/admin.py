@@ -150,8 +150,8 @@ class Admin:
         """Move archived pages of all tenants that were not visited for `after_days` days into the object store.
 
         The default of `after_days` is the setting `cold_after_days`; if it is set, this also happens automatically.
-        Packs that are no longer used are removed. `progress` gets the number of owners done and of all owners. Raises
-        InvalidInput and ObjectsUnreachable.
+        Packs that are no longer used are removed. `progress` is called with the number of owners done and of all
+        owners. Raises InvalidInput and ObjectsUnreachable.
         """
         self._engine.admit(Action.ADMINISTER)
         vault, cooler = self._engine.vault, self._engine.cooler

@@ -237,7 +237,7 @@ class Writer(Reader, Protocol):
         Jobs of kinds that the vault does not know (`Vault.known_jobs`) are left to other programs. For a kind in
         `early`, due jobs bring others of the kind that are not due yet, up to the limit. While another worker holds a
         job of the scope, nothing is leased, because jobs run one after the other. A job that failed before is leased
-        alone. An impossibly late lease or delay is ignored: it comes from a clock that ran ahead.
+        alone. If a lease or a delay would end impossibly late, a clock ran ahead when it was stored, and it is ignored.
         """
         ...
 

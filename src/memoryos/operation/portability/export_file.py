@@ -28,9 +28,9 @@ def write_lines(target: Target, lines: Iterable[str]) -> None:
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file; of one that is too long, no more than a character too many.
+    """Yield the lines of a file; a line that is too long is cut one character after the limit.
 
-    Raises InvalidInput when it cannot be read as text.
+    Raises InvalidInput if the file cannot be read as text.
     """
     try:
         with Path(path).open(encoding="utf-8") as stream:
