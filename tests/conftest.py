@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -42,6 +42,12 @@ class FrozenClock:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="let the attacks take minutes, not seconds")
     parser.addoption("--store", choices=list(BACK_ENDS), help="the one store that tests of both run on")
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """One more than there are cores: tests wait a third of their time, for disks, pauses and processes that die."""
+    return (yield) + 1
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
