@@ -60,6 +60,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("back_end", names, indirect=True, scope="session")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out single cases on other stores that are marked to be for one alone."""
+    items[:] = [item for item in items if _names_its_own(item) or not _is_for_another(item)]
+
+
+def _is_for_another(test: pytest.Item) -> bool:
+    values = test.callspec.params if isinstance(test, pytest.Function) and hasattr(test, "callspec") else {}
+    return values.get("back_end", "sqlite") != "sqlite" and any(map(test.get_closest_marker, ("file", "once")))
+
+
 def _names_its_own(test: pytest.Item) -> bool:
     return any("back_end" in mark.args[0] for mark in test.iter_markers("parametrize"))
 
