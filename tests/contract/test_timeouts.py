@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from contract import server
 from contract.back_ends import BACK_ENDS
 from memoryos import AsyncMemory, AsyncMemoryOS, MemoryOS, load_settings
 from memoryos.engine import Engine
@@ -60,6 +61,7 @@ def opened(tmp_path: Path, back_end: str, clock, chat: Thinker) -> Iterator[Call
     chat.may_answer.set()
     for store in made:
         store.close()
+    server.give_back(tmp_path)
 
 
 @pytest.fixture
