@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
+from hypothesis import settings
 
 from contract import server
 from contract.back_ends import BACK_ENDS
@@ -19,6 +20,9 @@ from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.models.hashing import Hashing
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.scope import Scope
+
+settings.register_profile("here", deadline=None)  # a busy machine takes as long as it takes
+settings.load_profile("here")
 
 MakeCube = Callable[..., MemCube]
 MakeEntry = Callable[..., Entry]

@@ -147,7 +147,6 @@ def calls(long: bool) -> settings:
     """How often each is called; what fails is not made smaller, for the state of the memory is part of it."""
     return settings(
         max_examples=LONG_EXAMPLES if long else EXAMPLES,
-        deadline=None,
         database=None,
         derandomize=not long,
         phases=[Phase.generate],

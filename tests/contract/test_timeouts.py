@@ -130,6 +130,7 @@ def test_a_view_of_a_memory_closes_nothing(store: MemoryOS):
     assert store.memory("Ann").pages.list()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "1", True])
 def test_a_timeout_is_a_number_of_seconds(opened, timeout):
     store = opened()

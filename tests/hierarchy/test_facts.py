@@ -139,6 +139,7 @@ class Opinion:
         return dict.fromkeys(pairs, self.verdict)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("verdict", [*Verdict, None])
 def test_a_judge_is_asked_only_where_words_cannot_tell(world: World, verdict: Verdict | None) -> None:
     memory = world.open()
@@ -356,7 +357,7 @@ def picture(world: World, scope: Scope) -> set[tuple[object, ...]]:
     }  # fmt: skip
 
 
-LAW = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAW = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 _users = count()
 PAGES: list[str] = []  # that facts of any user may rest on
 

@@ -395,7 +395,7 @@ def recalls(draw) -> Recall:
 
 
 @pytest.mark.once
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(recalls(), st.integers(1, 400), st.booleans(), st.booleans())
 def test_no_memory_and_no_budget_breaks_the_rules(found: Recall, budget: int, recent: bool, persona: bool):
     excluded = [hit.id for hit in found.recent[:1]]
@@ -412,7 +412,7 @@ def test_no_memory_and_no_budget_breaks_the_rules(found: Recall, budget: int, re
 
 
 @pytest.mark.once
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(st.sampled_from("ab cé茶。.\n! "), max_size=200), st.integers(1, 60))
 def test_a_cut_is_a_stretch_that_fits(text: str, room: int):
     found = cut(text, {"b"}, room, count_tokens)

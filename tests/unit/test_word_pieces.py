@@ -37,7 +37,7 @@ def reference():
     return cut
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(texts)
 @example("")
 @example("unaffable Donaudampfschifffahrtsgesellschaft " * 3)
