@@ -1,4 +1,4 @@
-"""Write docs/reference/ from the code: every setting, and every public class and method.
+"""Write docs/reference/ from the code: the API, the settings, the commands, the errors and the exit codes.
 
 python tools/build_reference.py            # write
 python tools/build_reference.py --check    # exit 1 when a page does not say what the code says
@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import memoryos
-from memoryos import Settings
+from memoryos import Settings, errors
+from memoryos.interface.faults import EXIT_CODES
+from reference_commands import commands_page, exit_codes
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 GENERATED = "<!-- Written by tools/build_reference.py from the code: change the code, and run it again. -->"
@@ -54,21 +56,21 @@ def api_page() -> str:
 def _class(name: str, kind: type) -> list[str]:
     parts = [f"## {name}", "", _first(kind), ""]
     for verb, function in _methods(kind):
-        parts += _method(verb, function)
+        parts += _method("###", verb, function)
     for noun, held in _nouns(kind):
         parts += [f"### {name}.{noun}", "", _first(held), ""]
         for verb, function in _methods(held):
-            parts += _method(f"{noun}.{verb}", function)
+            parts += _method("####", f"{noun}.{verb}", function)
     return parts
 
 
-def _method(name: str, function: Any) -> list[str]:
+def _method(level: str, name: str, function: Any) -> list[str]:
     """The signature and the documentation of a method."""
     plain = inspect.unwrap(function)
     shown = [one for one in inspect.signature(plain).parameters.values() if one.name not in ("self", "cls")]
     arguments = ", ".join(_parameters(shown))
     told = inspect.getdoc(plain) or ""
-    return [f"#### `{name}({arguments})`", "", told, ""]
+    return [f"{level} `{name}({arguments})`", "", told, ""]
 
 
 def _parameters(shown: list[inspect.Parameter]) -> Iterator[str]:
@@ -124,9 +126,45 @@ def _meaning(field: Any) -> str:
     return (field.description or "").replace("|", "\\|")
 
 
+def errors_page() -> str:
+    """Every error with its base and default message, and the exit codes of the command."""
+    head = [
+        "# Errors and exit codes",
+        "",
+        GENERATED,
+        "",
+        "Import them from `memoryos` or `memoryos.errors`. Catch `MemoryOSError` to catch them all.",
+        "",
+        "| error | is a | default message | exit code |",
+        "|---|---|---|---|",
+    ]
+    rows = [f"| `{kind.__name__}` | {_bases(kind)} | {_first(kind)} | {_code(kind)} |" for kind in _errors()]
+    codes = [f"| {code} | {meaning} |" for code, meaning in exit_codes()]
+    middle = ["", "## Exit codes", "", "The command exits with one of these.", "", "| code | meaning |", "|---|---|"]
+    return "\n".join([*head, *rows, *middle, *codes, ""])
+
+
+def _errors() -> list[type]:
+    return [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, errors.MemoryOSError)]
+
+
+def _code(kind: type) -> int:
+    return next(code for listed, code, _ in EXIT_CODES if issubclass(kind, listed))
+
+
+def _bases(kind: type) -> str:
+    return ", ".join(f"`{base.__name__}`" for base in kind.__bases__)
+
+
 def main() -> int:
     """Write the pages, or say which differ."""
-    pages = {FOLDER / "settings.md": settings_page(), FOLDER / "api.md": api_page()}
+    texts = {
+        "api": api_page(),
+        "settings": settings_page(),
+        "commands": commands_page(GENERATED),
+        "errors": errors_page(),
+    }
+    pages = {FOLDER / f"{name}.md": text for name, text in texts.items()}
     if "--check" in sys.argv:
         wrong = [path.name for path, text in pages.items() if not path.exists() or path.read_text("utf-8") != text]
         sys.stderr.write("".join(f"{name} is out of date: run python tools/build_reference.py\n" for name in wrong))

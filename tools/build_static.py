@@ -36,7 +36,8 @@ The last three lines are near the noise, and not worth their size or their code.
 But then two texts have a cosine of 0.74 whatever they are about, and the hierarchy's thresholds, which suit MiniLM, put
 all pages into one segment. So the mean of WordNet's sentences is taken from a text's unit vector: two pages picked at
 random then have 0.42 and two neighbours 0.56 (MiniLM: 0.36, 0.54). The cosine alone finds less (.486 .589 at 10 and 20
-turns); the hybrid search, which knows a text that says little by other signs, finds as much (docs/retrieval.md).
+turns); the hybrid search, which knows a text that says little by other signs, finds as much
+(docs/explanation/retrieval.md).
 """
 
 from __future__ import annotations

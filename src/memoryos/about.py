@@ -1,4 +1,4 @@
-"""About: what a caller says of a memory beside its words: tags, metadata, where it is from, and when it ends."""
+"""About: what a caller tells about a memory beside its text: tags, metadata, title, source and expiry."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _LAST = datetime.max.year - 1
 
 
 class AboutArguments(TypedDict, total=False):
-    """What `add`, `add_many` and `facts.add` take beside the words."""
+    """The keyword arguments of `add`, `add_many` and `facts.add` that describe a memory."""
 
-    tags: Sequence[str]  #: labels to find it by
-    metadata: Mapping[str, Any]  #: what else is known of it, as JSON; searches filter by its keys
-    ttl: timedelta | float  #: how long it may be found, as a timedelta or in seconds
-    expires_at: datetime | str  #: until when it may be found, in the place of `ttl`
-    title: str  #: of the document; shown with each part of it
-    source: str  #: where it is from, such as a file name or a URL; shown, too
+    tags: Sequence[str]  #: labels for filters
+    metadata: Mapping[str, Any]  #: further details as JSON; searches can filter by its keys
+    ttl: timedelta | float  #: time until it expires, as a timedelta or in seconds
+    expires_at: datetime | str  #: when it expires; an alternative to `ttl`
+    title: str  #: title of the document; shown with each part of it
+    source: str  #: origin, such as a file name or a URL; shown with each part of it
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The same, checked."""
+    """The checked form of `AboutArguments`."""
 
     tags: tuple[str, ...] = ()
     metadata: str = ""  #: as JSON; empty when there is none
@@ -45,11 +45,11 @@ class About:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it says no more than tags."""
+        """Whether there is nothing but tags."""
         return self == About(self.tags)
 
     def describe(self, cube: MemCube) -> MemCube:
-        """The memory with this said of it."""
+        """Return the memory with these details."""
         told = {name: value for name, value in self._told.items() if value}
         end = self.expires_at or cube.governance.lifespan.expires_at
         lifespan = replace(cube.governance.lifespan, expires_at=end)
@@ -60,7 +60,7 @@ class About:
         )
 
     def add_to(self, cube: MemCube) -> MemCube:
-        """A memory that was known with this said of it, too: tags and metadata are added to those it has."""
+        """Return a known memory with these details added: tags and metadata join those that it has."""
         if self == NOTHING:
             return cube
         tags = tuple(dict.fromkeys((*cube.descriptive.tags, *self.tags)))
@@ -69,7 +69,7 @@ class About:
         return replace(self, tags=tags, metadata=metadata, expires_at=None).describe(cube)
 
     def extend(self, cube: MemCube, *, is_stated: bool) -> MemCube:
-        """A memory that was known, said again: the later end counts, or the one that is stated now."""
+        """Return a known memory with a new expiry: the later one, or the new one if the user stated it."""
         known, new = cube.governance.lifespan.expires_at, self.expires_at
         end = new if is_stated and new else (max(known, new) if known and new else None)
         if end == known:
@@ -95,7 +95,7 @@ def about(
     title: str | None = None,
     source: str | None = None,
 ) -> About:
-    """Check what a caller says of a memory that is added now. Raises InvalidInput naming the field."""
+    """Check the details that a caller passes for a new memory. Raises InvalidInput, which names the field."""
     return About(
         checked_tags("tags", tags),
         _metadata(metadata),
@@ -124,14 +124,16 @@ def _metadata(value: Mapping[str, Any] | None) -> str:
 
 def _end(now: datetime, ttl: timedelta | float | None, expires_at: datetime | str | None) -> datetime | None:
     if ttl is not None and expires_at is not None:
-        raise InvalidInput("ttl", "is passed beside expires_at", "Pass one of them")
+        raise InvalidInput("ttl", "is passed together with expires_at", "Pass only one of them")
     if ttl is not None:
         return _after("ttl", now, ttl)
     if expires_at is None:
         return None
     end = parse_time("expires_at", expires_at)
     if end <= now:
-        raise InvalidInput("expires_at", f"{end.isoformat()} is over", "Pass a moment to come, or do not add it")
+        raise InvalidInput(
+            "expires_at", f"{end.isoformat()} is in the past", "Pass a time in the future, or do not add the memory"
+        )
     return end
 
 
@@ -143,9 +145,9 @@ def _after(field: str, now: datetime, ttl: timedelta | float) -> datetime:
         lasting = ttl if isinstance(ttl, timedelta) else timedelta(seconds=ttl)
         end = now + lasting
     except (OverflowError, ValueError):
-        raise InvalidInput(field, f"{shown(ttl)} is outside the calendar", "Leave it out for no end") from None
+        raise InvalidInput(field, f"{shown(ttl)} is outside the calendar", "Leave it out for no expiry") from None
     if lasting <= timedelta() or end.year > _LAST:
         raise InvalidInput(
-            field, f"{shown(ttl)} is no time to come", "Pass a positive time, or leave it out for no end"
+            field, f"{shown(ttl)} is not a time in the future", "Pass a positive time, or leave it out for no expiry"
         )
     return end

@@ -1,4 +1,4 @@
-"""What an adapter for another back end is written with; docs/mounts.md has one in forty lines."""
+"""What an adapter for another back end needs; docs/explanation/mounts.md has one in forty lines."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def entries_of(
     origin: Origin = Origin.IMPORT,
     tags: Sequence[str] = (),
 ) -> list[Entry]:
-    """The pages of dialogues, or of texts as single turns, ready for `Found.of`; turns must say when they were.
+    """Return pages of dialogues, or of texts as single turns, for `Found.of`. Each turn needs its time.
 
-    The id of a page is made of its scope, its turns and how often the same came before: it is the same at each query.
+    The id of a page is made from its scope, its turns and the number of equal pages before it, so it is the same in
+    each query.
     """
     cubes: list[MemCube] = []
     seen: Counter[str] = Counter()

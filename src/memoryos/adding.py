@@ -1,4 +1,4 @@
-"""Adding: what `Memory.add` and `add_many` do: check what a caller passes, and store it here or in a mounted memory."""
+"""Adding: what `Memory.add` and `add_many` do: check the arguments, then store here or in a mounted memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memoryos.text import checked_text
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """One call that adds: for whom, what is said of it, and where it goes."""
+    """One call that adds: the owner, the tags and other details, the idempotency key and the mount."""
 
     engine: Engine
     scope: Scope
@@ -38,7 +38,7 @@ class Adding:
         attachments: Sequence[Attachment],
         at: datetime | str | None,
     ) -> str:
-        """Store one exchange, or half of one; returns the id of its page."""
+        """Store one exchange, or one side of it, and return the id of its page."""
         now, limit = self.engine.clock(), self.engine.settings.max_text_chars
         items = arguments.sequence("attachments", attachments, Attachment)
         turns = ingest.turns_of(query, response, at=at, attachments=items, now=now, limit=limit)
@@ -51,7 +51,7 @@ class Adding:
         attachments: Sequence[Attachment],
         at: datetime | str | None,
     ) -> list[str]:
-        """Store messages of a chat API; returns the ids of their pages."""
+        """Store messages of a chat API and return the ids of their pages."""
         if response is not None or attachments:
             field = "attachments" if response is None else "response"
             raise InvalidInput(field, "is passed beside messages", "Put it into a message")
@@ -64,7 +64,7 @@ class Adding:
         return self._store(turns, now)
 
     def dialogue(self, turns: Iterable[Turn], origin: Origin, progress: Progress | None) -> list[str]:
-        """Store turns; returns the ids of their pages."""
+        """Store turns and return the ids of their pages."""
         now, limit = self.engine.clock(), self.engine.settings.max_text_chars
         checked = [
             ingest.checked_turn(turn, now=now, limit=limit, field=f"turns[{index}]")

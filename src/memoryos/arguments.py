@@ -1,4 +1,4 @@
-"""What callers may pass to the public methods: each check returns the value, or raises InvalidInput."""
+"""Arguments: the checks of what callers pass. Each check returns the value or raises InvalidInput."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _Item = TypeVar("_Item")
 
 
 class Only(TypedDict, total=False):
-    """The filters of `Memory.search`, for operations that hand them on."""
+    """The filters of `Memory.search`, as keyword arguments of other operations."""
 
     since: datetime | str | None
     until: datetime | str | None
@@ -53,7 +53,7 @@ class Only(TypedDict, total=False):
 
 
 class ListFilters(TypedDict, total=False):
-    """The filters of what is listed and counted."""
+    """The keyword arguments that filter `list` and `count`."""
 
     since: datetime | str | None
     until: datetime | str | None
@@ -62,7 +62,7 @@ class ListFilters(TypedDict, total=False):
 
 
 class PageFilters(ListFilters, total=False):
-    """The same, with those that pages alone have."""
+    """The filters of `ListFilters`, and those that only pages have."""
 
     session: str | None
     speaker: str | None
@@ -94,24 +94,24 @@ def _file_path(value: Path) -> Path:
 
 
 def scope(value: Scope) -> Scope:
-    """Check that the call says whose memory it means."""
+    """Check that the value is a Scope."""
     if not isinstance(value, Scope):
         raise InvalidInput("scope", f"expected a Scope, got {type(value).__name__}", "Pass Scope(user=...)")
     return value
 
 
 def caller(value: Caller | None, owner: Scope) -> Caller:
-    """Who uses the memory of that owner: the user, unless somebody else is named."""
+    """The caller who uses the memory: by default its user."""
     return Caller(owner.user) if value is None else instance("caller", value, Caller, "Pass Caller(...)")
 
 
 def question(value: str) -> str:
-    """Check what is asked."""
+    """Check the text of a question."""
     return checked_text("query", value, limit=QUERY_CHARS)
 
 
 def cube_id(value: str, *, field: str = "id") -> str:
-    """Check an id; whether there is such a memory is another question."""
+    """Check the form of an id; the memory may not exist."""
     if not isinstance(value, str):
         raise InvalidInput(field, f"expected text, got {type(value).__name__}", "Pass the id of one memory")
     # A lone surrogate has no UTF-8 form and PostgreSQL takes no NUL, and no id has one: it can only be unknown.
@@ -119,7 +119,7 @@ def cube_id(value: str, *, field: str = "id") -> str:
 
 
 def idempotency_key(value: str | None) -> str | None:
-    """Check the name of a call, if it has one."""
+    """Check the idempotency key of a call, if there is one."""
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip() or len(value) > ID_LIMIT or not value.isprintable():
@@ -129,7 +129,7 @@ def idempotency_key(value: str | None) -> str | None:
 
 
 def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
-    """Check that a value is one of an enum's."""
+    """Check that a value belongs to an enum."""
     try:
         return choices(value)
     except ValueError:
@@ -138,10 +138,15 @@ def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
 
 
 def positive(field: str, value: int | None, default: int) -> int:
-    """Check a count; None is the default."""
+    """Check a count; None gives the default."""
     if value is None:
         return default
     return natural(field, value, least=1, most=MOST)
+
+
+def optional(field: str, value: int | None, *, least: int = 0) -> int | None:
+    """Check a count that may be left out."""
+    return None if value is None else natural(field, value, least=least, most=MOST)
 
 
 def natural(field: str, value: int, *, least: int = 0, most: int = HIGHEST) -> int:
@@ -152,7 +157,7 @@ def natural(field: str, value: int, *, least: int = 0, most: int = HIGHEST) -> i
 
 
 def duration(field: str, value: float, *, most: float) -> float:
-    """Check a time; its unit is the caller's."""
+    """Check a duration; the caller decides the unit."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= most:  # which no NaN is
         raise InvalidInput(field, f"{shown(value)} is no number in range", f"Pass 0 to {most:,.0f}")
@@ -160,17 +165,17 @@ def duration(field: str, value: float, *, most: float) -> float:
 
 
 def share(field: str, value: float) -> float:
-    """Check a part of 1."""
+    """Check a number from 0 to 1."""
     return duration(field, value, most=1.0)
 
 
 def timeout(value: float | None) -> float:
-    """Check how long somebody waits, seconds; None is for ever."""
+    """Check a timeout in seconds; None means no timeout."""
     return math.inf if value is None else duration("timeout", value, most=LONGEST_WAIT)
 
 
 def instance(field: str, value: object, kind: type[_Item], fix: str) -> _Item:
-    """Check that a value is of that class."""
+    """Check that a value is an instance of the class."""
     if not isinstance(value, kind):
         raise InvalidInput(field, f"expected {kind.__name__}, got {type(value).__name__}", fix)
     return value
@@ -186,7 +191,7 @@ _PARTS = {
 
 
 def part(field: str, value: object) -> None:
-    """Check that a part that the caller made (an embedder, a model, settings) has what is asked of it."""
+    """Check that a part that the caller made (an embedder, a model, settings) has the required methods."""
     names = _PARTS[field]
     missing = [name for name in names if not hasattr(value, name)]
     if missing:
@@ -194,38 +199,38 @@ def part(field: str, value: object) -> None:
 
 
 def parts(**given: object) -> None:
-    """Check the parts that were passed; None is left out."""
+    """Check the parts that were passed, except those that are None."""
     for field, value in given.items():
         if value is not None:
             part(field, value)
 
 
 def callback(field: str, value: object) -> None:
-    """Check a function, if one is passed."""
+    """Check an optional function."""
     if value is not None and not callable(value):
         raise InvalidInput(field, f"expected a function, got {type(value).__name__}", "Pass one, or leave it out")
 
 
 def function(field: str, value: object) -> None:
-    """Check a function that is needed."""
+    """Check a required function."""
     if not callable(value):
         raise InvalidInput(field, f"expected a function, got {type(value).__name__}", "Pass one")
 
 
 def weights(value: Weights | None) -> Weights:
-    """Check what each part of a score counts; None is the default."""
+    """Check the weights of a score; None gives the default."""
     return DEFAULT_WEIGHTS if value is None else instance("weights", value, Weights, "Pass Weights(...)")
 
 
 def day(field: str, value: date | None) -> date | None:
-    """Check a day, if one is named."""
+    """Check an optional day."""
     if isinstance(value, datetime):
         raise InvalidInput(field, "is a moment", "Pass the day alone, e.g. moment.date()")
     return None if value is None else instance(field, value, date, "Pass a datetime.date")
 
 
 def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_Item, ...]:
-    """Check a list of things of one kind; a single one, or a string, is a mistake."""
+    """Check a list of values of one type. A single value or a string is an error."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of {kind.__name__}, got {type(value).__name__}", "Pass a list")
     items = tuple(value)
@@ -237,19 +242,19 @@ def sequence(field: str, value: Iterable[_Item], kind: type[_Item]) -> tuple[_It
 
 
 def tags(value: Iterable[str]) -> tuple[str, ...]:
-    """Check labels."""
+    """Check tags."""
     return checked_tags("tags", value)
 
 
 def ids(field: str, value: Iterable[str]) -> tuple[str, ...]:
-    """Check a list of ids; whether there are such memories is another question."""
+    """Check the form of a list of ids; the memories may not exist."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(field, f"expected a list of ids, got {type(value).__name__}", "Pass e.g. [hit.id]")
     return tuple(checked_text(field, one, limit=ID_LIMIT) for one in value)
 
 
 def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -> frozenset[Tier]:
-    """Where to look: the tiers named, or all; then `archive` says whether the archive is one of them."""
+    """The tiers to search: those named, or all. If all, `archive` decides whether the archive is included."""
     named = _choices("tiers", value, tuple(Tier))
     if named and archive is not None:
         raise InvalidInput("archive", "contradicts `tiers`, or repeats it", "Leave it out, and name the tiers alone")
@@ -258,17 +263,17 @@ def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -
 
 
 def kinds(value: Iterable[Kind | str]) -> frozenset[Kind]:
-    """What to look for: the kinds named, or all that are found unasked."""
+    """The kinds to search: those named, or the default kinds."""
     return _choices("kinds", value, SEARCHABLE) or UNASKED
 
 
 def mounts(value: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Check the names of mounts; None is all that serve the owner."""
+    """Check the names of mounts; None means all that serve the owner."""
     return None if value is None else sequence("mounts", value, str)
 
 
 def session(value: str | None) -> str | None:
-    """Check the label of a conversation."""
+    """Check the label of a session."""
     return None if value is None else checked_text("session", value, limit=ID_LIMIT)
 
 
@@ -284,7 +289,7 @@ def _choices(field: str, value: Iterable[_Choice | str], choices: Sequence[_Choi
 
 
 def period(since: datetime | str | None, until: datetime | str | None) -> tuple[datetime | None, datetime | None]:
-    """Both ends of a period in UTC. Raises InvalidInput when it ends before it begins."""
+    """Check both ends of a period and return them in UTC. Raises InvalidInput if it ends before it begins."""
     start, end = moment("since", since), last_moment("until", until)
     if start and end and end < start:
         raise InvalidInput("until", f"{end.isoformat()} is before `since`", "Swap them")
@@ -292,7 +297,7 @@ def period(since: datetime | str | None, until: datetime | str | None) -> tuple[
 
 
 def moment(field: str, value: datetime | str | None) -> datetime | None:
-    """A moment in UTC, if one is named."""
+    """Check an optional time and return it in UTC."""
     return None if value is None else parse_time(field, value)
 
 
@@ -304,19 +309,21 @@ def file_name(field: str, value: str | Path) -> Path:
 
 
 def target(value: Target) -> Target:
-    """Check where an export is written: a file, or a stream of text."""
-    if isinstance(value, TextIOBase) or callable(getattr(value, "writelines", None)):
-        return value
-    return file_name("target", value)  # type: ignore[arg-type]
+    """Check where an export is written: a file or a text stream."""
+    if not isinstance(value, TextIOBase):
+        return file_name("target", value)  # type: ignore[arg-type]
+    if value.closed or not value.writable():
+        raise InvalidInput("target", "cannot be written", "Pass a stream of text that is open for writing")
+    return value
 
 
 def last_moment(field: str, value: datetime | str | None) -> datetime | None:
-    """A moment in UTC up to which something counts, if one is named; a day counts to its end."""
+    """Check an optional end time and return it in UTC; a day counts whole."""
     return None if value is None else parse_end(field, value)
 
 
 def strategy(value: Strategy | str, as_of: object) -> Strategy:
-    """Check how to search; `two_stage` cannot look back."""
+    """Check the search strategy; `two_stage` does not support `as_of`."""
     chosen = one_of("strategy", value, Strategy)
     if chosen is Strategy.TWO_STAGE and as_of is not None:
         raise InvalidInput("as_of", "two_stage cannot look back", "Use hybrid")

@@ -1,6 +1,6 @@
-"""AsyncMemoryOS and AsyncMemory: the operations of MemoryOS and Memory, awaited.
+"""AsyncMemoryOS and AsyncMemory: MemoryOS and Memory with coroutines in place of methods.
 
-One implementation; this side only moves it to threads. A test compares both sides, name by name.
+There is one implementation; this side runs it in threads. A test compares both sides, name by name.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _Result = TypeVar("_Result")
 
 
 class Awaited(Generic[_Sync]):
-    """An object whose methods are awaited; `sync` is the one that does the work, in a thread."""
+    """An object whose methods are coroutines; they run the methods of `sync` in a thread."""
 
     def __init__(self, sync: _Sync) -> None:
-        """Raises InvalidInput for what is not of the kind that this class awaits."""
+        """Raises InvalidInput if `sync` is not an instance of the class that this one wraps."""
         kind: type[_Sync] = get_args(type(self).__orig_bases__[0])[0]  # type: ignore[attr-defined]
         self.sync = arguments.instance("sync", sync, kind, f"Pass a {kind.__name__}")
 
@@ -113,7 +113,7 @@ class AsyncProposals(Awaited[Proposals]):
 
 
 class AsyncJobs(Awaited[Jobs]):
-    """The jobs of one owner."""
+    """The background jobs of one owner."""
 
     list = _awaited(Jobs.list)
     add = _awaited(Jobs.add)
@@ -129,7 +129,7 @@ class AsyncLog(Awaited[Log]):
 
 
 class AsyncUpkeep(Awaited[Upkeep]):
-    """What keeps one owner's memory in order; most of it is done without being asked for."""
+    """Maintenance of one owner's memory. Most of it also happens automatically."""
 
     repair = _awaited(Upkeep.repair)
     undo = _awaited(Upkeep.undo)
@@ -138,7 +138,7 @@ class AsyncUpkeep(Awaited[Upkeep]):
 
 
 class AsyncMounts(Awaited[Mounts]):
-    """What is mounted in one store, for those whom each mount serves."""
+    """The mounted memories of one store. A search includes the mounts that serve its owner."""
 
     list = _awaited(Mounts.list)
     add = _awaited(Mounts.add)
@@ -146,7 +146,7 @@ class AsyncMounts(Awaited[Mounts]):
 
 
 class AsyncAdmin(Awaited[Admin]):
-    """The work of a store as a whole."""
+    """Operations on the whole store."""
 
     scopes = _awaited(Admin.scopes)
     users = _awaited(Admin.users)
@@ -160,7 +160,7 @@ class AsyncAdmin(Awaited[Admin]):
 
 
 class AsyncMemory(Awaited[Memory]):
-    """What one owner's agent remembers; the event loop stays free. `sync` is the same Memory without await."""
+    """A Memory whose methods are coroutines, so that the event loop stays free. `sync` is the Memory itself."""
 
     open = staticmethod(_opened(open_memory))
 
@@ -184,27 +184,27 @@ class AsyncMemory(Awaited[Memory]):
 
     @property
     def scope(self) -> Scope:
-        """Whose memory it is."""
+        """The owner of this memory."""
         return self.sync.scope
 
     @property
     def caller(self) -> Caller:
-        """In whose name it is used."""
+        """The caller who uses this memory."""
         return self.sync.caller
 
     @property
     def settings(self) -> Settings:
-        """What the store was opened with."""
+        """The settings of the store."""
         return self.sync.settings
 
     @property
     def facts(self) -> AsyncFacts:
-        """What was stated about the user and the agent, or learned."""
+        """The facts about the user and the agent."""
         return AsyncFacts(self.sync.facts)
 
     @property
     def profile(self) -> AsyncProfiles:
-        """The user and the agent as LPM knows them."""
+        """The profile of the user and of the agent."""
         return AsyncProfiles(self.sync.profile)
 
     @property
@@ -214,22 +214,22 @@ class AsyncMemory(Awaited[Memory]):
 
     @property
     def segments(self) -> AsyncSegments:
-        """The topics of MTM and of the archive."""
+        """The topic segments of MTM and of the archive."""
         return AsyncSegments(self.sync.segments)
 
     @property
     def proposals(self) -> AsyncProposals:
-        """Changes of facts that wait for an answer."""
+        """The proposed changes of facts that wait for a decision."""
         return AsyncProposals(self.sync.proposals)
 
     @property
     def jobs(self) -> AsyncJobs:
-        """The work behind the calls."""
+        """The background jobs of this owner."""
         return AsyncJobs(self.sync.jobs)
 
     @property
     def log(self) -> AsyncLog:
-        """What changed, and what models took."""
+        """The log of changes and the usage of models."""
         return AsyncLog(self.sync.log)
 
     @property
@@ -239,15 +239,15 @@ class AsyncMemory(Awaited[Memory]):
 
     @property
     def mounts(self) -> AsyncMounts:
-        """The memories that searches look into beside this one; they are mounted for the whole store."""
+        """The memories that searches include beside this one. A mount belongs to the whole store."""
         return AsyncMounts(self.sync.mounts)
 
     def of(self, scope: Scope) -> AsyncMemory:
-        """Another owner's memory in the same store; to close it closes nothing."""
+        """Return another owner's memory in the same store. Closing it does not close the store."""
         return AsyncMemory(self.sync.of(scope))
 
     async def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AsyncIterator[str]:
-        """Like `respond`, in pieces; the turn is stored when the last piece has been taken."""
+        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
         pieces = await asyncio.to_thread(self.sync.respond_stream, query, role=role)
         with closing(pieces):
             async for piece in pieces:
@@ -263,7 +263,7 @@ class AsyncMemory(Awaited[Memory]):
 
 
 class AsyncMemoryOS(Awaited[MemoryOS]):
-    """A store of memories, awaited. `sync` is the same MemoryOS without await."""
+    """A MemoryOS whose methods are coroutines. `sync` is the MemoryOS itself."""
 
     @classmethod
     async def open(
@@ -302,9 +302,9 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         namespace: tuple[str, ...] = PRIVATE,
         caller: Caller | None = None,
     ) -> AsyncMemory:
-        """One owner's memory; to make it costs nothing, and to close it closes nothing. Raises InvalidInput.
+        """Return one owner's memory. Creating it is cheap, and closing it keeps the store open. Raises InvalidInput.
 
-        The `caller` is who uses it, which a gate may ask for: the user, when left out.
+        `caller` says who uses the memory (default: the user); a gate may check it.
         """
         return self.of(Scope(user, agent, session, tenant, namespace), caller)
 
@@ -314,17 +314,17 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
 
     @property
     def settings(self) -> Settings:
-        """What the store was opened with."""
+        """The settings of the store."""
         return self.sync.settings
 
     @property
     def mounts(self) -> AsyncMounts:
-        """The memories that searches look into, too."""
+        """The mounted memories, which searches include."""
         return AsyncMounts(self.sync.mounts)
 
     @property
     def admin(self) -> AsyncAdmin:
-        """What concerns everybody."""
+        """Operations on the whole store."""
         return AsyncAdmin(self.sync.admin)
 
     wait = _awaited(MemoryOS.wait)

@@ -1,7 +1,7 @@
-"""Caller: who asks, and in which context (MemOS paper, section 5.5.1: user, context, memory object).
+"""Caller: who makes a call, and in which context (MemOS paper, section 5.5.1: user, context, memory object).
 
-It travels beside the scope, which says whose memory is asked: a call has one caller, whatever it reads and writes, and
-every session of the vault is admitted in the caller's name.
+The caller is passed beside the scope, which says whose memory is used. A call has one caller, whatever it reads and
+writes, and the gate checks every session of the vault for this caller.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ T = TypeVar("T")
 
 
 class Action(Choice):
-    """What a caller wants to do with a scope."""
+    """What a caller may do with a scope."""
 
     READ = "read"
     WRITE = "write"
-    ADMINISTER = "administer"  # the store as a whole: its owners, mounts and jobs
+    ADMINISTER = "administer"  # operations on the whole store: its owners, mounts and jobs
 
 
 @dataclass(frozen=True, slots=True)
 class Caller(Plain):
-    """Who calls, in which roles, and the calling context."""
+    """The identity and roles of a caller, and the context of the call."""
 
     identity: str
     roles: frozenset[str] = frozenset()
@@ -41,12 +41,12 @@ class Caller(Plain):
     session: str | None = None
     application: str | None = None
     network: str | None = None
-    at: datetime | None = None  #: when it is taken to be; None is now
+    at: datetime | None = None  #: time of the call; None: now
 
     def __post_init__(self) -> None:
         checked_text("caller.identity", self.identity, limit=NAME_LIMIT)
         if isinstance(self.roles, str) or not isinstance(self.roles, Iterable):
-            raise InvalidInput("caller.roles", "is no set of names", "Pass e.g. frozenset({'doctor'})")
+            raise InvalidInput("caller.roles", "is not a set of names", "Pass e.g. frozenset({'doctor'})")
         roles = tuple(self.roles)
         for role in roles:
             checked_text("caller.roles", role, limit=NAME_LIMIT)
@@ -66,7 +66,7 @@ class Gate(Protocol):
     """Decides what a caller may do."""
 
     def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
-        """Return, or raise PermissionDenied. No scope is the store as a whole."""
+        """Return if the caller may do this, or raise PermissionDenied. A scope of None means the whole store."""
         ...
 
 
@@ -81,7 +81,7 @@ _CURRENT: ContextVar[Caller] = ContextVar("memoryos_caller")
 
 
 def acting(caller: Caller, call: Callable[[], T]) -> T:
-    """What the call returns; it acts for the caller."""
+    """Run a function on behalf of the caller and return its result."""
 
     # In a context of its own, which no interrupt can leave behind.
     def run() -> T:
@@ -92,5 +92,5 @@ def acting(caller: Caller, call: Callable[[], T]) -> T:
 
 
 def current() -> Caller:
-    """Who the running call acts for. Raises LookupError where nobody said: such a path must not reach a vault."""
+    """The caller of the running call. Raises LookupError if there is none: such a path must not reach a vault."""
     return _CURRENT.get()

@@ -1,4 +1,4 @@
-"""Time: always aware, always UTC inside. The clock is injected so that tests and imports own the present."""
+"""Time: always aware, always UTC inside. The clock is injected, so that tests and imports set the current time."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _EARLIEST, _LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzin
 
 
 def system_clock() -> datetime:
-    """The present moment, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedClock:
-    """A clock that tells moments in UTC between 1900 and 9000, and raises InvalidInput for any other."""
+    """A clock that returns UTC times between 1900 and 9000, and raises InvalidInput for others."""
 
     clock: Clock
 
     def __call__(self) -> datetime:
-        """The present moment."""
+        """Return the current time."""
         moment = parse_time("clock", self.clock())
         if not _EARLIEST <= moment <= _LATEST:
             problem = f"{moment.isoformat()} is no possible present"
@@ -42,7 +42,7 @@ class CheckedClock:
 
 
 def checked_clock(clock: Clock) -> Clock:
-    """The same clock, held to what the calendar has room for. Raises InvalidInput for what cannot be called."""
+    """Wrap a clock so that it stays within the calendar. Raises InvalidInput if it is not callable."""
     if clock is system_clock or isinstance(clock, CheckedClock):
         return clock
     if not callable(clock):
@@ -51,7 +51,7 @@ def checked_clock(clock: Clock) -> Clock:
 
 
 def zoned(zone: tzinfo, call: Callable[[], T]) -> T:
-    """What the call returns; times without a zone are in this one meanwhile."""
+    """Run a function and return its result; times without a zone are in this zone meanwhile."""
     token = _ZONE.set(zone)
     try:
         return call()
@@ -60,7 +60,7 @@ def zoned(zone: tzinfo, call: Callable[[], T]) -> T:
 
 
 def parse_end(field: str, value: datetime | str) -> datetime:
-    """Like `parse_time`, but a day stands for its last microsecond."""
+    """Like `parse_time`, but a day means its last microsecond."""
     moment = _parsed(field, value) if isinstance(value, str) else value
     is_day = isinstance(moment, date) and not isinstance(moment, datetime)
     is_day = is_day or (isinstance(value, str) and len(value.strip()) <= len("2024-01-01"))
@@ -73,9 +73,9 @@ def parse_end(field: str, value: datetime | str) -> datetime:
 
 
 def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetime:
-    """Turn a datetime, a day or ISO 8601 text into UTC; one without a zone is in that of `zoned`.
+    """Convert a datetime, a day or ISO 8601 text to UTC; without a zone, it is in the zone of `zoned`.
 
-    Raises InvalidInput when it cannot be parsed or lies in the future.
+    Raises InvalidInput if it cannot be parsed or is in the future.
     """
     moment = parse_time(field, value)
     if moment > now + CLOCK_SKEW:
@@ -84,9 +84,9 @@ def parse_moment(field: str, value: datetime | str, *, now: datetime) -> datetim
 
 
 def parse_time(field: str, value: datetime | str) -> datetime:
-    """Turn a datetime, a day (its midnight) or ISO 8601 text into UTC; one without a zone is in that of `zoned`.
+    """Convert a datetime, a day (its midnight) or ISO 8601 text to UTC; without a zone, it is in the zone of `zoned`.
 
-    Raises InvalidInput when it cannot be parsed.
+    Raises InvalidInput if it cannot be parsed.
     """
     if isinstance(value, str):
         value = _parsed(field, value)
@@ -114,7 +114,7 @@ def micros(moment: datetime) -> int:
 
 
 def from_micros(value: int) -> datetime:
-    """Undo `micros`."""
+    """The inverse of `micros`."""
     return _EPOCH + timedelta(microseconds=value)
 
 

@@ -1,7 +1,7 @@
-"""Memoryos: the class of the public MemoryOS code, with its constructor and methods, over this engine.
+"""Memoryos: the class of the public MemoryOS code, with its constructor and methods, on this engine.
 
-A script written for it runs unchanged. The defaults are the paper's, where that code's differ. A data
-folder which that code wrote is imported whole the first time it is opened.
+A script written for that code runs unchanged. Where its defaults differ from the paper's, the paper's are used. A data
+folder of that code is imported when it is first opened.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EMBEDDERS = {
 
 
 class Memoryos:
-    """The memory of one user and one assistant, kept in a folder."""
+    """The memory of one user and one assistant, kept in a folder. The class has the API of the public MemoryOS code."""
 
     def __init__(
         self,
@@ -64,13 +64,12 @@ class Memoryos:
         embedding_model_name: str = "all-MiniLM-L6-v2",
         embedding_model_kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Open the memory in `data_storage_path`, creating the folder when it does not exist.
+        """Open the memory in `data_storage_path`, and create the folder if it does not exist.
 
-        The default embedder needs the extra `minilm`, and raises MissingExtra without it; `static` needs none. A
-        folder keeps the one that it was made with. In place of the models that the README of that code names
-        (BAAI/bge-m3, Qwen/Qwen3-Embedding-0.6B) `static` is used, with a UserWarning.
-
-        All thresholds are those that are passed: nothing tunes itself.
+        The default embedder needs the extra `minilm` and raises MissingExtra without it; `static` needs no extra. A
+        folder keeps the embedder that it was created with. For the models that the public README names (BAAI/bge-m3,
+        Qwen/Qwen3-Embedding-0.6B), `static` is used with a UserWarning. All thresholds keep the values that are passed;
+        self-tuning is off.
         """
         if embedding_model_kwargs and embedding_model_name not in MULTILINGUAL:
             raise InvalidInput("embedding_model_kwargs", "the bundled embedders take none", "Leave it out")
@@ -107,7 +106,7 @@ class Memoryos:
         *,
         idempotency_key: str | None = None,
     ) -> None:
-        """Remember an exchange; a timestamp without a zone is local time. `meta_data` becomes tags."""
+        """Store an exchange. A timestamp without a zone is local time. `meta_data` becomes tags."""
         tags = [f"{key}={value}" for key, value in _about("meta_data", meta_data).items()]
         at = _moment(timestamp)
         self.memory.add(user_input or None, agent_response or None, at=at, tags=tags, idempotency_key=idempotency_key)
@@ -119,7 +118,7 @@ class Memoryos:
         style_hint: str = "",
         user_conversation_meta_data: dict[str, Any] | None = None,
     ) -> str:
-        """Answer with the chat model and the memory, and remember the exchange. Raises ModelError."""
+        """Answer with the chat model and the memory, and store the exchange. Raises ModelError."""
         role = f"an assistant who is the user's {relationship_with_user}"
         if style_hint:
             role += f", speaking in this style: {style_hint}"
@@ -129,22 +128,22 @@ class Memoryos:
         return self.memory.respond(query, role=role).text
 
     def get_user_profile_summary(self) -> str:
-        """The user's profile, traits and knowledge as text; "None" when nothing is known."""
+        """Return the user's profile, traits and knowledge as text; "None" if nothing is known."""
         user = self.memory.profile.get().user
         return "None" if user.is_empty else _summary(user)
 
     get_user_profile = get_user_profile_summary  # the name its web page gives
 
     def get_assistant_knowledge_summary(self) -> list[dict[str, str]]:
-        """What the assistant knows of itself, oldest first."""
+        """Return what the assistant knows about itself as text, oldest first."""
         return [_knowledge(cube) for cube in self.memory.profile.get().agent.facts]
 
     def force_mid_term_analysis(self) -> None:
-        """Extract every unread page into long-term memory now."""
+        """Extract all unread pages into long-term memory now."""
         self.memory.consolidate()
 
     def get_memory_stats(self) -> dict[str, Any]:
-        """Counts by tier."""
+        """Return the number of memories in each tier."""
         stats = self.memory.stats()
         return {
             "user_id": self.user_id,
@@ -155,7 +154,7 @@ class Memoryos:
         }
 
     def close(self) -> None:
-        """Finish background work and release the store; at the end of a program this happens by itself."""
+        """Finish background work and release the store. At the end of a program this happens automatically."""
         self._store.close()
 
     def _import_once(self, folder: Path) -> None:
@@ -189,9 +188,11 @@ class Retriever:
         top_k_sessions: int | None = None,
         top_k_knowledge: int | None = None,
     ) -> dict[str, Any]:
-        """The pages and the knowledge that bear on a question, without those below the thresholds."""
+        """Return the pages and knowledge that bear on a question and reach the thresholds."""
         scope = Scope(user=user_id or self._user_id, agent=self._assistant_id)
-        found = self._memory.of(scope).search(user_query, strategy=Strategy.TWO_STAGE, explain=True)
+        found = self._memory.of(scope).search(
+            user_query, strategy=Strategy.TWO_STAGE, facts=top_k_knowledge, explain=True
+        )
         segments = list(dict.fromkeys(hit.segment for hit in found.hits if hit.segment))[:top_k_sessions]
         pages = [
             _page(hit.cube)
@@ -242,14 +243,14 @@ def _embedder(name: str) -> str:
 
 
 def _about(field: str, value: dict[str, Any] | None) -> dict[str, Any]:
-    """What else is known of an exchange."""
+    """The details that are passed beside an exchange."""
     if not isinstance(value, dict | None):
         raise InvalidInput(field, f"expected a dict, got {type(value).__name__}", "Pass e.g. {'place': 'Rome'}")
     return {shown(key) if isinstance(key, int) else key: _told(one) for key, one in (value or {}).items()}
 
 
 def _told(value: object) -> object:
-    """A value as text may hold it: Python does not write out a number of thousands of digits."""
+    """A value as text. Python refuses to write out numbers of thousands of digits."""
     return shown(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -1,7 +1,7 @@
-"""Settings: every knob in one frozen value, and the only place that reads the environment.
+"""Settings: all settings in one frozen value. Only this module reads the environment.
 
-Each field can be set by `MEMORYOS_<FIELD>` (for example MEMORYOS_LLM_MODEL). Defaults are the
-MemoryOS paper's (section 4.1) where it gives one.
+Each field can be set by `MEMORYOS_<FIELD>` (for example MEMORYOS_LLM_MODEL). The defaults are those of the MemoryOS
+paper (section 4.1) where it gives one.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ CONNECTIONS = 5  # to a PostgreSQL server; by default it has 100, for all proces
 
 
 class PersonaSharing(StrEnum):
-    """Who reads the user persona that one agent's conversations formed."""
+    """Which agents share the user persona."""
 
     PAIR = "pair"  # only that (user, agent) pair
     USER = "user"  # every agent of the user
 
 
 class ExtractorKind(StrEnum):
-    """Who reads the pages of a hot segment."""
+    """How pages of hot segments are read."""
 
     RULES = "rules"
     MODEL = "model"
 
 
 class JobsRun(StrEnum):
-    """Where the jobs behind the writes are done."""
+    """Where background jobs run."""
 
     HERE = "here"  # in the process that writes
     WORKER = "worker"  # in the processes of `memoryos worker`
@@ -59,7 +59,7 @@ _OPENAI = {"llm_api_key": "openai_api_key", "llm_base_url": "openai_base_url"}
 
 
 class _Environment(EnvSettingsSource):
-    """The variables of the environment; not one field is looked up when none of ours is there."""
+    """The environment variables. If none starts with our prefix, no field is looked up."""
 
     def __init__(self, settings_cls: type[BaseSettings], passed: Collection[str]) -> None:
         super().__init__(settings_cls)
@@ -71,12 +71,12 @@ class _Environment(EnvSettingsSource):
         return found if set(_OPENAI).intersection((*self._passed, *found)) else {**self._of_openai(), **found}
 
     def _of_openai(self) -> dict[str, str]:
-        """Key and URL as other programs name them, for who names neither to us: no key goes to another's URL."""
+        """OPENAI_API_KEY and OPENAI_BASE_URL, unless one of ours is set: no key is sent to the wrong URL."""
         return {field: value for field, name in _OPENAI.items() if (value := self.env_vars.get(name))}
 
 
 def _explained(kind: type[_Made]) -> type[_Made]:
-    """Let the settings raise InvalidInput for a wrong field."""
+    """Make the settings raise InvalidInput for a wrong field."""
     make = kind.__init__
 
     @wraps(make)
@@ -96,11 +96,11 @@ def _explained(kind: type[_Made]) -> type[_Made]:
 
 @_explained
 class Settings(BaseSettings):
-    """How one MemoryOS behaves."""
+    """The settings of one store."""
 
     model_config = SettingsConfigDict(env_prefix="MEMORYOS_", frozen=True, extra="forbid")
 
-    db: str = Field("memoryos.db", description="the store that the command line opens: a file or postgresql://...")
+    db: str = Field("memoryos.db", description="store that the command line opens: a file or postgresql://...")
 
     # Hierarchy: what stays where, and when it moves.
     short_term_capacity: int = Field(7, ge=1, description="pages in STM")
@@ -109,7 +109,7 @@ class Settings(BaseSettings):
     segment_threshold: float = Field(0.6, ge=-1, le=2, description="theta: F_score above which a page joins a segment")
     heat_threshold: float = Field(5.0, ge=0, description="tau: heat above which a segment goes to LPM extraction")
     self_tuning: bool = Field(
-        True, description="theta, tau, top-m, top-k and w follow each scope's own scores, as far as nobody sets them"
+        True, description="tune theta, tau, top-m, top-k and w to each owner's scores, unless they are set"
     )
     heat_visits: float = Field(1.0, ge=0, description="alpha: weight of N_visit")
     heat_interactions: float = Field(1.0, ge=0, description="beta: weight of L_interaction")
@@ -117,115 +117,133 @@ class Settings(BaseSettings):
     recency_seconds: float = Field(1e7, gt=0, description="mu: time constant of R_recency, seconds")
 
     # Cold: archived pages that lie in an object store.
-    object_store: str | None = Field(None, description="file:///folder, s3://bucket/prefix, gs://... or az://...")
+    object_store: str | None = Field(
+        None, description="object store for archived pages: file:///folder, s3://bucket/prefix, gs://... or az://..."
+    )
     cold_after_days: float | None = Field(
-        None, ge=0, description="archived pages that nobody visited for so long move to object_store; None: never"
+        None, ge=0, description="archived pages move to object_store after so many days without a visit; None: never"
     )
 
     # Recall.
     recall_segments: int = Field(5, ge=1, description="top-m segments")
-    recall_pages: int = Field(
-        10, ge=1, description="top-k pages of a search; once it is set, of a context and an answer, too"
-    )
+    recall_pages: int = Field(10, ge=1, description="top-k pages of a search; if set, also of a context and an answer")
     keyword_weight: float = Field(
-        0.0, ge=0, description="w: weight of shared keywords beside the cosine when two_stage ranks pages"
+        0.0, ge=0, description="w: weight of shared keywords against the cosine in the page ranking of two_stage"
     )
-    recall_facts: int = Field(10, ge=0, description="user facts and agent facts, each")
+    recall_facts: int = Field(10, ge=0, description="facts about the user and about the agent, each, in a search")
     abstain_below: float = Field(
-        0.02, ge=0, le=1, description="a context of a question less likely to have an answer says so; 0: never"
+        0.02, ge=0, le=1, description="context() reports that nothing was found when the confidence is lower; 0: never"
     )
-    resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the scopes in use, megabytes")
+    resident_mb: int = Field(1024, ge=1, description="memory for the indexes of the owners in use, megabytes")
     candidates: str | None = Field(
         None,
-        description="where the turns of scopes too large for memory are found: milvus:URI; None is what the store has",
+        description="candidate index for owners too large for memory: milvus:URI; None: the store's own, if it has one",
     )
-    candidates_token: SecretStr | None = Field(None, description="the token of that Milvus, or user:password")
+    candidates_token: SecretStr | None = Field(None, description="token for Milvus, or user:password")
     mounts: tuple[Mount, ...] = Field(
-        (), description='other memories that searches look into, as JSON: [{"name": ..., "place": ..., "scope": {...}}]'
+        (), description='other memories that searches include, as JSON: [{"name": ..., "place": ..., "scope": {...}}]'
     )
-    context_tokens: int = Field(2048, ge=64, description="budget of context() and of an answer's notes, tokens")
+    context_tokens: int = Field(
+        2048, ge=64, description="budget of context(), and of the memories in the prompt of an answer, tokens"
+    )
     prompt_tokens: int = Field(
-        4096, ge=256, description="budget of the whole prompt of an answer, the question with it, tokens"
+        4096, ge=256, description="budget of the whole prompt of an answer, including the question, tokens"
     )
 
     # Persona.
-    persona_sharing: PersonaSharing = PersonaSharing.PAIR
+    persona_sharing: PersonaSharing = Field(
+        PersonaSharing.PAIR, description="pair (one persona per user and agent) or user (all agents share one)"
+    )
     persona_schema: str | None = Field(
-        None, description="children_tutor, support_desk, or the path of a persona schema; None is the paper's"
+        None, description="children_tutor, support_desk, or the path of a persona schema; None: the paper's schema"
     )
 
     # Consolidation.
     extractor: ExtractorKind = Field(
-        ExtractorKind.RULES, description="rules (free, no model) or model (asks llm_model in the background)"
+        ExtractorKind.RULES, description="rules (free, no model) or model (llm_model, in the background)"
     )
     extract_within_seconds: float | None = Field(
         86_400.0,
         gt=0,
         le=LONGEST_WAIT,
-        description="a page in MTM is extracted this soon, hot or not; None: only when hot",
+        description="a page in MTM is extracted after at most this time, hot or not; None: only when hot",
     )
     recent_within_seconds: float | None = Field(
         30 * 86_400.0,
         ge=0,
         le=LONGEST_WAIT,
-        description="a page in STM is extracted this soon; None: never. Rules read it at once, unless this is set",
+        description="a page in STM is extracted after at most this time; None: never. Rules read it at once unless set",
     )
     batch_pages: int = Field(16, ge=1, description="pages that a model reads in one call")
     batch_seconds: float = Field(
-        3_600.0, ge=0, le=LONGEST_WAIT, description="how long hot pages wait for others to share a call with"
+        3_600.0, ge=0, le=LONGEST_WAIT, description="how long hot pages wait for more pages to share a model call"
     )
-    jobs: JobsRun = Field(JobsRun.HERE, description="here (a thread beside the callers) or worker (memoryos worker)")
+    jobs: JobsRun = Field(JobsRun.HERE, description="here (in a background thread) or worker (in memoryos worker)")
 
     self_repair: bool = Field(
-        default=True, description="look in the background for pages in the wrong segment, and move them"
+        default=True, description="find pages in the wrong segment in the background, and move them"
     )
 
     # Models.
     embedder: str = Field(
-        "static", description="static (fast), minilm (recalls about a point more) or openai:MODEL, behind an endpoint"
+        "static", description="static (fast), minilm (about one point more recall) or openai:MODEL (behind an endpoint)"
     )
-    embedder_base_url: str | None = Field(None, description="endpoint of openai:MODEL; None is llm_base_url")
+    embedder_base_url: str | None = Field(None, description="endpoint of openai:MODEL; None: llm_base_url")
     embedder_api_key: SecretStr | None = Field(
-        None, description="its key; None is llm_api_key, if both models are at the same URL"
+        None, description="API key of the embedder; None: llm_api_key, if both models have the same URL"
     )
-    embedder_dim: int | None = Field(None, ge=1, description="numbers a vector to ask for; None is what it sends")
-    llm_model: str | None = None
-    llm_api_key: SecretStr | None = Field(None, description="None is OPENAI_API_KEY, if llm_base_url is None, too")
-    llm_base_url: str | None = Field(None, description="None is OPENAI_BASE_URL, if llm_api_key is None, too")
+    embedder_dim: int | None = Field(
+        None, ge=1, description="dimension to request from the embedder; None: the model's own"
+    )
+    llm_model: str | None = Field(None, description="chat model; None: no model")
+    llm_api_key: SecretStr | None = Field(
+        None, description="API key of the chat model; None: OPENAI_API_KEY, if llm_base_url is not set either"
+    )
+    llm_base_url: str | None = Field(
+        None, description="endpoint of the chat model; None: OPENAI_BASE_URL, if llm_api_key is not set either"
+    )
     llm_timeout_seconds: float = Field(
-        60.0, gt=0, description="how long one call of a model takes in all, to the last byte, with its retries"
+        60.0, gt=0, description="time limit of one model call, including its retries, to the last byte"
     )
-    llm_retries: int = Field(2, ge=0, description="of a call that may succeed later, while its time lasts")
-    llm_temperature: float | None = Field(None, ge=0, le=2)
-    llm_max_tokens: int | None = Field(None, ge=1)
+    llm_retries: int = Field(
+        2, ge=0, description="retries of a model call after temporary errors, within its time limit"
+    )
+    llm_temperature: float | None = Field(None, ge=0, le=2, description="temperature; None: the server's default")
+    llm_max_tokens: int | None = Field(
+        None, ge=1, description="most tokens of an answer; None: the server's default, or 2,048 with a budget"
+    )
     llm_json_mode: bool = Field(
-        default=False, description="ask for JSON with response_format json_object, which not every server knows"
+        default=False, description="request JSON with response_format json_object, which not all servers support"
     )
-    llm_concurrency: int = Field(4, ge=1, description="calls at once, of this process")
-    llm_requests_per_minute: float | None = Field(None, gt=0, description="of this process; None is no limit")
-    llm_tokens_per_day: int | None = Field(None, ge=1, description="budget of the store, tokens a day (UTC)")
-    llm_cost_per_day: float | None = Field(None, gt=0, description="budget of the store, in the prices' currency")
-    llm_price_prompt: float = Field(0.0, ge=0, description="of a million prompt tokens")
-    llm_price_completion: float = Field(0.0, ge=0, description="of a million tokens that the model writes")
+    llm_concurrency: int = Field(4, ge=1, description="parallel model calls of this process")
+    llm_requests_per_minute: float | None = Field(
+        None, gt=0, description="model calls per minute of this process; None: no limit"
+    )
+    llm_tokens_per_day: int | None = Field(
+        None, ge=1, description="budget of the store, tokens per day (UTC); None: no limit"
+    )
+    llm_cost_per_day: float | None = Field(
+        None, gt=0, description="budget of the store per day (UTC), in the currency of the prices; None: no limit"
+    )
+    llm_price_prompt: float = Field(0.0, ge=0, description="price of a million prompt tokens")
+    llm_price_completion: float = Field(0.0, ge=0, description="price of a million tokens that the model writes")
 
     judge_api_key: SecretStr | None = Field(
-        None, description="key of the judge of bench answers; None is llm_api_key, if both models are at the same URL"
+        None, description="API key of the judge of bench answers; None: llm_api_key, if both models have the same URL"
     )
 
-    time_zone: str = Field("UTC", description="zone of times and days that are stated without one, e.g. Europe/Berlin")
+    time_zone: str = Field("UTC", description="time zone of times and days without one, e.g. Europe/Berlin")
 
     # Limits.
-    max_text_chars: int = Field(4_000_000, ge=1, description="characters in one turn")
-    max_attachment_bytes: int = Field(20_000_000, ge=1, description="bytes in one attachment")
+    max_text_chars: int = Field(4_000_000, ge=1, description="most characters in one turn")
+    max_attachment_bytes: int = Field(20_000_000, ge=1, description="most bytes in one attachment")
     busy_timeout_seconds: float = Field(
         30.0,
         ge=0,
-        description="how long one call waits for others in all: for locks and for connections, not for its own work",
+        description="how long one call waits in total for locks and connections",
     )
     mount_timeout_seconds: float = Field(30.0, gt=0, description="how long a search waits for a mounted memory")
-    connections: int = Field(
-        CONNECTIONS, ge=1, description="threads of this process that use a PostgreSQL server at once; others wait"
-    )
+    connections: int = Field(CONNECTIONS, ge=1, description="PostgreSQL connections of this process; more threads wait")
 
     @field_validator("time_zone")
     @classmethod
@@ -235,25 +253,25 @@ class Settings(BaseSettings):
 
     @property
     def zone(self) -> tzinfo:
-        """The zone of times that are stated without one."""
+        """The time zone of times that have none."""
         return _zone(self.time_zone)
 
     @property
     def recent_within(self) -> float | None:
-        """Seconds that a page of STM waits to be read; None: until it leaves. Rules wait only if they are told to."""
+        """Seconds until a page in STM is read; None: when it leaves STM. Rules read it at once unless this is set."""
         is_free = self.extractor is ExtractorKind.RULES
         return 0.0 if is_free and "recent_within_seconds" not in self.model_fields_set else self.recent_within_seconds
 
     @property
     def most_pages(self) -> int | None:
-        """How many older pages a context and an answer may be made of; None is as many as their tokens hold."""
+        """How many older pages a context or an answer may use; None: as many as fit the tokens."""
         return self.recall_pages if "recall_pages" in self.model_fields_set else None
 
     @classmethod
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """What is passed, then the environment; no file is read."""
+        """Passed values come first, then the environment; no file is read."""
         return init_settings, _Environment(settings_cls, init_settings())
 
 
@@ -263,9 +281,9 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"{name[:40]!r} is no time zone; use e.g. UTC or Europe/Berlin") from None
+        raise ValueError(f"{name[:40]!r} is not a time zone; use e.g. UTC or Europe/Berlin") from None
 
 
 def load_settings(**values: Any) -> Settings:
-    """Settings from `values`, then the environment, then the defaults. Raises InvalidInput naming the field."""
+    """Return settings from `values`, then the environment, then the defaults. Raises InvalidInput."""
     return Settings(**values)

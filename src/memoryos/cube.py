@@ -1,10 +1,9 @@
 """MemCube: one unit of memory, payload and metadata (MemOS paper, section 4.2).
 
-A dialogue page, a topic segment, a fact, a trait, a KV cache and a LoRA adapter are all cubes, so
-scope, versions, expiry, audit and deletion are written once. Cubes are frozen values: a change makes
-a new value, and the vault decides what of the old one is kept. Enum values are the stored strings:
-do not rename them. Heat is not a field: it depends on the moment it is asked for
-(`operation.hierarchy.heat`).
+A dialogue page, a topic segment, a fact, a trait, a KV cache and a LoRA adapter are all cubes, so scope, versions,
+expiry, audit and deletion are written once. Cubes are frozen values: a change makes a new value, and the vault decides
+what it keeps of the old one. Enum values are stored strings: do not rename them. Heat is not a field, because it
+depends on the current time (`operation.hierarchy.heat`).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 def _explained(kind: type[_Made]) -> type[_Made]:
-    """Let a class that callers make themselves raise InvalidInput for a wrong field."""
+    """Make a class raise InvalidInput for a wrong field when callers construct it."""
     make = kind.__init__
 
     @wraps(make)
@@ -62,7 +61,7 @@ def _explained(kind: type[_Made]) -> type[_Made]:
 
 
 def _first_fault(error: ValidationError) -> tuple[str, str]:
-    """Where it is and what it is, without the value."""
+    """The field and the problem of the first validation error, without the value."""
     first = error.errors(include_url=False, include_input=False)[0]
     return ".".join(str(part) for part in first["loc"]), first["msg"]
 
@@ -70,10 +69,10 @@ def _first_fault(error: ValidationError) -> tuple[str, str]:
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Attachment(Plain):
-    """Something sent along with a turn; the caption is what can be remembered of it."""
+    """Something sent along with a turn. Searches find it by its caption."""
 
     caption: str
-    uri: str | None = None  #: a URL; or blob:SHA256/SIZE of bytes that the store keeps, see `pages.attachment`
+    uri: str | None = None  #: a URL, or blob:SHA256/SIZE for bytes in the store (see `pages.attachment`)
     media_type: str | None = None
 
 
@@ -84,14 +83,14 @@ class Turn(Plain):
 
     role: Role
     text: str = ""
-    speaker: str | None = None  #: display name, when the role does not say it
+    speaker: str | None = None  #: display name, if it differs from the role
     at: AwareDatetime | None = None  #: when it was said; None until the memory stores it
     source_id: str | None = None  #: id in the source data, such as a LoCoMo dia_id
     attachments: tuple[Attachment, ...] = ()
 
     @property
     def words(self) -> str:
-        """The text and the captions: all that can be read in this turn."""
+        """The text and the captions: all readable words of this turn."""
         if not self.attachments:  # nearly always, and this is asked for again and again
             return self.text
         return " ".join(part for part in (self.text, *(f"[{item.caption}]" for item in self.attachments)) if part)
@@ -109,20 +108,20 @@ class Page:
     type: Literal[Kind.PAGE] = Kind.PAGE
     turns: tuple[Turn, ...]
     chain_summary: str = ""
-    chain_written: str = ""  #: the part at its beginning that a model wrote, if one did; only a model takes its place
+    chain_written: str = ""  #: the first part, if a model wrote it; only a model replaces it
 
     @property
     def text(self) -> str:
-        """The page as the embedder and a reader see it: one `speaker: words` line per turn."""
+        """The page as text: one `speaker: words` line per turn, for the embedder and for readers."""
         return "\n".join(f"{turn.speaker or turn.role.value}: {turn.words}" for turn in self.turns)
 
     @property
     def said(self) -> str:
-        """What was said, without who said it: what the page is about."""
+        """The words without the speakers."""
         return "\n".join(turn.words for turn in self.turns)
 
     def turn_of(self, role: Role) -> Turn | None:
-        """The turn of that role, or None."""
+        """The turn with that role, or None."""
         return next((turn for turn in self.turns if turn.role is role), None)
 
 
@@ -133,11 +132,11 @@ class Segment:
 
     type: Literal[Kind.SEGMENT] = Kind.SEGMENT
     summary: str
-    keywords: tuple[tuple[str, int], ...]  #: keyword and number of pages that have it, most frequent first
-    pages: int  #: how many pages belong to it
+    keywords: tuple[tuple[str, int], ...]  #: each keyword with its number of pages, most frequent first
+    pages: int  #: number of pages
     first_at: AwareDatetime
     last_at: AwareDatetime
-    written: str = ""  #: the part at the summary's beginning that a model wrote, if one did; only a model replaces it
+    written: str = ""  #: the first part of the summary, if a model wrote it; only a model replaces it
 
     @property
     def text(self) -> str:
@@ -155,13 +154,13 @@ class Fact:
     text: str
     quote: str = ""
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
-    wordings: tuple[str, ...] = ()  #: other words in which the same was said
+    wordings: tuple[str, ...] = ()  #: other wordings of the same fact
 
 
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Trait:
-    """A level on one dimension of the persona schema, and the reason for it."""
+    """A level on one dimension of the persona schema, with the reason for it."""
 
     type: Literal[Kind.TRAIT] = Kind.TRAIT
     subject: Subject
@@ -169,8 +168,8 @@ class Trait:
     level: Level
     reason: str
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
-    counter: tuple[str, ...] = ()  #: those of its pages that speak against it
-    changed_at: AwareDatetime | None = None  #: when the level last became another; None is never
+    counter: tuple[str, ...] = ()  #: ids of the pages that contradict it
+    changed_at: AwareDatetime | None = None  #: when the level last changed; None: never
 
     @property
     def text(self) -> str:
@@ -240,17 +239,17 @@ Payload = Annotated[
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Mention:
-    """One time that a fact was said."""
+    """One occasion on which a fact was said."""
 
     said: AwareDatetime
-    source: str  #: the page; of what was stated outright, an id of its own
-    at: AwareDatetime  #: the moment that it speaks of: 2019 in "I moved here in 2019"
+    source: str  #: id of the page, or a new id for a fact that the caller stated
+    at: AwareDatetime  #: the time that it is about: 2019 in "I moved here in 2019"
 
 
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Descriptive:
-    """What it is, when it happened and where it came from."""
+    """Labels, times, sources and other descriptive metadata."""
 
     event_at: AwareDatetime  #: when it happened
     recorded_at: AwareDatetime  #: when this store first held it
@@ -259,14 +258,14 @@ class Descriptive:
     semantic_type: SemanticType
     tags: tuple[str, ...] = ()
     metadata: str = ""  #: a JSON object; empty when there is none
-    title: str | None = None  #: of the document that it is a part of
-    source: str | None = None  #: where that is from
+    title: str | None = None  #: title of its document
+    source: str | None = None  #: origin of its document
     source_ids: tuple[str, ...] = ()  #: ids in the source data
     provenance: tuple[str, ...] = ()  #: ids of the cubes it was derived from
     derived_by: str | None = None  #: rule set or model that derived it
-    valid_from: AwareDatetime | None = None  #: a fact holds from here ...
-    valid_to: AwareDatetime | None = None  #: ... until here; None is open
-    mentions: tuple[Mention, ...] = ()  #: of a fact that excludes others, in order: what tells which of them holds
+    valid_from: AwareDatetime | None = None  #: a fact is valid from here ...
+    valid_to: AwareDatetime | None = None  #: ... until here; None: no end
+    mentions: tuple[Mention, ...] = ()  #: for facts that exclude each other, in order; they decide which is valid
 
 
 @_explained
@@ -283,7 +282,7 @@ class Access:
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Lifespan:
-    """When it ends: a fixed moment, or by decay."""
+    """When the cube ends: at a fixed time, or by decay."""
 
     expires_at: AwareDatetime | None = None
     decay: Decay = Decay.NONE
@@ -292,7 +291,7 @@ class Lifespan:
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Governance:
-    """What may be done with it."""
+    """State, access and lifespan: what may be done with the cube."""
 
     access: Access = Access()
     lifespan: Lifespan = Lifespan()
@@ -304,7 +303,7 @@ class Governance:
 @_explained
 @dataclass(frozen=True, slots=True, kw_only=True, config=_VALUE)
 class Behaviour:
-    """How it is used: the inputs of heat, and the contextual fingerprint."""
+    """How the cube is used: the inputs of heat, and the contextual fingerprint."""
 
     last_access: AwareDatetime
     visits: Annotated[int, Field(ge=0)] = 0  #: N_visit: times retrieved
@@ -342,43 +341,43 @@ class MemCube(Plain):
 
     @property
     def kind(self) -> Kind:
-        """What this cube is."""
+        """The kind of cube, such as page or fact."""
         return self.payload.type
 
     @property
     def memory_type(self) -> MemoryType:
-        """Which of the three memory types it belongs to."""
+        """The memory type: plaintext, activation or parameter."""
         if self.kind is Kind.ACTIVATION:
             return MemoryType.ACTIVATION
         return MemoryType.PARAMETER if self.kind is Kind.PARAMETER else MemoryType.PLAINTEXT
 
     @property
     def is_proposal(self) -> bool:
-        """Whether it is a fact that somebody has to decide on, or refused."""
+        """Whether this fact is a proposal that waits for a decision or was rejected."""
         return self.mark in PROPOSALS
 
     @property
     def subject(self) -> Subject | None:
-        """Whose persona it describes, if it describes one."""
+        """The subject of the persona that the cube describes, or None."""
         return self.payload.subject if isinstance(self.payload, Fact | Trait | ProfileField) else None
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the caller said of it."""
+        """The metadata that the caller passed."""
         return dict(json.loads(self.descriptive.metadata or "{}"))
 
     @property
     def text(self) -> str:
-        """The content in words."""
+        """The content as text."""
         return self.payload.text
 
     @property
     def meaning(self) -> str:
-        """The words whose embedding stands for this cube."""
+        """The text that is embedded for this cube."""
         return self.payload.said if isinstance(self.payload, Page) else self.payload.text
 
     def to_dict(self) -> dict[str, Any]:
-        """What a reader wants of it; a page's turns too. `memoryos.cube.to_json` writes all that is stored."""
+        """Return the main fields, and the turns of a page. `memoryos.cube.to_json` writes everything that is stored."""
         known, turns = self.descriptive, self.payload.turns if isinstance(self.payload, Page) else None
         return {
             "id": self.id,
@@ -397,26 +396,30 @@ class MemCube(Plain):
             "expires_at": plain(self.governance.lifespan.expires_at),
             "source_ids": list(known.source_ids),
             "provenance": list(known.provenance),
+            "quote": self.payload.quote if isinstance(self.payload, Fact) else None,
             "version": self.version.number,
             **({} if turns is None else {"turns": plain(turns)}),
         }
 
     def has_expired(self, now: datetime) -> bool:
-        """Whether its life is over: by its state, or because its lifespan ended."""
+        """Whether the cube has expired, by its state or by its lifespan."""
         end = self.governance.lifespan.expires_at
         return self.state is State.EXPIRED or (end is not None and end <= now)
 
     def is_over(self, now: datetime) -> bool:
-        """Whether the end that was stated for it has come since; what was over when it was said is told of the past."""
+        """Whether the fact was valid when it was stated, and its stated end has passed since.
+
+        A fact that was already over when it was stated is a fact about the past.
+        """
         end = self.descriptive.valid_to
         return end is not None and not self.version.superseded_by and self.descriptive.event_at < end <= now
 
     def moved(self, tier: Tier) -> MemCube:
-        """This cube in another tier; its state stays what it is."""
+        """Return this cube in another tier, with the same state."""
         return replace(self, tier=tier)
 
     def visited(self, times: int, at: datetime) -> MemCube:
-        """This cube after `times` more retrievals, the last one at `at`."""
+        """Return this cube after `times` more retrievals, the last one at `at`."""
         behaviour = replace(
             self.behaviour,
             visits=self.behaviour.visits + times,
@@ -429,12 +432,12 @@ _ADAPTER = TypeAdapter(MemCube)
 
 
 def to_json(cube: MemCube) -> str:
-    """The cube as JSON text; `from_json` gives back an equal value."""
+    """Return the cube as JSON text; `from_json` restores an equal value."""
     return _ADAPTER.dump_json(cube).decode()
 
 
 def from_json(text: str | bytes) -> MemCube:
-    """Read a cube back from JSON. Raises InvalidInput when it is not one."""
+    """Read a cube from JSON. Raises InvalidInput if the text is not a cube."""
     try:
         cube = _ADAPTER.validate_json(text)
     except ValidationError as error:

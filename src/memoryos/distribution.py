@@ -1,4 +1,4 @@
-"""What pip calls this library, and its version; it is imported as `memoryos`."""
+"""The distribution name for pip, and the version. Programs import it as `memoryos`."""
 
 from __future__ import annotations
 

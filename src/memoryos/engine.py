@@ -1,4 +1,4 @@
-"""Engine: the parts of an open store, put together once and shared by every Memory of it."""
+"""Engine: the parts of an open store, which every Memory of it shares."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ LEXICON = "static"  # the embedder whose words tell which are close in meaning
 
 
 class Engine:
-    """What does the work of one store: it takes in, recalls, learns, answers and keeps house."""
+    """The parts that do the work of one store: intake, recall, learning, answers and housekeeping."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Engine:
         candidates: CandidateIndex | None = None,
         gate: Gate | None = None,
     ) -> None:
-        """Put the parts together; the `gate` admits everybody when left out. Raises InvalidInput for a wrong part."""
+        """Create the parts. Without a `gate`, everybody may do everything. Raises InvalidInput for a wrong part."""
         self.clock = checked_clock(clock)
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
@@ -103,7 +103,7 @@ class Engine:
         self.responder = self._made_responder()
 
     def _find_with(self, candidates: CandidateIndex | None) -> None:
-        """What search reads: indexes in memory, which follow the store."""
+        """Create what searches use: indexes in memory, which follow the store."""
         lexicon, recent = load_embedder(LEXICON), self.settings.short_term_capacity
         self.lexicon = Remembered(lexicon, WORDS)
         follower = Follower(candidates) if candidates else None
@@ -117,7 +117,7 @@ class Engine:
         self.searcher = Searcher(self.sources, self.settings)
 
     def _learn_with(self, schema: PersonaSchema) -> None:
-        """What follows a write: facts, repair, erasure, cold storage."""
+        """Create what runs after a write: facts, repair, deletion, cold storage."""
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
         self.purse = Purse(self.vault, self.settings, self.clock, limits)
         reader, rules = self._model_reader(schema), RuleExtractor(schema)
@@ -141,37 +141,37 @@ class Engine:
     # For the verbs
 
     def admit(self, action: Action, scope: Scope | None = None) -> None:
-        """Ask the gate, for work that others do or that has no session. Raises PermissionDenied."""
+        """Ask the gate about work without a vault session of its own. Raises PermissionDenied."""
         self._gate.admit(current(), action, scope)
 
     def check_open(self) -> None:
-        """Raise StorageError when the store was closed."""
+        """Raise StorageError if the store is closed."""
         if self._is_closed:
             raise StorageError("the memory is closed; open it again")
 
     def caught_up(self, owner: Scope) -> Scope:
-        """The owner, each page of whom is where it belongs."""
+        """Move the owner's pages to their segments, and return the owner."""
         self.responder.wait()
         self.housekeeping.catch_up(owner)
         return owner.owner
 
     @contextmanager
     def settled(self, owner: Scope) -> Iterator[Reader]:
-        """The owner's memory, each page where it belongs."""
+        """Read the owner's memory, after its pages were moved to their segments."""
         with self.vault.read(self.caught_up(owner)) as reader:
             yield reader
 
     def corrector(self, owner: Scope) -> Corrector:
-        """What changes and removes the owner's memories."""
+        """The object that updates and deletes memories of the owner."""
         self.caught_up(owner)
         return Corrector(self.promoter, owner)
 
     def home(self, owner: Scope, subject: Subject = Subject.USER) -> Scope:
-        """Where the persona of that subject lives."""
+        """The scope that holds the persona of this subject."""
         return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
 
     def forget(self, scope: Scope) -> Forgotten:
-        """Remove everything of an owner, or of the session that the scope names."""
+        """Remove everything of an owner, or of the session of the scope."""
         corrector = self.corrector(scope)
         forgetter = Forgetter(self.vault, self.sources, self.cooler)
         if scope.session is not None:
@@ -180,21 +180,21 @@ class Engine:
         return forgetter.owner(scope.owner, corrector)
 
     def learn(self, owner: Scope, lesson: Lesson) -> str | None:
-        """Put what was stated into LPM; returns the id of the memory that says it."""
+        """Store a stated fact in LPM and return the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
             return told_in(writer, lesson)
 
     def register_job(self, kind: JobType) -> None:
-        """Do jobs of that kind from now on. Raises InvalidInput for a name that is taken."""
+        """Run jobs of that kind from now on. Raises InvalidInput if the name is taken."""
         self.check_open()
         self.job_types.register(kind)
         if kind.needs_model:
             self.housekeeping.work_apart()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Return when the work behind earlier calls is done. Raises StillRunning after `timeout` seconds."""
+        """Return when the background work is done. Raises StillRunning after `timeout` seconds."""
         seconds = arguments.timeout(timeout)
         self.check_open()
         until = time.monotonic() + seconds
@@ -202,9 +202,9 @@ class Engine:
             raise self._still_running(seconds, "it goes on")
 
     def close(self, timeout: float | None = None) -> None:
-        """Finish the work behind earlier calls and release the store. Calling it twice is harmless.
+        """Finish the background work and release the store. A second call does nothing.
 
-        After `timeout` seconds it raises StillRunning; then only what is under way is finished.
+        Raises StillRunning after `timeout` seconds; only work that has started is then finished.
         """
         seconds = arguments.timeout(timeout)
         self._is_closed = True
@@ -232,7 +232,7 @@ class Engine:
     # Parts of the above
 
     def _have_mounts_synced(self, until: float) -> bool:
-        """Whether the writable mounts have done what waits until then."""
+        """Whether the writable mounts finished their work before the deadline."""
         if until == math.inf:
             self.mounted.sync()
             return True
@@ -268,7 +268,7 @@ class Engine:
         return self.chat
 
     def _model_reader(self, schema: PersonaSchema) -> ModelReader | None:
-        """What reads pages in the background, when that is a model."""
+        """The model that reads pages in the background, or None."""
         if self.settings.extractor is ExtractorKind.RULES:
             return None
         # What goes wrong there is kept with a job: it must not quote what a user said.
@@ -282,7 +282,7 @@ class Engine:
 
 
 def left(engine: Engine, error: type[BaseException] | None, close: Callable[[], None]) -> None:
-    """Close at the end of a `with`."""
+    """Close at the end of a `with` block."""
     if error is not None:  # an interrupted import must not take minutes to end; nothing is lost
         engine.housekeeping.abandon()
     if not engine.hand.is_forked:  # a child of a fork has nothing of it to close

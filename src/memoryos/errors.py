@@ -1,29 +1,31 @@
 """Every error this library raises.
 
     MemoryOSError
-    ├── InvalidInput            a value from the caller is wrong; names the field and the fix
+    ├── InvalidInput            a value from the caller is wrong; the message names the field and the fix
     ├── NotFound                no such memory in this scope
     ├── PermissionDenied        the caller may not do this
     ├── ModelError              a model failed; nothing was stored
     │   ├── ModelNotConfigured  no model was given, or no key
-    │   ├── ModelUnavailable    it cannot be reached, or is too busy; later it may answer
-    │   ├── BadAnswer           it answered, but not what was asked
-    │   └── BudgetSpent         the call would pass the budget of the day
-    ├── StillRunning            the work behind the calls takes longer than the timeout
+    │   ├── ModelUnavailable    it cannot be reached or is too busy; try again later
+    │   ├── BadAnswer           it answered in the wrong form
+    │   └── BudgetSpent         the call would exceed the day's budget
+    ├── StillRunning            the background work takes longer than the timeout
     ├── MissingExtra            an optional dependency is not installed
-    └── StorageError            the store could not do it; nothing was half-written
+    └── StorageError            the store failed; nothing was written in part
         ├── LeaseLost           another worker took the job over
         ├── StoreBusy           another process holds the write lock
-        ├── StoreUnreachable    the database server does not answer, or cut the connection
-        │   ├── OutcomeUnknown  in the commit: it may have been written
-        │   └── ObjectsUnreachable  the object store, where cold memories lie, does not answer
-        ├── StoreReadOnly       the file or its folder may not be written
+        ├── StoreUnreachable    the database server does not answer or closed the connection
+        │   ├── OutcomeUnknown  during the commit: the write may have happened
+        │   └── ObjectsUnreachable  the object store does not answer
+        ├── StoreReadOnly       the file or its folder is read-only
         ├── StoreFull           the disk is full
+        ├── IdTaken             a memory of another owner has that id
+        ├── BlobMissing         the bytes of an attachment are missing
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
-        │   └── CubeDamaged     one memory in it is not as it was written
+        │   └── CubeDamaged     one memory was altered or damaged
         ├── StoreTooNew         written by a newer MemoryOS
         ├── EmbedderMismatch    the store's vectors come from another embedder
-        └── IndexFailed         the candidate index beside the store could not do it
+        └── IndexFailed         the candidate index beside the store failed
             └── IndexUnreachable    it does not answer
 
 The docstring of a class is its default message.
@@ -45,7 +47,7 @@ class MemoryOSError(Exception):
 
 
 class InvalidInput(MemoryOSError, ValueError):
-    """A value given by the caller is not acceptable."""
+    """A value given by the caller is wrong."""
 
     def __init__(self, field: str, problem: str, fix: str) -> None:
         super().__init__(f"{field}: {problem}. {fix}")
@@ -63,7 +65,7 @@ class PermissionDenied(MemoryOSError, PermissionError):
 
 
 class ModelError(MemoryOSError):
-    """The model did not answer; nothing was stored."""
+    """The model failed; nothing was stored."""
 
 
 class ModelNotConfigured(ModelError):
@@ -77,28 +79,28 @@ class ModelUnavailable(ModelError):
         self, message: str | None = None, retry_after: float | None = None, *, was_asked: bool = False
     ) -> None:
         super().__init__(message)
-        self.retry_after = retry_after  #: seconds, as the server asked
-        self.was_asked = was_asked  #: it may have read the prompt, which then costs
+        self.retry_after = retry_after  #: seconds, as the server asks
+        self.was_asked = was_asked  #: the model may have read the prompt, which then costs
 
 
 class BadAnswer(ModelError):
-    """The model answered, but not what was asked; nothing was stored."""
+    """The model answered in the wrong form; nothing was stored."""
 
 
 class BudgetSpent(ModelError):
-    """The call would pass the budget; nothing was sent."""
+    """The call would exceed the budget; nothing was sent."""
 
     def __init__(self, message: str, until: datetime) -> None:
         super().__init__(message)
-        self.until = until  #: when there is a new budget
+        self.until = until  #: when the next budget begins
 
 
 class StillRunning(MemoryOSError, TimeoutError):
-    """The work behind the calls takes longer than the timeout."""
+    """The background work takes longer than the timeout."""
 
     def __init__(self, message: str, running: Mapping[str, int]) -> None:
         super().__init__(message)
-        self.running = dict(running)  #: "answers" that are being stored; owners with "pages" to move, with "jobs" to do
+        self.running = dict(running)  #: "answers" to store; owners with "pages" to move and with "jobs" to do
 
 
 class MissingExtra(MemoryOSError, ImportError):
@@ -126,7 +128,7 @@ class StoreUnreachable(StorageError):
 
 
 class OutcomeUnknown(StoreUnreachable):
-    """The connection was cut in the commit: it is not known whether it was written, so look before you try again."""
+    """The connection was lost during the commit, and the write may have happened: check before you try again."""
 
 
 class ObjectsUnreachable(StoreUnreachable):
@@ -134,11 +136,15 @@ class ObjectsUnreachable(StoreUnreachable):
 
 
 class StoreReadOnly(StorageError):
-    """The store may not be written: check the permissions of the file and of its folder, or of the database role."""
+    """The store cannot be written: check the permissions of the file and its folder, or of the database role."""
 
 
 class StoreFull(StorageError):
     """The disk is full: free some space and try again; nothing was written."""
+
+
+class IdTaken(StorageError):
+    """A memory of another owner has that id: load it into another store; nothing was written."""
 
 
 class StoreCorrupt(StorageError):
@@ -150,7 +156,7 @@ class BlobMissing(StorageError):
 
 
 class CubeDamaged(StoreCorrupt):
-    """A memory is not as it was written: restore the store from a backup, or delete that memory."""
+    """A memory was altered or damaged: restore the store from a backup, or delete that memory."""
 
 
 class StoreTooNew(StorageError):
@@ -158,12 +164,12 @@ class StoreTooNew(StorageError):
 
 
 class EmbedderMismatch(StorageError):
-    """The store's vectors were made by another embedder: open it with that one."""
+    """The store's vectors come from another embedder: open the store with that one."""
 
 
 class IndexFailed(StorageError):
-    """The candidate index beside the store could not do it; the store is as it was."""
+    """The candidate index failed; the store is unchanged."""
 
 
 class IndexUnreachable(IndexFailed, StoreUnreachable):
-    """The candidate index does not answer: try again when it does; the store is as it was."""
+    """The candidate index does not answer: try again when it does; the store is unchanged."""

@@ -1,8 +1,8 @@
-"""Filters: what a memory may be found by, each defined once.
+"""Filters: the labels by which memories are found. Each filter is defined once.
 
-A definition says which labels a memory has, and which labels a value asks for. All else follows from it: the store
-keeps the labels in one column (`tables.cube_row`), a list asks for them in SQL (`queries.labelled`), and a search asks
-the rows in memory (`Facets.labelled`). So a new filter is one entry of FILTERS.
+A definition says which labels a memory has and which labels a value requires. Everything else follows: the store keeps
+the labels in one column (`tables.cube_row`), a list selects by them in SQL (`queries.labelled`), and a search selects
+rows in memory (`Facets.labelled`). A new filter is one entry of FILTERS.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ Labels = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which labels a memory must have, and which not."""
+    """The labels that a memory must have, and those that it must not have."""
 
     all_of: Labels = frozenset()
-    any_of: tuple[Labels, ...] = ()  #: one of each set, at least
+    any_of: tuple[Labels, ...] = ()  #: at least one of each set
     none_of: Labels = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.all_of or self.any_of or self.none_of)
 
     def __and__(self, other: Filter) -> Filter:
-        """What both of them admit."""
+        """The filter that admits what both admit."""
         return Filter(self.all_of | other.all_of, (*self.any_of, *other.any_of), self.none_of | other.none_of)
 
     @classmethod
     def of(cls, wanted: Mapping[str, Any] | None, *, tags: Iterable[str] = ()) -> Filter:
-        """The filter that a caller writes down, with tags that it must have. Raises InvalidInput naming the field."""
+        """Build the filter from a caller's arguments, with required tags. Raises InvalidInput with the field name."""
         if wanted is not None and not isinstance(wanted, Mapping):
             raise InvalidInput("filters", f"expected a dict, got {type(wanted).__name__}", _EXAMPLE)
         parts = [_definition(name).asks(value) for name, value in (wanted or {}).items()]
@@ -51,11 +51,11 @@ class Filter:
 
     @property
     def wants(self) -> Filter:
-        """The same without what it excludes."""
+        """The filter without its exclusions."""
         return Filter(self.all_of, self.any_of)
 
     def admits(self, labels: Collection[str]) -> bool:
-        """Whether a memory with these labels may be found."""
+        """Whether a memory with these labels passes."""
         held = frozenset(labels)
         has_all = self.all_of <= held and not self.none_of & held
         return has_all and all(some & held for some in self.any_of)
@@ -66,14 +66,14 @@ EVERYTHING = Filter()
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One filter: the labels that a memory has for it, and those that a value asks for."""
+    """One filter: the labels that a memory has for it, and the labels that a value requires."""
 
     asks: Callable[[Any], Filter]  #: raises InvalidInput
     labels: Callable[[MemCube], Iterable[str]] = lambda _: ()
 
 
 def one_of(name: str, value_of: Callable[[MemCube], str | None]) -> Definition:
-    """A filter by one text of each memory, such as its origin: a text, or a list of which one must be it."""
+    """A filter by one text of each memory, such as its origin; it takes a text or a list of alternatives."""
 
     def asks(value: Any) -> Filter:
         texts = (value,) if isinstance(value, str) else value
@@ -100,7 +100,7 @@ def checked_tags(field: str, value: object) -> tuple[str, ...]:
 
 
 def json_text(field: str, value: object) -> str:
-    """A value as JSON, written in one way. Raises InvalidInput."""
+    """Return a value as canonical JSON. Raises InvalidInput."""
     try:
         return json.dumps(_plain(value), ensure_ascii=False, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
@@ -109,7 +109,7 @@ def json_text(field: str, value: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """One and the same number is written in one way: 3.0 is 3."""
+    """Normalise numbers: 3.0 becomes 3."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -1,7 +1,7 @@
-"""Waiting in the main thread for what another thread does, such that Ctrl-C ends it.
+"""Interruptible: waiting in the main thread for another thread so that Ctrl-C works.
 
-Python looks for a signal and then waits for a lock in C. A signal that comes between the two is noticed when the
-waiting ends. So no wait here is longer than a moment, and there are as many as it takes.
+Python checks for signals and then waits for a lock in C. A signal between the two is noticed only after the wait. So
+each wait here is short and repeated.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _MOMENT_SECONDS = 0.1
 
 
 def received(queue: SimpleQueue[T]) -> T:
-    """The next item of the queue."""
+    """Wait for the next item of the queue and return it."""
     while True:
         with suppress(Empty):
             return queue.get(timeout=_MOMENT_SECONDS)
 
 
 def result(future: Future[T]) -> T:
-    """What the future returns or raises."""
+    """Wait for the future and return its result or raise its exception."""
     while not future.done():
         with suppress(TimeoutError):
             future.exception(timeout=_MOMENT_SECONDS)

@@ -1,4 +1,4 @@
-"""Kinds: the words that say what a cube is, where it lies, whose it is and what may be done with it."""
+"""Kinds: the enums for the kind, tier, state and origin of a cube."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class MemoryType(Choice):
 
 
 class Kind(Choice):
-    """What a cube is; equal to the `type` of its payload."""
+    """The kind of a cube; equal to the `type` of its payload."""
 
     PAGE = "page"  # one exchange of a dialogue
     SEGMENT = "segment"  # a topic: pages that belong together
@@ -26,7 +26,7 @@ class Kind(Choice):
 
 
 class Tier(Choice):
-    """Where in the hierarchy a cube lies; a move changes nothing else."""
+    """The place of a cube in the hierarchy. A move changes only the tier."""
 
     STM = "stm"  # short-term: the latest pages
     MTM = "mtm"  # mid-term: topic segments and their pages
@@ -35,7 +35,7 @@ class Tier(Choice):
 
 
 class State(Choice):
-    """What may be done with a cube (MemOS paper, section 5.4.3); no move changes it."""
+    """What may be done with a cube (MemOS paper, section 5.4.3). A move does not change the state."""
 
     GENERATED = "generated"
     ACTIVATED = "activated"
@@ -46,7 +46,7 @@ class State(Choice):
 
 
 class Origin(Choice):
-    """Where a cube's content came from (origin signature)."""
+    """Where the content of a cube came from (origin signature)."""
 
     USER_INPUT = "user_input"
     INFERENCE = "inference"
@@ -69,7 +69,7 @@ class SemanticType(Choice):
 
 
 class Role(Choice):
-    """Who speaks in a turn."""
+    """The role of the speaker of a turn."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -78,14 +78,14 @@ class Role(Choice):
 
 
 class Subject(Choice):
-    """Whose persona a statement describes."""
+    """Whom a persona or a statement describes."""
 
     USER = "user"
     AGENT = "agent"
 
 
 class Level(Choice):
-    """How strongly a trait shows."""
+    """How strong a trait is."""
 
     LOW = "low"
     MEDIUM = "medium"

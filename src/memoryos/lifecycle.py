@@ -1,4 +1,4 @@
-"""Place, life and bookkeeping of a cube: three things that change apart from each other."""
+"""Tier, state and mark of a cube: three things that change independently."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memoryos.kinds import State, Tier
 
 
 class CubeMark(StrEnum):
-    """What the program itself has noted of a cube; None stands for nothing."""
+    """A note that the program keeps about a cube; None means no note."""
 
     CHAINED = "chained"  # a page that has found its chain; without it, a page of STM waits for the pager
     PROPOSED = "proposed"  # a fact that waits for an answer
@@ -21,7 +21,7 @@ _PLACED = frozenset((State.GENERATED, State.ACTIVATED, State.ARCHIVED))  # set b
 
 
 def untangled(kind: str, tier: Tier, state: State) -> tuple[State, CubeMark | None]:
-    """State and mark of a cube in schema 1, where the state was the pager's note, too."""
+    """The state and mark of a cube of schema 1, where the state was also used for such notes."""
     if kind == "fact" and tier is Tier.ARCHIVE and state in _OLD_PROPOSALS:
         return State.GENERATED, _OLD_PROPOSALS[state]
     is_chained = kind == "page" and (tier is not Tier.STM or state in (State.ACTIVATED, State.ARCHIVED))

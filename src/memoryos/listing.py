@@ -1,4 +1,4 @@
-"""Listing: some of many things, in an order that stays, and where the next ones begin."""
+"""Listing: one part of an ordered list, and the cursor of the next part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CURSOR_CHARS = 4_000
 
 
 class Listing(list[T], Plain):
-    """What was listed. `cursor` is what the next call takes to go on; None when this is the end."""
+    """One part of a list. Pass `cursor` to the next call to get the next part; None means that this is the last."""
 
     def __init__(self, items: Iterable[T] = (), cursor: str | None = None) -> None:
         super().__init__(items)
@@ -28,12 +28,12 @@ class Listing(list[T], Plain):
 
 
 def cursor_after(what: str, *key: str | int) -> str:
-    """The cursor of a listing that ended with the item of this key."""
+    """Make the cursor of a listing that ends with the item of this key."""
     return base64.urlsafe_b64encode(json.dumps([what, *key], separators=(",", ":")).encode()).decode()
 
 
 def key_in(what: str, cursor: str | None, shape: Sequence[type]) -> tuple[Any, ...] | None:
-    """The key of the last item that was listed; None to begin. Raises InvalidInput for what is no such cursor."""
+    """Read the key of the last listed item from a cursor; None starts at the beginning. Raises InvalidInput."""
     if cursor is None:
         return None
     found = _decoded(cursor)

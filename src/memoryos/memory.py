@@ -1,6 +1,7 @@
-"""Memory: one owner's memory, seen by one caller; one short method per operation, like a table of system calls.
+"""Memory: one owner's memory, used by one caller. Each operation is one short method, like a table of system calls.
 
-Many of them share one store and its threads. `AsyncMemory` (`async_memory.py`) is the same, awaited.
+Many `Memory` objects share one store and its threads. `AsyncMemory` (`async_memory.py`) has the same methods as
+coroutines.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ from memoryos.text import checked_text
 
 @door
 class Memory:
-    """What one owner's agent remembers: layered, durable, searchable, with or without a chat model."""
+    """The memory of one user's agent: layered, durable and searchable, with or without a chat model."""
 
     def __init__(
         self, engine: Engine, scope: Scope, caller: Caller, release: Callable[[float | None], None] | None = None
     ) -> None:
-        """Get one from `MemoryOS.memory` or `memoryos.open`; `release` is what closing it does."""
+        """Call `MemoryOS.memory` or `memoryos.open` instead; `close` calls `release`."""
         self._engine = arguments.instance("engine", engine, Engine, "Call memoryos.open(...)")
         self._scope = arguments.scope(scope)
         self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
@@ -70,27 +71,27 @@ class Memory:
 
     @property
     def scope(self) -> Scope:
-        """Whose memory it is."""
+        """The owner of this memory."""
         return self._scope
 
     @property
     def caller(self) -> Caller:
-        """In whose name it is used."""
+        """The caller who uses this memory."""
         return self._caller
 
     @property
     def settings(self) -> Settings:
-        """What the store was opened with."""
+        """The settings of the store."""
         return self._engine.settings
 
     @property
     def facts(self) -> Facts:
-        """What was stated about the user and the agent, or learned."""
+        """The facts about the user and the agent."""
         return Facts(self._engine, self._scope, self._caller)
 
     @property
     def profile(self) -> Profiles:
-        """The user and the agent as LPM knows them."""
+        """The profile of the user and of the agent."""
         return Profiles(self._engine, self._scope, self._caller)
 
     @property
@@ -100,22 +101,22 @@ class Memory:
 
     @property
     def segments(self) -> Segments:
-        """The topics of MTM and of the archive."""
+        """The topic segments of MTM and of the archive."""
         return Segments(self._engine, self._scope, self._caller)
 
     @property
     def proposals(self) -> Proposals:
-        """Changes of facts that wait for an answer."""
+        """The proposed changes of facts that wait for a decision."""
         return Proposals(self._engine, self._scope, self._caller)
 
     @property
     def jobs(self) -> Jobs:
-        """The work behind the calls."""
+        """The background jobs of this owner."""
         return Jobs(self._engine, self._scope, self._caller)
 
     @property
     def log(self) -> Log:
-        """What changed, and what models took."""
+        """The log of changes and the usage of models."""
         return Log(self._engine, self._scope, self._caller)
 
     @property
@@ -125,11 +126,11 @@ class Memory:
 
     @property
     def mounts(self) -> Mounts:
-        """The memories that searches look into beside this one; they are mounted for the whole store."""
+        """The memories that searches include beside this one. A mount belongs to the whole store."""
         return Mounts(self._engine, self._caller)
 
     def of(self, scope: Scope) -> Memory:
-        """Another owner's memory in the same store; to close it closes nothing."""
+        """Return another owner's memory in the same store. Closing it does not close the store."""
         return Memory(self._engine, arguments.scope(scope), self._caller)
 
     @overload
@@ -169,13 +170,14 @@ class Memory:
         mount: str | None = None,
         **said_of_it: Unpack[AboutArguments],
     ) -> str | list[str]:
-        """Remember one exchange, or half of one, and return the id of its page; or messages, and return their ids.
+        """Store one exchange, or one side of it, and return the id of its page; for messages, return a list of ids.
 
-        Messages are as chat APIs pass them: dicts or objects with `role` and `content`, which may have parts, images
-        and tool calls; `at`, `name` and `source_id` of each are kept. `at` is when it was said (now, when left out);
-        attachments belong to the query, or to the response when there is no query. Durable when it returns.
-        `tags`, `metadata`, `ttl` or `expires_at`, `title` and `source` say more of it (see memoryos.AboutArguments).
-        `idempotency_key` and `mount` are as in `add_many`. Raises InvalidInput, which names the message and the field.
+        Messages have the form of chat APIs: dicts or objects with `role` and `content`. The content may have parts and
+        images, and a message may have tool calls; `at`, `name` and `source_id` of each message are kept. `at` is the
+        time of the exchange (default: now). Attachments belong to the query, or to the response when there is no query.
+        The page is on disk when `add` returns. For `tags`, `metadata`, `ttl`, `expires_at`, `title` and `source` see
+        `memoryos.AboutArguments`; for `idempotency_key` and `mount` see `add_many`. Raises InvalidInput, which names
+        the message and the field.
         """
         adding = Adding(self._engine, self._scope, said_of_it, idempotency_key, mount)
         if query is not None and is_messages(query):
@@ -192,18 +194,19 @@ class Memory:
         mount: str | None = None,
         **said_of_it: Unpack[AboutArguments],
     ) -> list[str]:
-        """Remember a dialogue in the order given, all of it or nothing; returns the ids of its pages.
+        """Store a dialogue in the given order, all of it or nothing, and return the ids of its pages.
 
-        What follows (chains, segments, facts) is done beside the caller; `wait` returns when it is. With the
-        `idempotency_key` of an earlier call of this owner nothing is added, and that call's ids return, also of pages
-        that were corrected or deleted since; InvalidInput when it had said something else. Raises OutcomeUnknown when
-        the server went away in the commit and nobody can tell: a call with the same key is safe. With a `mount` it is
-        remembered there and not here; StoreReadOnly when that is mounted to be read.
+        The work that follows (topic segments, facts) runs in the background; `wait` returns when it is done. If an
+        earlier call of this owner had the same `idempotency_key`, nothing is added and the ids of that call are
+        returned, even if its pages were corrected or deleted since. Raises InvalidInput if that call stored a different
+        dialogue. Raises OutcomeUnknown if the server disconnects during the commit and the outcome cannot be found out;
+        repeating the call with the same key is safe. With `mount`, the dialogue is stored in that mounted memory
+        instead; raises StoreReadOnly if the mount is read-only.
         """
         return Adding(self._engine, self._scope, said_of_it, idempotency_key, mount).dialogue(turns, origin, progress)
 
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
-        """Correct a memory; its old words stay in the history. For a page, `role` names the turn."""
+        """Correct a memory. Its earlier versions stay in the history. For a page, `role` selects the turn."""
         checked = checked_text("text", text, limit=self.settings.max_text_chars)
         chosen = arguments.one_of("role", role, Role)
         revised = self._engine.corrector(self._scope).revise(arguments.cube_id(cube_id), checked, role=chosen)
@@ -212,10 +215,10 @@ class Memory:
         return revised
 
     def delete(self, cube_id: str) -> None:
-        """Remove a memory and what was derived from it alone; a segment goes with its pages.
+        """Remove a memory and everything derived from it alone. Deleting a segment deletes its pages.
 
-        When that takes documents from an object store that does not answer, ObjectsUnreachable is raised and nothing
-        is deleted yet; but it is noted, and done as soon as the object store answers.
+        If documents must be removed from an object store that does not answer, this raises ObjectsUnreachable. Nothing
+        is deleted then, but the deletion is recorded and completed as soon as the object store answers.
         """
         corrector, wanted = self._engine.corrector(self._scope), arguments.cube_id(cube_id)
         try:
@@ -228,24 +231,24 @@ class Memory:
         self._engine.sources.follow_erasure(self._scope.owner)
 
     def forget(self) -> Forgotten:
-        """Remove everything of this owner: memories with all their versions, jobs, counts; or of this session.
+        """Remove everything of this owner, or of this session: memories with all their versions, jobs and counts.
 
-        Returns what went, and in `left` what was found afterwards: nothing. What other agents of the user know, too,
-        stays; `MemoryOS.admin.forget` removes a user of all agents.
+        Returns counts of what was removed; `left` counts what a check found afterwards and is empty. What other agents
+        of the user know stays; `MemoryOS.admin.forget` removes a user for all agents.
         """
         return self._engine.forget(self._scope)
 
     def export(self, target: Target) -> Exported:
-        """Write everything of this owner as JSON Lines, to a new file or to a stream; `MemoryOS.admin.load` reads it.
+        """Write everything of this owner as JSON Lines to a new file or a stream; `MemoryOS.admin.load` reads it.
 
-        Raises InvalidInput when the file is there already.
+        Raises InvalidInput if the file exists.
         """
         exporter = Exporter(self._engine.vault, [self._scope.owner], self._engine.clock())
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported
 
     def consolidate(self) -> None:
-        """Extract every unread page into LPM now, those of STM and of cold segments too, and wait for it."""
+        """Extract all unread pages into LPM now, also from STM and cold segments, and wait until it is done."""
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.responder.wait()
         self._engine.housekeeping.promote_all(self._scope)
@@ -256,6 +259,7 @@ class Memory:
         *,
         strategy: Strategy | str = Strategy.HYBRID,
         pages: int | None = None,
+        facts: int | None = None,
         archive: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
@@ -272,26 +276,36 @@ class Memory:
         explain: bool = False,
         tokens: int | None = None,
     ) -> Recall:
-        """What the three tiers hold for a question, without what has expired.
+        """Find the pages, facts and other memories that bear on a question.
 
-        Filters come before the ranking, so there are `pages` pages while that many match; when left out, it is the
-        setting `recall_pages`, and with `two_stage` what the scope's own scores call for (see `stats`). `tiers` and
-        `kinds` (page, fact, trait, profile, segment) say where to look and what for: everywhere and for everything
-        but segments, when left out. `archive` alone says whether evicted memory is searched, too; when left out, it
-        is, but not by `two_stage`, for the paper forgets what it evicts. A memory must have all the `tags`, pass the
-        `filters` (tags, any_tags, no_tags: lists; metadata: a dict of equal values) and be of the `session`, or rest
-        on a page that does and is. `since` and `until` bound when the turns that are ranked were said (both included).
-        `as_of` asks the memory as it was then, without what was said or held later; "last week" in the question is
-        the week before it. A time without a zone is in `Settings.time_zone`; a day is all of it. `explain` fills the
-        `parts` of each hit; `weights` says what each counts. `cold` finds what lies in the object store, too, or raises
-        ObjectsUnreachable or StoreCorrupt. `mounts` names the mounts to look into: all that serve this scope when left
-        out; then one that does not answer is named in `missing`. With `tokens`, fewer pages do, if they fill that many.
-        Nothing is found whose `relevance` (0 to 1) is below `min_score`; `ranked` is one list of all hits, of any kind.
+        Filters apply before the ranking, so a filter does not shorten the result. Expired memories are never found.
+
+        - `pages`: how many pages to return (default: the setting `recall_pages`; `two_stage` uses a number tuned to
+          this owner, see `stats`). `facts`: how many facts about the user and the agent each (`recall_facts`).
+        - `tiers`, `kinds` (page, fact, trait, profile, segment): where to search, and for what. Defaults: everywhere,
+          and everything but segments.
+        - `archive`: whether to search evicted memories. Default: yes, except with `two_stage`, because the paper
+          forgets them.
+        - `tags`: the memory must have all of them. `filters`: a dict with the lists `tags`, `any_tags` and `no_tags`,
+          and `metadata`, a dict of equal values. `session`: the memory must belong to this session. A derived memory
+          also passes if it rests on a page that passes.
+        - `since`, `until`: when the turns were said, both included. A time without a zone is in `Settings.time_zone`; a
+          day counts whole.
+        - `as_of`: search the memory as it was at that time. "Last week" in the question then means the week before it.
+        - `cold`: also search pages in the object store.
+        - `mounts`: names of the mounts to search. Default: all that serve this owner; one that does not answer is then
+          listed in `missing`.
+        - `tokens`: return fewer than `pages` pages if they fill this many tokens.
+        - `min_score`: leave out hits whose `relevance` (0 to 1) is lower. `ranked` in the result lists the hits of all
+          kinds.
+        - `explain`: fill the `parts` of each hit. `weights`: how much each part counts.
+
+        Raises InvalidInput, and with `cold` ObjectsUnreachable or StoreCorrupt.
         """
         text, chosen = arguments.question(query), arguments.strategy(strategy, as_of)
         search = Search(
             chosen,
-            None if pages is None else arguments.positive("pages", pages, pages),
+            arguments.optional("pages", pages, least=1),
             Filters(
                 self._engine.clock(),
                 arguments.tiers(tiers, archive, default=chosen is not Strategy.TWO_STAGE),
@@ -306,7 +320,8 @@ class Memory:
             self._engine.recaller.reranker,
             explain,
             arguments.share("min_score", min_score),
-            None if tokens is None else arguments.positive("tokens", tokens, tokens),
+            arguments.optional("tokens", tokens, least=1),
+            arguments.optional("facts", facts),
         )
         self._engine.responder.wait()  # what was answered a moment ago is part of the memory
         return self._engine.recaller.recall(self._scope, text, search, arguments.mounts(mounts))
@@ -320,11 +335,11 @@ class Memory:
         kinds: Sequence[Kind | str] = (),
         mounts: Sequence[str] | None = None,
     ) -> list[Hit]:
-        """What carries all of these tags, here and in mounted memories, the latest first, so many at most.
+        """Return the memories that carry all of these tags, here and in mounted memories, latest first.
 
-        Pages, and what was derived from them; of mounts, pages and facts. `kinds` and `mounts` are as in `search`, but
-        for segments. A mount that does not answer is left out, unless it was named. Raises InvalidInput when no tag is
-        named.
+        The result holds pages and what was derived from them; from mounts, pages and facts. `kinds` and `mounts` work
+        as in `search`, but segments carry no tags. A mount that does not answer is left out unless `mounts` names it.
+        Raises InvalidInput if there is no tag.
         """
         labels = arguments.tags(tags)
         if not labels:
@@ -350,12 +365,12 @@ class Memory:
         exclude: Sequence[str] = (),
         **only: Unpack[arguments.Only],
     ) -> Context:
-        """What is worth telling a model about a question, as text of at most `tokens` tokens.
+        """Pack what bears on a question into a text of at most `tokens` tokens, for a prompt.
 
-        What the caller has already, such as the running dialogue, is left out when `exclude` names it, by the ids of
-        memories or by ids in the source data. The filters of `search` hold here, too: `since`, `until`, `as_of`,
-        `tags`, `filters`, `tiers`, `kinds`, `session`. When nothing bears on the question (a confidence below the
-        setting `abstain_below`), the text says so, `found` is False, and nothing else is told.
+        `exclude` leaves out what the prompt already has, such as the running dialogue: ids of memories, or ids in the
+        source data. The filters of `search` apply: `since`, `until`, `as_of`, `tags`, `filters`, `tiers`, `kinds`,
+        `session`. When nothing bears on the question (the confidence is below the setting `abstain_below`), the text
+        only says so and `found` is False.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         left_out = frozenset(arguments.ids("exclude", exclude))
@@ -383,11 +398,11 @@ class Memory:
         tokens: int | None = None,
         query: str | None = None,
     ) -> Digest:
-        """What was said from `since` to `until` (all of it, when left out), in at most `tokens` tokens.
+        """Summarise what was said from `since` to `until` (default: everything) in at most `tokens` tokens.
 
-        The whole stretch is covered at any budget of 32 tokens or more: with a line for each year or month when there
-        is little room, with every turn in full when there is enough. Detail goes first to what is recent and in use,
-        or, with a `query`, to what a search for it finds. The ids of a line say where to read more.
+        Any budget of 32 tokens or more covers the whole period: a small one with a line per year or month, a large one
+        with every turn in full. Recent and often used memories get more detail, or, with a `query`, what a search for
+        it finds. Each line has the ids of its pages.
         """
         budget = arguments.positive("tokens", tokens, self.settings.context_tokens)
         text = None if query is None else arguments.question(query)
@@ -400,18 +415,18 @@ class Memory:
                 return digest(source, filters, budget, count_tokens, self.settings, asked)
 
     def respond(self, query: str, *, role: str = DEFAULT_ROLE) -> Answer:
-        """Answer with the chat model and the memory; the turn is stored once the answer is out.
+        """Answer a query with the chat model and the memory, and store the exchange.
 
-        Raises ModelNotConfigured without a model, ModelError when it fails; then nothing is stored.
+        Raises ModelNotConfigured without a model and ModelError if the model fails; then nothing is stored.
         """
         return self._engine.responder.answer(query, role, self._scope)
 
     def respond_stream(self, query: str, *, role: str = DEFAULT_ROLE) -> AnswerStream:
-        """Like `respond`, in pieces; the turn is stored when the last piece has been taken."""
+        """Like `respond`, but yield the answer in pieces; the exchange is stored after the last piece."""
         return self._engine.responder.stream(query, role, self._scope)
 
     def get(self, cube_id: str) -> MemCube:
-        """A memory by its id; one in the object store is brought back. Raises NotFound."""
+        """Return a memory by its id, also from the object store. Raises NotFound."""
         cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(cube_id))
         if cube.tier is Tier.ARCHIVE and self._engine.vault.packs.are_kept:
             with self._engine.vault.read(home) as reader:
@@ -421,16 +436,16 @@ class Memory:
         return cube
 
     def history(self, cube_id: str) -> list[MemCube]:
-        """The versions of a memory, oldest first, the present one last. Raises NotFound.
+        """Return the versions of a memory, oldest first, the current one last. Raises NotFound.
 
-        A fact begins with those whose place it took, one after the other.
+        The history of a fact begins with the facts that it replaced.
         """
         cube, home = self._engine.corrector(self._scope).find(arguments.cube_id(cube_id))
         with self._engine.vault.read(home) as reader:
             return [*predecessors(reader, cube), *reader.history(cube_id), cube]
 
     def stats(self) -> Stats:
-        """How much there is in each tier, what waits, and the values the scope is run by, each with its reason."""
+        """Return the sizes of the tiers, the waiting work, and the tuned values of this owner, each with its reason."""
         home = persona_scope(self._scope, self.settings)
         with self._engine.settled(self._scope) as reader, self._engine.vault.read(home) as persona:
             readers = [reader] if home == self._scope.owner else [reader, persona]
@@ -442,16 +457,16 @@ class Memory:
     # Life
 
     def wait(self, timeout: float | None = None) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted.
+        """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
 
-        After `timeout` seconds it raises StillRunning, which says how much is left; that goes on.
+        Raises StillRunning after `timeout` seconds, with counts of what is left; the work goes on.
         """
         self._engine.wait(timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """Finish the work behind earlier calls and release the store, if `memoryos.open` opened it for this memory.
+        """Finish the background work and release the store, if `memoryos.open` opened it for this memory.
 
-        With a `timeout` as `MemoryOS.close`.
+        `timeout` works as in `MemoryOS.close`.
         """
         if self._release:
             self._release(timeout)

@@ -1,4 +1,4 @@
-"""MemoryOS: a store of memories, and `open`, which opens one owner's memory in it at once."""
+"""MemoryOS: a store of memories; and `open`, which opens a store and one owner's memory in it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MemoryOS:
     """A store: the memories of many users and agents, in one file or one database. Threads may share it."""
 
     def __init__(self, engine: Engine, caller: Caller = OPERATOR) -> None:
-        """Get one from `MemoryOS.open`; `caller` is who uses it as a whole."""
+        """Call `MemoryOS.open` instead; `caller` is the caller of the operations on the whole store."""
         self._engine = arguments.instance("engine", engine, Engine, "Call MemoryOS.open(...)")
         self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
 
@@ -46,14 +46,13 @@ class MemoryOS:
         gate: Gate | None = None,
         read_only: bool = False,
     ) -> Self:
-        """Open the store in the file at `path`, creating it when it does not exist.
+        """Open the store at `path`, and create the file if it does not exist.
 
-        `path` may be the URL of a PostgreSQL database, which must exist: postgresql://user:password@host/database;
-        ":memory:" is a store in a temporary folder, which is gone when it is closed.
-        The `gate` decides who may do what; everybody may do everything when it is left out.
-        A store that is opened `read_only` must be there, and stays as it is: writes raise StoreReadOnly. Raises
-        StorageError when the store cannot be used, ModelError when an embedder behind an endpoint does not answer,
-        MissingExtra for a URL without the extra `postgres`.
+        `path` is a file, or the URL of an existing PostgreSQL database: postgresql://user:password@host/database.
+        ":memory:" is a store in a temporary folder, which is removed on close. The `gate` decides who may do what
+        (default: everybody may do everything). With `read_only`, the store must exist and writes raise StoreReadOnly.
+        Raises StorageError if the store cannot be used, ModelError if an embedder behind an endpoint does not answer,
+        and MissingExtra for a PostgreSQL URL without the extra `postgres`.
         """
         engine = engine_at(
             path,
@@ -83,9 +82,9 @@ class MemoryOS:
         namespace: tuple[str, ...] = PRIVATE,
         caller: Caller | None = None,
     ) -> Memory:
-        """One owner's memory; to make it costs nothing, and to close it closes nothing. Raises InvalidInput.
+        """Return one owner's memory. Creating it is cheap, and closing it keeps the store open. Raises InvalidInput.
 
-        The `caller` is who uses it, which a gate may ask for: the user, when left out.
+        `caller` says who uses the memory (default: the user); a gate may check it.
         """
         return self.of(Scope(user, agent, session, tenant, namespace), caller)
 
@@ -95,30 +94,30 @@ class MemoryOS:
 
     @property
     def settings(self) -> Settings:
-        """What the store was opened with."""
+        """The settings of the store."""
         return self._engine.settings
 
     @property
     def mounts(self) -> Mounts:
-        """The memories that searches look into, too."""
+        """The mounted memories, which searches include."""
         return Mounts(self._engine, self._caller)
 
     @property
     def admin(self) -> Admin:
-        """What concerns everybody."""
+        """Operations on the whole store."""
         return Admin(self._engine, self._caller)
 
     def wait(self, timeout: float | None = None) -> None:
-        """Return when the work behind earlier calls is done: answers stored, hot segments extracted.
+        """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
 
-        After `timeout` seconds it raises StillRunning, which says how much is left; that goes on.
+        Raises StillRunning after `timeout` seconds, with counts of what is left; the work goes on.
         """
         self._engine.wait(timeout)
 
     def close(self, timeout: float | None = None) -> None:
-        """Finish the work behind earlier calls and release the store. Calling it twice is harmless.
+        """Finish the background work of earlier calls and release the store. A second call does nothing.
 
-        After `timeout` seconds it raises StillRunning; then only what is under way is finished before the store is
+        Raises StillRunning after `timeout` seconds. Work that has started is then still finished before the store is
         released, and the rest is left to the next process. Nothing that was stored is lost.
         """
         self._engine.close(timeout)
@@ -153,9 +152,9 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     caller: Caller | None = None,
     read_only: bool = False,
 ) -> Memory:
-    """Open one owner's memory in the store at `path`; to close it closes the store.
+    """Open one owner's memory in the store at `path`. Closing it closes the store.
 
-    The store is opened as `MemoryOS.open` does it, and the owner is named as for `MemoryOS.memory`.
+    The arguments are those of `MemoryOS.open` and `MemoryOS.memory`.
     """
     owner = Scope(user, agent, session, tenant, namespace)
     store = MemoryOS.open(

@@ -1,4 +1,4 @@
-"""Mount: another memory that searches look into, too, under a name of its own (MemOS paper, section 5.5.2)."""
+"""Mount: another memory that searches include, under its own name (MemOS paper, section 5.5.2)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _FOR_EVERYBODY = (Namespace.EXPERT, Namespace.INDUSTRY)
 
 @dataclass(frozen=True, slots=True)
 class Mount(Plain):
-    """Where another memory is, whose it is there, and what it is called here.
+    """Another memory: its name here, its place, and its scope there.
 
-    `place` is the file or the URL of a store, or what the adapter of another back end understands; None is the store
-    that it is mounted in. Such an adapter may do without a scope; a store may not.
+    `place` is the file or URL of a store, or a value that the adapter of another back end understands; None means the
+    same store. A store needs a scope; another back end may do without one.
     """
 
     name: str
-    place: str | Path | None = field(default=None, repr=False)  #: there may be a password in it
+    place: str | Path | None = field(default=None, repr=False)  #: it may contain a password
     scope: Scope | None = None
     writable: bool = False
 
@@ -44,7 +44,7 @@ class Mount(Plain):
 
     @property
     def shown(self) -> str:
-        """The place as it may be shown: a URL without who logs in, and without its options."""
+        """The place for display: a URL without credentials and options."""
         text = "" if self.place is None else str(self.place)
         if "://" not in text:
             return text
@@ -52,10 +52,10 @@ class Mount(Plain):
         return "".join(told.groups("")) if told else f"{text.split('://')[0]}://..."
 
     def serves(self, caller: Scope) -> bool:
-        """Whether searches of that scope may look into it.
+        """Whether searches of this scope include the mount.
 
-        What is expert or industry knowledge serves everybody. What is private serves its user alone, and any other
-        namespace its tenant.
+        Expert and industry knowledge serves everybody. Private memory serves only its user. Any other namespace serves
+        its tenant.
         """
         if self.scope is None or self.scope.namespace[0] in _FOR_EVERYBODY:
             return True

@@ -1,4 +1,4 @@
-"""Opening: a store's file or database becomes an engine."""
+"""Opening: makes an engine of a store's file or database."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def engine_at(
     gate: Gate | None = None,
     read_only: bool = False,
 ) -> Engine:
-    """The engine of the store at `path`, which is created when it does not exist. Raises like `MemoryOS.open`."""
+    """Open the store at `path`, or create it, and return its engine. Raises like `MemoryOS.open`."""
     clock = checked_clock(clock)
     arguments.parts(settings=settings, embedder=embedder, chat=chat, reranker=reranker, gate=gate)
     settings = settings or load_settings()
@@ -71,5 +71,5 @@ def engine_at(
 
 
 def _in_memory(undo: ExitStack) -> Path:
-    """A store that is gone when it is closed: its file lies in a folder that is removed then."""
+    """Open a store in a temporary folder, which is removed on close."""
     return Path(undo.enter_context(TemporaryDirectory(prefix="memoryos-"))) / "memory.db"

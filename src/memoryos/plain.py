@@ -1,4 +1,4 @@
-"""Plain: values that leave the library as data: a dict, JSON, a pickle, or what a web handler returns."""
+"""Plain: values that convert to dicts and JSON, can be pickled, and can be returned from web handlers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 
 
 class Plain:
-    """A value as data that JSON can hold: times as ISO 8601, enums as their values, bytes as base64."""
+    """A value that converts to JSON data: times as ISO 8601, enums as their values, bytes as base64."""
 
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The value as a dict of strings, numbers, lists and dicts."""
+        """Return the value as a dict of strings, numbers, lists and dicts."""
         return _fields(self)
 
     def to_json(self) -> str:
-        """The dict as JSON text."""
+        """Return the value as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
-    """Any value that a Plain one holds, as data."""
+    """Convert any part of a Plain value to JSON data."""
     if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, Enum):

@@ -1,4 +1,4 @@
-"""Progress: how a long call tells how far it is."""
+"""Progress: the callback by which a long call reports how far it is."""
 
 from __future__ import annotations
 

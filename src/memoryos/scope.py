@@ -1,7 +1,7 @@
-"""Scope: whose memory it is. Every read and write of the vault names one.
+"""Scope: the owner of a memory. Every read and write of the vault names one.
 
-Ids are opaque data. They are only ever compared and bound as SQL parameters, never parsed, joined
-into paths or formatted into statements, so "../../x" and "'; DROP TABLE" are ordinary names.
+Ids are opaque data. They are only compared and bound as SQL parameters, never parsed, joined into paths or formatted
+into statements, so "../../x" and "'; DROP TABLE" are ordinary names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ID_LIMIT = 256  # characters in one id or namespace label
 
 
 class Namespace(Choice):
-    """What a memory is for: the first label of a namespace (MemOS paper, section 5.5.2). Others may be used, too."""
+    """The purpose of a memory: the first label of a namespace (MemOS paper, section 5.5.2); others are allowed."""
 
     PRIVATE = "private"  # a user's own
     EXPERT = "expert"  # what is known of a field
@@ -34,8 +34,8 @@ PRIVATE = (Namespace.PRIVATE.value,)  # the namespace of a user's own memory
 class Scope(Plain):
     """The owner of a memory: tenant / user / agent, an optional session, and a namespace path.
 
-    `agent=None` means "every agent of this user": memory that was shared on purpose.
-    `session` labels what is written; it does not narrow what is read.
+    `agent=None` means every agent of this user, for memory that is shared on purpose. `session` labels what is written;
+    it does not narrow what is read.
     """
 
     user: str
@@ -57,20 +57,20 @@ class Scope(Plain):
 
     @property
     def owner(self) -> Scope:
-        """The scope without its session: what a hierarchy of memory belongs to."""
+        """The scope without its session. Each owner has one hierarchy."""
         return self if self.session is None else replace(self, session=None)
 
     @property
     def across_agents(self) -> Scope:
-        """The part of the user's memory that all agents share."""
+        """The scope of the memory that all agents of the user share."""
         return replace(self, agent=None, session=None)
 
     @property
     def path(self) -> str:
-        """The namespace as one string; injective, because "/" inside a label is escaped."""
+        """The namespace as one string. It is injective, because "/" inside a label is escaped."""
         return "/".join(quote(label, safe="") for label in self.namespace)
 
 
 def namespace_from_path(path: str) -> tuple[str, ...]:
-    """Undo `Scope.path`."""
+    """The inverse of `Scope.path`."""
     return tuple(unquote(label) for label in path.split("/"))

@@ -1,7 +1,7 @@
-"""Whole stores, all tenants: backup, restore, copy, verify, scrub, and a change of the embedder.
+"""Operations on whole stores, all tenants: backup, restore, copy, verify, scrub and reembed.
 
-Memories may be open on the store meanwhile, also in other processes. A store is the path of a file or the URL of a
-PostgreSQL database, as for `MemoryOS.open`.
+The store may stay open meanwhile, also in other processes. A store is the path of a file or the URL of a PostgreSQL
+database, as for `MemoryOS.open`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def backup(
     progress: Progress | None = None,
     clock: Clock = system_clock,
 ) -> Manifest:
-    """Write the store, as it is at this moment, into a new file, which is a complete store itself.
+    """Write the current state of the store to a new file, which is a complete store itself.
 
-    `progress` is told rows. Raises InvalidInput when the file is there already, or the store is not; StorageError.
+    `progress` gets rows. Raises InvalidInput if the file exists or the store does not, and StorageError.
     """
     clock = _checked(settings, progress, clock)
     target = _file("file", file)
@@ -58,9 +58,9 @@ def restore(
     progress: Progress | None = None,
     clock: Clock = system_clock,
 ) -> Copied:
-    """Make a store of a backup, after checking that it is just as it was made; the store must be new, or empty.
+    """Restore a backup into a new or empty store, after checking that the backup is unchanged.
 
-    When it was cut off, run it again. Raises InvalidInput, StoreCorrupt when the backup was changed, StorageError.
+    Run an interrupted restore again. Raises InvalidInput, StoreCorrupt if the backup was changed, and StorageError.
     """
     clock = _checked(settings, progress, clock)
     path, place = _file("file", file), arguments.store_place(store)
@@ -78,10 +78,11 @@ def copy(
     progress: Progress | None = None,
     clock: Clock = system_clock,
 ) -> Copied:
-    """Copy a store to another place, which must be new, or empty.
+    """Copy a store to a new or empty place.
 
-    What is written meanwhile comes along, but for the last of it when that does not end. When it was cut off, run it
-    again: it goes on. Nobody can open the target before it is complete. Raises InvalidInput, StorageError.
+    Writes that happen meanwhile are copied too, except the last ones if writing does not stop. An interrupted copy
+    continues when you run it again. The target cannot be opened before it is complete. Raises InvalidInput and
+    StorageError.
     """
     clock = _checked(settings, progress, clock)
     origin, place = arguments.store_place(source), arguments.store_place(target)
@@ -99,10 +100,10 @@ def verify(
     progress: Progress | None = None,
     clock: Clock = system_clock,
 ) -> Report:
-    """Look whether everything in a store fits together, and of a backup, whether it is as it was made.
+    """Check that everything in a store is consistent, and that a backup is unchanged.
 
-    It changes nothing, unless `repair` makes right what is derived from the cubes; that takes the store's embedder
-    (the settings', when left out). `progress` is told cubes. Raises InvalidInput, StorageError.
+    Without `repair`, nothing is changed. With `repair`, what is derived from the cubes is corrected; this needs the
+    store's embedder (default: the one of the settings). `progress` gets cubes. Raises InvalidInput and StorageError.
     """
     clock = _checked(settings, progress, clock, embedder)
     place, settings = arguments.store_place(store), settings or load_settings()
@@ -125,10 +126,10 @@ def scrub(
     progress: Progress | None = None,
     clock: Clock = system_clock,
 ) -> Scrubbed:
-    """Overwrite what deleted memories left in the files of a store, and give rows of older programs their checksums.
+    """Overwrite the remains of deleted memories in the files of a store, and add missing checksums to old rows.
 
-    Writers wait meanwhile; it takes about the room of the store once more. `progress` is told steps. What a
-    PostgreSQL role may not do is named in `refused`. Raises InvalidInput, StorageError.
+    Writers wait meanwhile, and the disk needs free space of about the size of the store. `progress` gets steps.
+    `refused` in the result names the steps that the PostgreSQL role may not do. Raises InvalidInput and StorageError.
     """
     clock = _checked(settings, progress, clock)
     with closing(_opened("store", store, settings, clock)) as vault:
@@ -145,12 +146,12 @@ def reembed(
     progress: Progress | None = None,
     clock: Clock = system_clock,
 ) -> None:
-    """Give the whole store, all tenants, the vectors of another embedder; nothing is extracted again.
+    """Replace the vectors of the whole store, all tenants, with those of another embedder. Nothing is extracted again.
 
-    Searches and writes of memories that are open on it go on meanwhile, with the old embedder. When this returns they
-    are refused with EmbedderMismatch, and have to be opened with the new one. A change that was cut off goes on where
-    it was; to name the store's own embedder gives it up. `progress` is told cubes of all that have vectors.
-    Raises InvalidInput when there is no such file, StorageError when it cannot be used.
+    Meanwhile, memories that are open on the store search and write with the old embedder. Once this returns, they raise
+    EmbedderMismatch and must be opened again with the new embedder. An interrupted change continues when you run it
+    again; naming the store's own embedder abandons it. `progress` gets the number of cubes done and of all cubes with
+    vectors. Raises InvalidInput if the file does not exist, and StorageError.
     """
     clock = _checked(settings, progress, clock)
     arguments.part("embedder", embedder)
@@ -161,7 +162,7 @@ def reembed(
 def _checked(
     settings: Settings | None, progress: Progress | None, clock: Clock, embedder: Embedder | None = None
 ) -> Clock:
-    """Check what every operation takes; returns the clock."""
+    """Check the arguments that all operations share; return the clock."""
     arguments.parts(settings=settings, embedder=embedder)
     arguments.callback("progress", progress)
     return checked_clock(clock)
@@ -186,7 +187,7 @@ def _opened(
     embedder: str | None = None,
     read_only: bool = False,
 ) -> SqlVault:
-    """A store that must be there; with no embedder, whatever made its vectors."""
+    """Open an existing store; without `embedder`, with any."""
     place, settings = arguments.store_place(store), settings or load_settings()
     patience, objects = settings.busy_timeout_seconds, settings.object_store
     if isinstance(place, Path) and not place.exists():
@@ -209,6 +210,6 @@ def _file(field: str, name: str | Path) -> Path:
 
 
 def _command(name: str, *places: Place) -> str:
-    """What to run again, wherever; without a password."""
+    """The command to run again, without the password."""
     named = [shown(place.resolve() if isinstance(place, Path) else place) for place in places]
     return shlex.join(["memoryos", name, *named])

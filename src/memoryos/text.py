@@ -1,4 +1,4 @@
-"""What text MemoryOS accepts: one check, used wherever a caller's string comes in."""
+"""Text: the one check for every string that a caller passes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 
 
 def checked_text(field: str, value: object, *, limit: int, fix: str = "Pass a shorter one") -> str:
-    """Return `value` if it is storable text of 1 to `limit` characters; `fix` says what to do with a longer one.
+    """Return `value` if it is storable text of 1 to `limit` characters; `fix` is the advice for a longer one.
 
-    Raises InvalidInput for anything else: not a string, blank, too long, NUL or lone surrogates
-    (SQLite would cut the text at a NUL, and a lone surrogate has no UTF-8 form).
+    Raises InvalidInput for anything else: not a string, blank, too long, with NUL or with lone surrogates (SQLite would
+    cut the text at a NUL, and a lone surrogate has no UTF-8 form).
     """
     if not isinstance(value, str):
         raise InvalidInput(field, f"expected text, got {type(value).__name__}", "Pass a str")
@@ -33,12 +33,12 @@ def checked_text(field: str, value: object, *, limit: int, fix: str = "Pass a sh
 
 
 def visible(text: str) -> str:
-    """The text with control characters written out in hexadecimal, as Python does it in a string."""
+    """Escape control characters in hexadecimal, like Python's repr."""
     return _CONTROLS.sub(lambda found: _written(ord(found.group()), short=True), text)
 
 
 def visible_json(document: str) -> str:
-    """JSON in which no string has a control character as it is, not even those that JSON allows."""
+    """Escape all control characters in the strings of a JSON text, even those that JSON allows."""
     return _CONTROLS.sub(lambda found: _written(ord(found.group()), short=False), document)
 
 
@@ -47,7 +47,7 @@ def _written(code: int, *, short: bool) -> str:
 
 
 def shown(value: object) -> str:
-    """A wrong value as an error shows it: short text and small numbers as they are, of all else the type."""
+    """Format a wrong value for an error: short text and small numbers as they are, otherwise the type."""
     if isinstance(value, str):
         return repr(value[:_SHOWN_CHARS])
     is_small = isinstance(value, int) and value.bit_length() <= _SHOWN_BITS

@@ -595,8 +595,8 @@ def test_what_is_said_of_a_page_is_stored_shown_and_filtered_by(run):
     [
         ("--meta", "apollo", "is no KEY=VALUE"),
         ("--ttl", "a week", "Write seconds, or e.g. 30m, 12h, 7d"),
-        ("--ttl", "-5", "no time to come"),
-        ("--expires-at", "2001-01-01", "is over"),
+        ("--ttl", "-5", "is not a time in the future"),
+        ("--expires-at", "2001-01-01", "is in the past"),
     ],
 )
 def test_what_is_said_of_a_page_is_checked(run, option, value, says):

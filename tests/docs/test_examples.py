@@ -54,7 +54,7 @@ def test_links_between_documents_lead_somewhere(document):
 
 
 def test_every_module_of_the_code_tour_exists():
-    tour = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    tour = (ROOT / "docs" / "explanation" / "architecture.md").read_text("utf-8")
     paths = re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py|(?:[a-z_]+/)+)`", tour)
     root = ROOT / "src" / "memoryos"
     assert paths

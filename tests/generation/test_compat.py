@@ -158,6 +158,15 @@ def test_retriever(open_memory):
     assert memory.retriever.retrieve_context("parrot", user_id="ann")["retrieved_pages"] == []
 
 
+def test_as_much_knowledge_comes_back_as_is_asked_for(open_memory):
+    memory = open_memory()
+    for number in range(30):
+        memory.memory.facts.add(f"The user's invoice {number:04d} went to customer {number * 7919 % 10_000:04d}.")
+    for top, found in ((None, 10), (0, 0), (3, 3), (20, 20)):
+        told = memory.retriever.retrieve_context("invoice to a customer", top_k_knowledge=top)
+        assert len(told["retrieved_user_knowledge"]) == found
+
+
 def test_the_queue_capacity_bounds_what_an_answer_is_made_of(open_memory, model):
     memory = open_memory(short_term_capacity=1, retrieval_queue_capacity=2)
     for number in range(9):

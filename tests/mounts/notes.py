@@ -1,4 +1,4 @@
-"""An adapter as somebody else's package would bring it: a folder of notes, each a page (docs/mounts.md)."""
+"""An adapter as somebody else's package would bring it: a folder of notes, each a page (docs/explanation/mounts.md)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from memoryos import Attachment, MemoryOS
-from memoryos.errors import InvalidInput
+from memoryos.errors import IdTaken, InvalidInput
+from memoryos.operation.portability import export_file, load_export
 
 from .conftest import Open, live
 
@@ -119,6 +120,64 @@ def lines_of(store: MemoryOS) -> list[str]:
     stream = io.StringIO()
     store.admin.export(stream, user="alice")
     return stream.getvalue().splitlines(keepends=True)
+
+
+def test_what_another_owner_has_is_not_taken(open_store: Open, tmp_path: Path):
+    file = tmp_path / "mallory.jsonl"
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        before = all_of(store)
+        file.write_text("".join(lines_of(store)).replace('"user":"alice"', '"user":"mallory"'), "utf-8")
+        with pytest.raises(IdTaken, match="another owner"):
+            store.admin.load(file)
+        assert all_of(store) == before
+        assert store.memory("mallory").pages.list() == []
+
+
+@pytest.mark.once
+def test_an_earlier_version_is_of_the_same_owner(open_store: Open, tmp_path: Path):
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        records = exported(store)
+    revised = next(record for record in records if "earlier" in record)
+    revised["earlier"][0]["scope"]["user"] = "bob"
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    with open_store("two") as store:
+        with pytest.raises(InvalidInput, match="earlier version of another memory or of another owner"):
+            store.admin.load(file)
+        assert store.admin.scopes() == []
+
+
+@pytest.mark.once
+def test_a_line_that_is_too_long_is_not_read_whole(open_store: Open, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(export_file, "LONGEST_LINE", 1_000)
+    monkeypatch.setattr(load_export, "LONGEST_LINE", 1_000)
+    file = tmp_path / "alice.jsonl"
+    head = {"format": "memoryos-export", "version": 1}
+    file.write_text(json.dumps(head) + "\n" + "x" * 1_000_000, "utf-8")
+    assert max(map(len, export_file.read_lines(file))) == 1_001
+    with open_store("two") as store, pytest.raises(InvalidInput, match="line 2 has more than 1,000 characters"):
+        store.admin.load(file)
+
+
+@pytest.mark.parametrize("target", [5, None, io.BytesIO(), "", "no/such/folder/file.jsonl"])
+@pytest.mark.once
+def test_where_an_export_cannot_go_is_said(open_store: Open, target):
+    with open_store("one") as store:
+        store.memory("alice").add("I live in Oslo.")
+        with pytest.raises(InvalidInput, match="target"):
+            store.admin.export(target, user="alice")
+
+
+@pytest.mark.once
+def test_a_closed_stream_is_refused(open_store: Open):
+    stream = io.StringIO()
+    stream.close()
+    with open_store("one") as store:
+        store.memory("alice").add("I live in Oslo.")
+        with pytest.raises(InvalidInput, match="target: cannot be written"):
+            store.admin.export(stream, user="alice")
 
 
 @pytest.mark.parametrize(

@@ -171,11 +171,11 @@ def test_a_wrong_filter_is_refused_by_name(memory: Memory, filters: Any, field: 
         ({"metadata": {"x": "a\x00b"}}, "metadata", "NUL"),
         ({"tags": ["\x1fmetadata:x"]}, "tags", "begins with"),
         ({"ttl": "soon"}, "ttl", "expected a timedelta or seconds"),
-        ({"ttl": 0}, "ttl", "no time to come"),
-        ({"ttl": -5}, "ttl", "no time to come"),
+        ({"ttl": 0}, "ttl", "is not a time in the future"),
+        ({"ttl": -5}, "ttl", "is not a time in the future"),
         ({"ttl": 1e300}, "ttl", "outside the calendar"),
-        ({"ttl": 60, "expires_at": "2999-01-01"}, "ttl", "beside expires_at"),
-        ({"expires_at": "2001-01-01"}, "expires_at", "is over"),
+        ({"ttl": 60, "expires_at": "2999-01-01"}, "ttl", "together with expires_at"),
+        ({"expires_at": "2001-01-01"}, "expires_at", "is in the past"),
         ({"expires_at": "tomorrow"}, "expires_at", "is no date"),
         ({"title": ""}, "title", "is empty"),
         ({"source": 7}, "source", "expected text"),
@@ -296,3 +296,15 @@ def test_a_filter_admits_what_it_says(
     expected = all_of <= held and all(some & held for some in any_of) and not none_of & held
     assert wanted.admits(held) == expected
     assert (wanted & Filter(frozenset("a"))).admits(held) == (expected and "a" in held)
+
+
+def test_each_part_of_a_document_is_found_by_its_title(open_memory) -> None:
+    memory = open_memory()
+    for title, way in (("Boiler handbook", "slowly"), ("Fountain handbook", "quickly")):
+        memory.add(f"Open the valve {way}.", title=title)
+        for number in range(8):
+            memory.add(f"We baked cake number {number}.")
+    for title, way in (("boiler", "slowly"), ("fountain", "quickly")):
+        assert way in memory.search(f"How do I open the valve of the {title}?").hits[0].text
+    found = [memory.search(word, min_score=0.9).hits for word in ("boiler", "fountain", "handbook", "stove")]
+    assert [len(hits) for hits in found] == [1, 1, 2, 0]

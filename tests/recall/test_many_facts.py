@@ -10,6 +10,7 @@ import memoryos
 from contract.back_ends import files_on
 from memoryos import Tier
 from memoryos.config import load_settings
+from memoryos.errors import InvalidInput
 
 MANY = 300
 
@@ -50,6 +51,15 @@ def test_the_first_of_many_facts_is_found(open_memory):
     assert len(memory.search("What is the boat called?").user_facts) == 10
     memory.close()
     assert "Aurora" in open_memory().search("What is the boat called?").user_facts[0].text
+
+
+def test_a_search_gives_as_many_facts_as_it_is_asked_for(open_memory):
+    memory = open_memory(knowledge_capacity=5)
+    for number in range(30):
+        memory.facts.add(f"The invoice {number:04d} went to customer {number * 7919 % 10_000:04d}.")
+    assert [len(memory.search("invoice", facts=facts).user_facts) for facts in (None, 0, 1, 20)] == [10, 0, 1, 20]
+    with pytest.raises(InvalidInput, match="facts"):
+        memory.search("invoice", facts=-1)
 
 
 def test_an_archived_fact_gives_way_to_what_is_known_now(open_memory, clock):

@@ -69,6 +69,13 @@ def test_a_word_alone_is_found_where_it_is(memory, word):
     assert memory.search("xylophone", min_score=0.9).ranked == ()
 
 
+def test_a_bound_of_tokens_leaves_the_least_score_in_force(memory):
+    found = memory.search("What is my sailing boat called?", min_score=0.5, tokens=500)
+    assert len(found.hits) == 1
+    assert "Aurora" in found.hits[0].text
+    assert memory.search("Which dentist repaired my broken tooth?", min_score=0.5, tokens=500).hits == ()
+
+
 def test_one_list_has_every_hit_once_the_best_first(memory):
     found = memory.search("What is my sailing boat called?", kinds=["page", "fact", "profile", "segment"])
     grouped = [*found.hits, *found.user_facts, *found.agent_facts, *found.segments]

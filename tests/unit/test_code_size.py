@@ -5,14 +5,22 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-LONGEST = 60  # lines
+LONGEST = 55  # lines, without the docstring
 
 SOURCE = Path(__file__).parents[2] / "src"
 
 
+def lines_of(node: ast.stmt) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
+
+
+def docstrings_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+    return function.body[:1] if ast.get_docstring(function) else []
+
+
 def test_no_function_is_longer_than_a_screen():
     functions = [
-        (path.name, node.name, (node.end_lineno or 0) - node.lineno + 1)
+        (path.name, node.name, lines_of(node) - sum(map(lines_of, docstrings_of(node))))
         for path in SOURCE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

@@ -1,4 +1,4 @@
-"""Data sets of questions with evidence: recall sets (docs/recall.md) and LoCoMo files, in one form."""
+"""Data sets of questions with evidence: recall sets (docs/explanation/recall.md) and LoCoMo files, in one form."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Questions about things that nobody said, and messages that ask for nothing in particular.
 
 A hundred questions, 70 in English and 30 in Chinese (these in both scripts), written before anything was measured on
-them; a search made sure that no conversation of the data sets in docs/retrieval.md answers one. They ask about the
-person who speaks most as the user, or in the first person where the user has no name.
+them; a search made sure that no conversation of the data sets in docs/explanation/retrieval.md answers one. They ask
+about the person who speaks most as the user, or in the first person where the user has no name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Reader of recall sets: conversations, and questions that name the turns which answer them (docs/recall.md).
+"""Reader of recall sets: conversations, and questions that name the turns which answer them.
 
-Several conversations of one user become one, in the order of time. A turn without a time is said `TURN_STEP` after the
-one before it; the first of a session at the session's time. A session without any time begins a day after the end of
-the session before it. The answers of questions, when a file has them, are not read.
+`docs/explanation/recall.md` describes the format. Several conversations of one user become one, in the order of time.
+A turn without a time gets the time of the turn before it plus `TURN_STEP`; the first turn of a session gets the
+session's time. A session without any time begins a day after the end of the session before it. Answers in the file are
+not read.
 """
 
 from __future__ import annotations

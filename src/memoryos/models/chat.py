@@ -1,6 +1,6 @@
 """Chat models: any OpenAI-compatible server, through the official SDK.
 
-An answer is text or an error; an error is never text. Reasoning blocks are taken out.
+A model returns text or raises an error; it never returns an error as text. Reasoning blocks are removed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Usage(Plain):
-    """What an answer cost, in tokens as the server counted them; 0 when it did not say."""
+    """The tokens of an answer as the server counted them; 0 if it did not report them."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -44,7 +44,7 @@ class Usage(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Answer(Plain):
-    """A model's answer."""
+    """The answer of a model."""
 
     text: str
     usage: Usage
@@ -78,28 +78,28 @@ _Shape = TypeVar("_Shape", bound=BaseModel)
 
 
 class ChatModel(Protocol):
-    """Answers a prompt."""
+    """A chat model: it answers a prompt."""
 
     def answer(self, messages: Sequence[Message]) -> Answer:
-        """The whole answer. Raises ModelError when there is none."""
+        """Return the whole answer. Raises ModelError if there is none."""
         ...
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
-        """The answer in pieces, as they arrive. Raises ModelError, also after some pieces."""
+        """Yield the answer in pieces as they arrive. Raises ModelError, possibly after some pieces."""
         ...
 
 
 @runtime_checkable
 class Stoppable(Protocol):
-    """Pieces that their reader may stop from another thread, also while the model is silent."""
+    """Pieces that their reader may stop from another thread, even while the model is silent."""
 
     def stop(self) -> None:
-        """Take no more of it."""
+        """Stop the stream."""
         ...
 
 
 class _Spoken(Iterator[str]):
-    """What a model says, in pieces."""
+    """The output of a model, in pieces."""
 
     def __init__(self, pieces: Iterator[str], stop: Callable[[], None]) -> None:
         self._pieces = pieces
@@ -110,12 +110,12 @@ class _Spoken(Iterator[str]):
 
 
 class OpenAIChat:
-    """A chat model behind the OpenAI API, or behind one that speaks the same."""
+    """A chat model behind the OpenAI API or a compatible one."""
 
     def __init__(self, settings: Settings, *, quoting: bool = True, json_mode: bool = False) -> None:
         """Connect to the model of the settings.
 
-        Without `quoting` no error repeats what the server said; `json_mode` asks it for nothing but JSON.
+        Without `quoting`, errors do not repeat what the server said. `json_mode` asks the server for JSON only.
         """
         if not settings.llm_model:
             raise ModelNotConfigured
@@ -131,7 +131,7 @@ class OpenAIChat:
             self._options["response_format"] = {"type": "json_object"}
 
     def answer(self, messages: Sequence[Message]) -> Answer:
-        """The whole answer. Raises ModelError when there is none."""
+        """Return the whole answer. Raises ModelError if there is none."""
         completion = _read(self._connection.ask(_PATH, self._request(messages), quoting=self._quoting), _Completion)
         text = without_reasoning(storable(completion.choices[0].message.content or ""))
         if not text:
@@ -140,7 +140,7 @@ class OpenAIChat:
         return Answer(text, _usage(completion.usage), storable(completion.model))
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
-        """The answer in pieces, as they arrive, however slowly they are taken. Raises ModelError, also after some."""
+        """Yield the answer in pieces as they arrive, at the reader's pace. Raises ModelError, possibly after some."""
         events = self._connection.stream(_PATH, {**self._request(messages), "stream": True})
         return _Spoken(self._bounded(_visible(_whole_characters(_pieces(events)))), events.stop)
 
@@ -165,18 +165,18 @@ class OpenAIChat:
 
 
 def answer_tokens(settings: Settings) -> int | None:
-    """The longest answer that is asked for, in tokens; with a budget there must be one."""
+    """The most tokens to ask for in an answer; with a budget there is always a bound."""
     has_budget = settings.llm_tokens_per_day is not None or settings.llm_cost_per_day is not None
     return settings.llm_max_tokens or (ANSWER_TOKENS if has_budget else None)
 
 
 def without_reasoning(text: str) -> str:
-    """The text without `<think>` blocks; an unclosed one reaches to the end."""
+    """Remove `<think>` blocks from a text; an unclosed one extends to the end."""
     return _REASONING.sub("", text).strip()
 
 
 def _pieces(events: Iterator[Any]) -> Iterator[str]:
-    """The text of a stream's events. Raises ModelError when the stream was cut before its end."""
+    """The text of a stream's events. Raises ModelError if the stream ends early."""
     is_whole = False
     for event in events:
         if event == DONE:
@@ -190,7 +190,7 @@ def _pieces(events: Iterator[Any]) -> Iterator[str]:
 
 
 def _whole_characters(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces made storable; the first half of a character waits for the second."""
+    """Make the pieces storable: the first half of a character waits for the second."""
     held = ""
     for piece in pieces:
         text = held + piece
@@ -200,7 +200,7 @@ def _whole_characters(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _visible(pieces: Iterator[str]) -> Iterator[str]:
-    """The pieces without reasoning and leading blanks."""
+    """Remove reasoning and leading blanks from the pieces."""
     has_begun = False
     for piece in _outside(pieces):
         shown = piece if has_begun else piece.lstrip()
@@ -210,7 +210,7 @@ def _visible(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _outside(pieces: Iterator[str]) -> Iterator[str]:
-    """What is not reasoning; what could be the start of a tag is held back until it is known."""
+    """Yield what is not reasoning; the possible start of a tag waits for the next piece."""
     rest, tag = "", _OPEN
     for piece in pieces:
         rest += piece
@@ -228,7 +228,7 @@ def _outside(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _begun(text: str, tag: str) -> int:
-    """How many characters at the end of the text may be the start of the tag."""
+    """The number of characters at the end of the text that may be the start of the tag."""
     longest = min(len(tag) - 1, len(text))
     return next((length for length in range(longest, 0, -1) if text.endswith(tag[:length])), 0)
 
@@ -254,7 +254,7 @@ def _endpoint(settings: Settings) -> Endpoint:
 
 
 def _usage(sent: Any) -> Usage:
-    """What the server counted; 0 where that is no number of tokens."""
+    """A count of tokens from the server; 0 if it is not a number."""
     counts = sent if isinstance(sent, dict) else {}
     details = counts.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else 0

@@ -1,4 +1,4 @@
-"""What an embedder is, and the ones that can be asked for by name."""
+"""Embedders: the protocol, and the built-in embedders by name."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ Opened = TypeVar("Opened")
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors; the same text always gives the same vector, whatever it is embedded with."""
+    """Turns texts into unit vectors. A text always gets the same vector, whatever other texts are in the batch."""
 
     @property
     def name(self) -> str:
-        """Identify the model and its numerics; a store keeps it, so vectors of two names never mix."""
+        """The name of the model and its numerics. A store records it, so vectors of two names never mix."""
 
     @property
     def dim(self) -> int:
-        """Length of a vector."""
+        """The length of a vector."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one unit row for each text, shape (len(texts), dim)."""
 
 
 def load_embedder(name: str, settings: Settings | None = None) -> Embedder:
-    """Return the embedder called `name`; InvalidInput if there is none.
+    """Return the embedder called `name`. Raises InvalidInput if there is none.
 
-    For `openai:MODEL` the settings (the environment's, when left out) say where it is served. It may be asked for the
-    length of its vectors, so ModelError is possible. MissingExtra without what the embedder needs.
+    For `openai:MODEL`, the settings (default: from the environment) name the endpoint. The endpoint may be asked for
+    the length of its vectors, so this can raise ModelError. Raises MissingExtra if the embedder needs an extra.
     """
     model = name.removeprefix(SERVED).strip()
     if name.startswith(SERVED) and model:
@@ -52,10 +52,10 @@ def load_embedder(name: str, settings: Settings | None = None) -> Embedder:
 
 
 def opened_with(embedder: Embedder, open_as: Callable[[str], Opened]) -> tuple[Opened, Embedder]:
-    """What `open_as` gives for the name of the embedder, or of one that gives English the same vectors; and that one.
+    """Open with the embedder, or with one that gives English the same vectors; return the result and that one.
 
-    A store that was made before `static` knew other languages goes on with the vectors that it has. EmbedderMismatch is
-    that of the embedder itself.
+    A store that was made before `static` supported other languages keeps the vectors that it has. If neither fits, the
+    EmbedderMismatch is that of the embedder itself.
     """
     try:
         return open_as(embedder.name), embedder

@@ -1,4 +1,4 @@
-"""What a reranker is: a slower, better judge of the few turns that were found. None is built in or used by default."""
+"""Rerankers: a slower and better judge of the few turns that a search found. None is built in or used by default."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Reranker(Protocol):
-    """Judges texts against a question: a cross-encoder, a chat model, a rule."""
+    """Scores texts against a question; for example a cross-encoder, a chat model or a rule."""
 
     def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """How well each text answers the question, higher is better, in the order of the texts."""
+        """Return how well each text answers the question, in the order of the texts; higher is better."""

@@ -1,4 +1,4 @@
-"""Admin: what concerns everybody in a store."""
+"""Admin: operations on the whole store."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ MOST_THREADS = 256  # of one worker
 
 @door
 class Admin:
-    """The work of a store as a whole."""
+    """Operations on the whole store."""
 
     def __init__(self, engine: Engine, caller: Caller) -> None:
         self._engine = engine
         self._caller = caller
 
     def scopes(self, *, tenant: str = "default", limit: int | None = None, cursor: str | None = None) -> Listing[Scope]:
-        """The scopes of a tenant that hold a memory, by user, agent and namespace.
+        """List the scopes of a tenant that hold a memory, ordered by user, agent and namespace.
 
-        With a `limit`, so many at most; the `cursor` of the list gives the next ones.
+        `limit` bounds the length of the list, and the `cursor` of a list returns the next part.
         """
         self._engine.admit(Action.ADMINISTER)
         after, most = key_in("scopes", cursor, [str, str, str]), _most(limit)
@@ -51,7 +51,7 @@ class Admin:
         return Listing(shown, cursor_after("scopes", last.user, last.agent or "", last.path))
 
     def users(self, *, tenant: str = "default", limit: int | None = None, cursor: str | None = None) -> Listing[str]:
-        """The users of a tenant who have a memory, in the order of their names; `limit` and `cursor` as in `scopes`."""
+        """List the users of a tenant who have a memory, ordered by name; `limit` and `cursor` work as in `scopes`."""
         self._engine.admit(Action.ADMINISTER)
         (after,), most = key_in("users", cursor, [str]) or (None,), _most(limit)
         asked = None if most is None else most + 1
@@ -60,14 +60,14 @@ class Admin:
         return Listing(shown, cursor_after("users", shown[-1]) if len(shown) < len(found) else None)
 
     def count_users(self, *, tenant: str = "default") -> int:
-        """How many users of a tenant have a memory."""
+        """Return the number of users of a tenant who have a memory."""
         return len(self.users(tenant=tenant))
 
     def export(self, target: Target, *, user: str, tenant: str = "default") -> Exported:
-        """Write everything about a user as JSON Lines, of all agents and namespaces: to a new file, or to a stream.
+        """Write everything about a user, of all agents and namespaces, as JSON Lines to a new file or a stream.
 
-        Vectors, jobs and counters are left out: `load` makes them again. Raises InvalidInput, also for a user of whom
-        nothing is known.
+        Vectors, jobs and counters are left out, because `load` makes them again. Raises InvalidInput if the file exists
+        or the user has no memory.
         """
         owners = self._known(user, tenant)
         exporter = Exporter(self._engine.vault, owners, self._engine.clock())
@@ -75,9 +75,10 @@ class Admin:
         return exporter.exported
 
     def load(self, path: str | Path) -> LoadedExport:
-        """Store what `export` wrote, under the same ids; what is there already stays as it is.
+        """Store the memories of a file that `export` wrote, under the same ids. Existing memories stay as they are.
 
-        The whole file is checked first. Raises InvalidInput naming the line.
+        The whole file is checked first. Raises InvalidInput, which names the line, and IdTaken if a memory of another
+        owner has one of these ids.
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)
@@ -87,11 +88,12 @@ class Admin:
         return loaded
 
     def forget(self, user: str, *, tenant: str = "default") -> Forgotten:
-        """Remove everything about a user: memories of all agents and namespaces with all their versions, jobs, counts.
+        """Remove everything about a user, of all agents and namespaces: memories with all versions, jobs and counts.
 
-        Returns what went, and what was found afterwards: `left` is empty. Only a list of the ids that are gone stays,
-        which other processes follow. Raises InvalidInput for a user of whom nothing is known, and ObjectsUnreachable
-        when objects cannot be removed yet: then call again.
+        Returns counts of what was removed; `left` counts what a check found afterwards and is empty. The store keeps
+        only the ids of the removed memories, with the user's name, so that other processes drop them too. Raises
+        InvalidInput if the user has no memory. Raises ObjectsUnreachable if objects cannot be removed yet; call it
+        again later.
         """
         owners = self._known(user, tenant)
         return sum((self._engine.forget(owner) for owner in owners), Forgotten())
@@ -105,10 +107,11 @@ class Admin:
         return owners
 
     def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:
-        """Do the jobs of every scope of the store until `stop` is set, then finish those that run; returns how many.
+        """Run the jobs of all scopes until `stop` is set, then finish the running ones; return how many were done.
 
-        Several processes may do so at once: each scope is worked on by one at a time. A new job wakes it; for those
-        that come due by themselves it looks every `poll_seconds`. Without them it ends when nothing is due.
+        Several processes may do this; each scope is worked on by one process at a time. A new job starts at once. Jobs
+        that are due at a certain time are looked for every `poll_seconds`. With `poll_seconds=None`, the call returns
+        when no job is due.
         """
         arguments.instance("stop", stop, threading.Event, "Pass threading.Event()")
         at_once = arguments.natural("threads", threads, least=1, most=MOST_THREADS)
@@ -128,11 +131,12 @@ class Admin:
         priority: int = 0,
         needs_model: bool = False,
     ) -> None:
-        """Say what does the jobs of a kind, which `memory.jobs.add` adds; do so each time the store is opened.
+        """Register the function that does the jobs of a kind. Register it each time the store is opened.
 
-        `do` is called with the transaction that ends the job, and the job: what it raises is kept with the job, which
-        is tried again later. Jobs that an earlier process left are done when their scope is used next, or by a worker.
-        `check` raises InvalidInput for a payload that is not to be stored; without one, jobs have none.
+        `memory.jobs.add` adds such jobs. `do` gets the transaction that ends the job, and the job. If it raises, the
+        error is stored with the job, and the job is tried again later. Jobs that an earlier process left run when their
+        scope is used next, or in a worker. `check` gets the payload and raises InvalidInput if it is wrong; without
+        `check`, jobs have no payload.
         """
         self._engine.admit(Action.ADMINISTER)
         arguments.callback("check", check)
@@ -142,10 +146,11 @@ class Admin:
         self._engine.register_job(JobType(kind, handler, check or no_payload, urgency, bool(needs_model)))
 
     def cool(self, *, after_days: float | None = None, progress: Progress | None = None) -> Cooled:
-        """Move the store's archived pages that nobody visited for so long into the object store, of all tenants.
+        """Move archived pages of all tenants that were not visited for `after_days` days into the object store.
 
-        It is done by itself, too, where `cold_after_days` is set, which is also what `after_days` is when left out.
-        Packs out of use are removed. `progress` is told owners. Raises InvalidInput, ObjectsUnreachable.
+        The default of `after_days` is the setting `cold_after_days`; if it is set, this also happens automatically.
+        Packs that are no longer used are removed. `progress` gets the number of owners done and of all owners. Raises
+        InvalidInput and ObjectsUnreachable.
         """
         self._engine.admit(Action.ADMINISTER)
         vault, cooler = self._engine.vault, self._engine.cooler
@@ -169,4 +174,4 @@ class Admin:
 
 
 def _most(limit: int | None) -> int | None:
-    return None if limit is None else arguments.positive("limit", limit, limit)
+    return arguments.optional("limit", limit, least=1)

@@ -1,4 +1,4 @@
-"""Facts: what was stated about the user and the agent, or learned."""
+"""Facts: what was stated or learned about the user and the agent."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Facts(Noun):
         origin: Origin = Origin.USER_INPUT,
         **said_of_it: Unpack[AboutArguments],
     ) -> str | None:
-        """State a fact about the user or the agent, and return its id.
+        """Store a fact about the user or the agent and return its id.
 
-        Stating it twice changes nothing but what is said of it: `tags`, `metadata`, `ttl` or `expires_at`, `title` and
-        `source` are as in `Memory.add`. The id is that of the fact which says it: a known one, when it was known in
-        these or other words. It is None when the same change of a fact was proposed before in other words, and waits.
+        If the fact is known, in the same or other words, no fact is added, and the id of the known one is returned; its
+        `tags`, `metadata`, `ttl`, `expires_at`, `title` and `source` (as in `Memory.add`) are updated. Returns None if
+        the same change of a fact was already proposed in other words and waits for a decision.
         """
         now = self._engine.clock()
         said_at = now if at is None else parse_moment("at", at, now=now)
@@ -56,11 +56,11 @@ class Facts(Noun):
         cursor: str | None = None,
         **only: Unpack[arguments.ListFilters],
     ) -> Listing[MemCube]:
-        """What LPM knows about the user, or about the agent, in the order in which it was learned.
+        """List the facts about the user or the agent, in the order in which they were learned.
 
-        In the tier `archive` are facts that gave way to others, and those that LPM had no room for. `limit` and
-        `cursor` are as in `pages.list`; `since` and `until` bound when it was said or happened (both included), and
-        a fact must itself have the `tags` and pass the `filters`, which are as in `search`.
+        The tier `archive` has the facts that others replaced and those that exceeded the capacity of LPM. `limit` and
+        `cursor` work as in `pages.list`. `since` and `until` bound when a fact was said or happened, both included.
+        `tags` and `filters` work as in `search`, but the fact itself must pass.
         """
         of_whom = arguments.one_of("subject", subject, Subject)
         with self._engine.vault.read(self._engine.home(self._scope, of_whom)) as reader:
@@ -69,7 +69,7 @@ class Facts(Noun):
     def count(
         self, *, subject: Subject = Subject.USER, tier: Tier = Tier.LPM, **only: Unpack[arguments.ListFilters]
     ) -> int:
-        """How many facts there are; the filters are as in `list`."""
+        """Return the number of facts; the filters are those of `list`."""
         of_whom = arguments.one_of("subject", subject, Subject)
         with self._engine.vault.read(self._engine.home(self._scope, of_whom)) as reader:
             return reader.counted(self._selection(of_whom, tier, **only))

@@ -1,4 +1,4 @@
-"""Jobs: the work behind the calls of one owner."""
+"""Jobs: the background work of one owner."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from memoryos.text import checked_text
 
 @door
 class Jobs(Noun):
-    """The jobs of one owner."""
+    """The background jobs of one owner."""
 
     def list(self, *states: JobState) -> Sequence[Job]:
-        """Background work in these states, oldest first."""
+        """List the jobs in these states (default: all), oldest first."""
         wanted = [arguments.one_of("states", state, JobState) for state in states]
         with self._engine.settled(self._scope) as reader:
             return reader.jobs(*wanted)
@@ -35,10 +35,11 @@ class Jobs(Noun):
         priority: int | None = None,
         not_before: datetime | str | None = None,
     ) -> str:
-        """Add a job of a kind that was registered with `admin.register_job`; returns its id.
+        """Add a job of a kind that `admin.register_job` registered, and return its id.
 
-        `about` is the id of the memory that it goes with when that is deleted; without one it is about the whole scope.
-        One that is the same and waits already is at most hastened. Raises InvalidInput, NotFound.
+        `about` is the id of a memory; deleting the memory deletes the job. Without it, the job is about the whole
+        scope. If the same job already waits, no second one is added; the waiting one becomes due earlier or gets the
+        higher priority. Raises InvalidInput and NotFound.
         """
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.check_open()
@@ -55,7 +56,7 @@ class Jobs(Noun):
         return job_id
 
     def retry(self, *job_ids: str) -> int:
-        """Try dead jobs again, all of them when none is named; returns how many. Raises NotFound for any other id."""
+        """Try dead jobs again (default: all of them) and return how many. Raises NotFound for any other id."""
         wanted = [arguments.cube_id(one, field="job_ids") for one in job_ids]
         with self._engine.vault.write(self._scope) as writer:
             dead = {job.id for job in writer.jobs(JobState.DEAD)}
@@ -66,9 +67,9 @@ class Jobs(Noun):
         return tried
 
     def run(self, timeout: float | None = None) -> None:
-        """Do what waits, also what a process that ended left behind, and return when it is done.
+        """Run the waiting jobs, including those that an ended process left, and return when they are done.
 
-        After `timeout` seconds it raises StillRunning, and the jobs go on.
+        Raises StillRunning after `timeout` seconds; the jobs go on.
         """
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.check_open()

@@ -1,4 +1,4 @@
-"""Log: what changed in one owner's memory, and what models took for it."""
+"""Log: the changes in one owner's memory, and the usage of models."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Log(Noun):
     """The log of one owner."""
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        """The log of changes, oldest first."""
+        """List the changes of memories, oldest first."""
         first, most = arguments.natural("after", after), arguments.natural("limit", limit)
         with self._engine.settled(self._scope) as reader:
             return reader.events(after=first, limit=most)
 
     def usage(self, *, since: date | None = None) -> list[Spending]:
-        """What model calls took, by day (UTC), purpose and model."""
+        """Return the usage of models by day (UTC), purpose and model."""
         with self._engine.vault.read(self._scope) as reader:
             return reader.spending(since=arguments.day("since", since))

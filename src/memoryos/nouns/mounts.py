@@ -1,4 +1,4 @@
-"""Mounts: the memories that searches look into beside the own one."""
+"""Mounts: the memories that searches include beside the owner's own."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ from memoryos.text import checked_text
 
 @door
 class Mounts:
-    """What is mounted in one store, for those whom each mount serves."""
+    """The mounted memories of one store. A search includes the mounts that serve its owner."""
 
     def __init__(self, engine: Engine, caller: Caller) -> None:
         self._engine = engine
         self._caller = caller
 
     def list(self) -> Sequence[Mount]:
-        """What is mounted, in the order it was."""
+        """List the mounts in the order in which they were added."""
         self._engine.admit(Action.ADMINISTER)
         return self._engine.mounted.mounts
 
     def add(self, mount: Mount, *, later: bool = False) -> None:
-        """Let searches look into another memory, too, as far as it serves who searches (`Mount.serves`).
+        """Include another memory in the searches of the owners that it serves (`Mount.serves`).
 
-        Its store must have our embedder. It is never written, not even its visits, unless it is mounted writable.
-        Raises InvalidInput for a name that is taken or a place that is none, StorageError when it cannot be used.
-        With `later`, as for mounts of the settings, it is opened when it is first asked, and missing until it can be.
+        The other store must use the same embedder. It is never written, not even visit counts, unless the mount is
+        `writable`. With `later`, as for mounts of the settings, it is opened at the first search, and listed as missing
+        while that fails. Raises InvalidInput if the name is taken or the place is wrong, StorageError if the store
+        cannot be used.
         """
         arguments.instance("mount", mount, Mount, "Pass memoryos.Mount(...)")
         self._engine.admit(Action.ADMINISTER)
@@ -54,7 +55,7 @@ class Mounts:
             undo.pop_all()
 
     def remove(self, name: str) -> None:
-        """Look no more into a mounted memory, and release it. Raises InvalidInput when nothing has that name."""
+        """Remove a mount and release its store. Raises InvalidInput if there is no mount of that name."""
         self._engine.admit(Action.ADMINISTER)
         self._engine.mounted.remove(checked_text("name", name, limit=ID_LIMIT))
 

@@ -9,7 +9,7 @@ from memoryos.scope import Scope
 
 
 class Noun:
-    """One kind of thing of one owner."""
+    """A part of one owner's memory."""
 
     __slots__ = ("_caller", "_engine", "_scope")
 

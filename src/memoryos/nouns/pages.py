@@ -30,17 +30,18 @@ class Pages(Noun):
         cursor: str | None = None,
         **only: Unpack[arguments.PageFilters],
     ) -> Listing[MemCube]:
-        """The dialogue pages of a tier (all when none is named), in the order in which they came in.
+        """List the dialogue pages of a tier (default: all tiers), in the order in which they were added.
 
-        With a `limit`, so many at most; the `cursor` of the list gives the next ones. Pages that come or go meanwhile
-        make it neither skip nor repeat another. `since` and `until` bound when a page was said (both included);
-        `session`, `speaker` and `role` say where and by whom, and `tags` and `filters` are as in `search`.
+        `limit` bounds the length of the list, and the `cursor` of a list returns the next part; pages that are added or
+        deleted in between neither repeat nor skip others. `since` and `until` bound when a page was said, both
+        included. `session`, `speaker` and `role` select by session and by who spoke. `tags` and `filters` work as in
+        `search`.
         """
         with self._engine.settled(self._scope) as reader:
             return listed(reader, self._selection(tier, **only), limit, cursor)
 
     def count(self, *, tier: Tier | None = None, **only: Unpack[arguments.PageFilters]) -> int:
-        """How many pages there are; the filters are as in `list`."""
+        """Return the number of pages; the filters are those of `list`."""
         with self._engine.settled(self._scope) as reader:
             return reader.counted(self._selection(tier, **only))
 
@@ -49,13 +50,14 @@ class Pages(Noun):
         return selection(Kind.PAGE, self._engine.clock(), tiers=tiers, **only)
 
     def attachments(self, page_id: str) -> Sequence[AttachedFile]:
-        """What was sent along with a page: its caption, media type, and size or URL. Raises NotFound."""
+        """List the attachments of a page: caption, media type, and size or URL. Raises NotFound."""
         return files_of(self._page(page_id))
 
     def attachment(self, page_id: str, id: str) -> FileBytes:  # noqa: A002 - the name of the field
-        """The bytes of an attachment of a page, by its id. Raises NotFound, also for one that is only a URL.
+        """Return the bytes of an attachment, by the ids of its page and of itself.
 
-        Raises StoreCorrupt when the bytes are missing or altered in the object store, ObjectsUnreachable.
+        Raises NotFound, also for an attachment that is only a URL; StoreCorrupt if the bytes in the object store are
+        missing or altered; ObjectsUnreachable if the object store does not answer.
         """
         page = self._page(page_id)
         wanted = arguments.cube_id(id, field="id")

@@ -1,4 +1,4 @@
-"""Profiles: the user and the agent as LPM knows them."""
+"""Profiles: what LPM knows about the user and the agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Profiles(Noun):
     """Profile fields, traits and facts of the user and of the agent."""
 
     def get(self) -> Profile:
-        """What LPM holds about the user and about the agent."""
+        """Return what LPM holds about the user and about the agent."""
         return overview.profile_of(
             self._engine.vault, self._scope, self._engine.home(self._scope), self._engine.clock()
         )
@@ -24,7 +24,7 @@ class Profiles(Noun):
     def set(
         self, field: str, value: str, *, subject: Subject = Subject.USER, origin: Origin = Origin.USER_INPUT
     ) -> str | None:
-        """State a static field of a persona, such as the user's name or, with Subject.AGENT, the agent's role.
+        """Set a static field of a persona, such as the user's name or, with Subject.AGENT, the agent's role.
 
         Returns the id of the field.
         """

@@ -1,4 +1,4 @@
-"""Proposals: changes of facts that wait for an answer."""
+"""Proposals: changes of facts that wait for a decision."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Proposals(Noun):
     """The proposals of one owner."""
 
     def publish(self, facts: Sequence[str], *, source: str, subject: Subject = Subject.USER) -> Sequence[Proposal]:
-        """Let a trusted source say what holds: what is new is learned, what contradicts is proposed.
+        """Add facts of a trusted source: new facts are learned, and contradictions become proposals.
 
-        Returns the changes that wait for an answer; nothing that is known changes before `accept`.
+        Returns the proposals that wait for a decision. No known fact changes before `accept`.
         """
         about, promoter = arguments.one_of("subject", subject, Subject), self._engine.promoter
         limit = min(self._engine.settings.max_text_chars, VALUE_CHARS)
@@ -34,7 +34,7 @@ class Proposals(Noun):
             return proposals(writer)
 
     def list(self) -> Sequence[Proposal]:
-        """The changes that wait for an answer, oldest first."""
+        """List the proposals that wait for a decision, oldest first."""
         found: list[Proposal] = []
         for home in dict.fromkeys(self._engine.home(self._scope, subject) for subject in Subject):
             with self._engine.vault.read(home) as reader:
@@ -42,13 +42,13 @@ class Proposals(Noun):
         return found
 
     def accept(self, proposal_id: str) -> MemCube:
-        """Make a change that was proposed; what gives way stays readable. Raises NotFound."""
+        """Accept a proposal. The fact that it replaces stays readable in the archive. Raises NotFound."""
         _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id))
         with self._engine.vault.write(home) as writer:
             return accept(writer, home, self._engine.promoter, proposal_id)
 
     def reject(self, proposal_id: str) -> MemCube:
-        """Keep what is known; the same is not proposed again. Raises NotFound."""
+        """Reject a proposal. The same change is not proposed again. Raises NotFound."""
         _, home = self._engine.corrector(self._scope).find(arguments.cube_id(proposal_id))
         with self._engine.vault.write(home) as writer:
             return reject(writer, proposal_id)

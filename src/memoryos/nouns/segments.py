@@ -18,10 +18,10 @@ class Segments(Noun):
     def list(
         self, *, archive: bool = False, limit: int | None = None, cursor: str | None = None
     ) -> Listing[SegmentView]:
-        """The segments with their heat at this moment, hottest first.
+        """List the segments of MTM, or of the archive, with their current heat, hottest first.
 
-        With a `limit`, so many at most, and with its `cursor` the next ones; then in the order in which they came to
-        be, for heat changes from call to call.
+        `limit` bounds the length of the list, and the `cursor` of a list returns the next part. With either, the order
+        is that of creation, because heat changes between calls.
         """
         settings, now = self._engine.settings, self._engine.clock()
         wanted = selection(Kind.SEGMENT, now, tiers=_tiers(archive=archive))
@@ -32,7 +32,7 @@ class Segments(Noun):
         return Listing(sorted(views, key=lambda view: -view.heat) if is_whole else views, some.cursor)
 
     def count(self, *, archive: bool = False) -> int:
-        """How many segments there are."""
+        """Return the number of segments."""
         wanted = selection(Kind.SEGMENT, self._engine.clock(), tiers=_tiers(archive=archive))
         with self._engine.settled(self._scope) as reader:
             return reader.counted(wanted)

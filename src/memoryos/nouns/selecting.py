@@ -1,4 +1,4 @@
-"""What the verbs `list` and `count` of several nouns share: the filters, and the cursor."""
+"""Selecting: the filters and the cursor that the verbs `list` and `count` of several nouns share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def selection(
     tags: Sequence[str] = (),
     filters: Mapping[str, Any] | None = None,
 ) -> Selection:
-    """The cubes that these filters, as a caller passed them, admit."""
+    """Check the filters of a caller and return the selection that they describe."""
     return Selection(
         kind,
         now,
@@ -46,10 +46,10 @@ def selection(
 
 
 def listed(reader: Reader, wanted: Selection, limit: int | None, cursor: str | None) -> Listing[MemCube]:
-    """The cubes after the cursor, so many at most, in the order in which they came in."""
+    """Return up to `limit` cubes after the cursor, in the order in which they were added."""
     what = f"{wanted.kind.value}s"
     key = key_in(what, cursor, [int])
-    most = None if limit is None else arguments.positive("limit", limit, limit)
+    most = arguments.optional("limit", limit, least=1)
     found = reader.listed(wanted, after=key[0] if key else 0, limit=None if most is None else most + 1)
     has_more = most is not None and len(found) > most
     shown = found[:most]

@@ -12,10 +12,10 @@ from memoryos.progress import Progress
 
 @door
 class Upkeep(Noun):
-    """What keeps one owner's memory in order; most of it is done without being asked for."""
+    """Maintenance of one owner's memory. Most of it also happens automatically."""
 
     def repair(self) -> RepairReport:
-        """Move pages that lie in the wrong segment, split mixed segments and merge twins, now."""
+        """Move pages that are in the wrong segment, split mixed segments and merge similar ones, now."""
         self._engine.admit(Action.WRITE, self._scope)
         owner = self._engine.caught_up(self._scope)
         report = self._engine.repairer.repair(owner)
@@ -23,9 +23,9 @@ class Upkeep(Noun):
         return report
 
     def undo(self, *sequences: int) -> RepairReport:
-        """Put pages back where they lay before these events of a repair; no repair moves them again.
+        """Undo these events of a repair: move the pages back to where they were. No later repair moves them again.
 
-        Raises NotFound for an event that is none of a repair, InvalidInput when a page has moved since.
+        Raises NotFound for an event that does not belong to a repair, InvalidInput if a page has moved since.
         """
         self._engine.admit(Action.WRITE, self._scope)
         owner = self._engine.caught_up(self._scope)
@@ -35,14 +35,14 @@ class Upkeep(Noun):
         return report
 
     def rebuild(self, *, progress: Progress | None = None) -> None:
-        """Derive everything again from the raw pages, and wait for it: after an update of the rules, or to repair.
+        """Derive everything again from the raw pages and wait for it, for example after a change of the rules.
 
-        It gives the segments, facts, traits and profile that the same pages would give if all of them came in now,
-        one after the other; what LPM had read before it reads again, hot or not. Kept are the pages with their
-        visits, and what was stated, imported or corrected by the user. A fact that was deleted comes back when a page
-        still says it: delete the page. Derived memories get new ids and start without visits. Searches and writes go
-        on; what was inferred is missing for a while. A rebuild that was cut off goes on where it was. `progress` is
-        told pages of all pages; extraction comes after the last.
+        The result is the segments, facts, traits and profile that the same pages would give if they were all added now,
+        one after the other. Pages that LPM had read are read again, hot or not. Pages keep their visits; what the user
+        stated, imported or corrected stays. A deleted fact comes back if a page still states it; delete the page to
+        prevent this. Derived memories get new ids and no visits. Searches and writes go on, but inferred memories are
+        missing for a while. A rebuild that was interrupted continues where it stopped. `progress` gets the number of
+        pages done and of all pages; extraction follows after the last page.
         """
         arguments.callback("progress", progress)
         self._engine.admit(Action.WRITE, self._scope)
@@ -50,9 +50,9 @@ class Upkeep(Noun):
         self._engine.housekeeping.rebuild(self._scope, progress)
 
     def index(self) -> bool:
-        """Move the turns from memory to the store's candidate index, as is done by itself when they are many.
+        """Move the turns from memory to the store's candidate index now. Large memories do this automatically.
 
-        Returns whether there is one; a file has none unless the settings name it.
+        Returns False if the store has no candidate index: a file has one only if the settings name it.
         """
         self._engine.admit(Action.WRITE, self._scope)
         self._engine.check_open()

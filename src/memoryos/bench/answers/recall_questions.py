@@ -1,4 +1,4 @@
-"""The questions of a recall set (docs/recall.md) that have an `answer`; the others are not asked.
+"""The questions of a recall set (docs/explanation/recall.md) that have an `answer`; the others are not asked.
 
 Each is scored against its answer as a whole, in the group of its type. `at`, where a question has it, is when it was
 asked: nothing said later is found then.

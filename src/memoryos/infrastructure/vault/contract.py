@@ -1,9 +1,8 @@
-"""The store contract: what every back end does, and nothing about how.
+"""The store contract: what every back end does, but not how.
 
-A vault is used through short sessions, each bound to one scope, so a statement without an owner
-cannot be written. `read` sees one consistent snapshot; `write` is one transaction: all of it becomes
-durable when the block ends, or nothing does. What a session sees belongs to exactly that tenant,
-user, agent and namespace.
+A vault is used through short sessions, each bound to one scope, so a statement without an owner cannot be written.
+`read` gives a consistent snapshot. `write` is one transaction: all of it becomes durable when the block ends, or
+nothing does. A session sees only the cubes of its tenant, user, agent and namespace.
 """
 
 from __future__ import annotations
@@ -46,19 +45,19 @@ from memoryos.scope import Scope
 
 
 class Reader(Protocol):
-    """A consistent view of one owner's cubes."""
+    """A consistent snapshot of one owner's cubes."""
 
     @property
     def blobs(self) -> BlobNotes:
-        """Which bytes lie in the object store."""
+        """The access to attachment bytes in the object store."""
         ...
 
     def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
-        """The cubes with these ids that exist in this scope; a damaged one is left out, and logged."""
+        """Return the cubes with these ids that exist in this scope; a damaged cube is left out and logged."""
         ...
 
     def one(self, cube_id: str) -> MemCube | None:
-        """The cube with that id, if it exists in this scope. Raises CubeDamaged."""
+        """Return the cube with that id, or None if this scope has none. Raises CubeDamaged."""
         ...
 
     def cubes(
@@ -72,114 +71,114 @@ class Reader(Protocol):
         first: int | None = None,
         last: int | None = None,
     ) -> list[MemCube]:
-        """Cubes in the order they were inserted; of these the `first` or the `last` so many, when told."""
+        """Return cubes in order of insertion; `first` or `last` limits them to the first or last ones."""
         ...
 
     def added(self, ids: Iterable[str]) -> set[str]:
-        """Which of these ids were ever added to this scope, whatever became of them."""
+        """Return those ids that were ever added to this scope, even if the cubes are gone."""
         ...
 
     def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
-        """What kinds of cubes these are, of those that exist, also of damaged ones."""
+        """Return the kinds of those cubes that exist, including damaged ones."""
         ...
 
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
-        """The numbers of the versions of these cubes; those that are gone are left out."""
+        """Return the version numbers of those cubes that exist."""
         ...
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
-        """The vectors of these cubes, where they have one."""
+        """Return the vectors of those cubes that have one."""
         ...
 
     def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
-        """The links of that kind that leave these cubes."""
+        """Return the links of that kind from these cubes."""
         ...
 
     def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
-        """The links of that kind that arrive at these cubes, in insertion order of the source."""
+        """Return the links of that kind to these cubes, in insertion order of the source."""
         ...
 
     def successions(self, ids: Iterable[str]) -> set[str]:
-        """These cubes with all facts that links of SUPERSEDES join with them, over any number of steps.
+        """Return these cubes and all facts that SUPERSEDES links connect with them, over any number of steps.
 
-        Facts that are only proposed are no part of it, unless they are named.
+        Proposed facts are left out unless they are named.
         """
         ...
 
     def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
-        """The passages of these pages (of all when none are named), in order; a page without any gives one row."""
+        """Return the passages of these pages (default: all) in order; a page without passages gives one row."""
         ...
 
     def facets(self, pages: Iterable[str]) -> dict[str, Facet]:
-        """What is known of these pages, without their passages; those that are gone are left out."""
+        """Return the facets of those pages that exist, without their passages."""
         ...
 
     def beside(self, pages: Iterable[str]) -> set[str]:
-        """The pages directly before and after these in their sessions, as far as they are stored near each other."""
+        """Return the pages directly before and after these in their sessions, if they are stored near each other."""
         ...
 
     def sequence(self) -> int:
-        """The sequence of the scope's latest event; 0 when there is none."""
+        """Return the sequence of the scope's latest event, or 0."""
         ...
 
     def history(self, cube_id: str) -> list[MemCube]:
-        """Earlier versions of a cube, oldest first. Raises CubeDamaged."""
+        """Return earlier versions of a cube, oldest first. Raises CubeDamaged."""
         ...
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        """The scope's events with a sequence above `after`, oldest first."""
+        """Return the scope's events with a sequence above `after`, oldest first."""
         ...
 
     def jobs(self, *states: JobState) -> list[Job]:
-        """The scope's jobs in these states (all when none is named), oldest first."""
+        """Return the scope's jobs in these states (default: all), oldest first."""
         ...
 
     def next_due(self) -> datetime | None:
-        """When the next job can be leased: now, when one can; None when there is none."""
+        """Return when the next job can be leased: now, later, or None if there is none."""
         ...
 
     def cold(self, ids: Iterable[str]) -> dict[str, str]:
-        """The packs of those of these cubes whose documents lie in one."""
+        """Return the pack name of each archived cube, by cube id."""
         ...
 
     def archived(self, *, after: int = 0, limit: int = 1000) -> list[Archived]:
-        """The archived pages above that position whose documents are here, by position."""
+        """Return the archived pages above that position whose documents are in the store, by position."""
         ...
 
     def packs(self) -> dict[str, datetime | None]:
-        """The owner's packs, and when each is to be removed; None is never, as long as it is in use."""
+        """Return the owner's packs and when each is to be removed; None while it is in use."""
         ...
 
     def census(self) -> Census:
-        """Counts by kind and tier."""
+        """Return the number of cubes by kind and tier."""
         ...
 
     def listed(self, wanted: Selection, *, after: int = 0, limit: int | None = None) -> list[Positioned]:
-        """The cubes of a selection above that position, so many at most; a damaged one is left out, and logged."""
+        """Return up to `limit` cubes of a selection above that position; a damaged cube is left out and logged."""
         ...
 
     def counted(self, wanted: Selection) -> int:
-        """How many cubes a selection has; one that is damaged may count."""
+        """Return the number of cubes in a selection; damaged cubes may count."""
         ...
 
     def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
-        """Cubes of every kind, tier and state, also damaged ones, in the order of insertion; of a session, if named."""
+        """Return cubes of every kind, tier and state, even damaged ones, in order of insertion; or of one session."""
         ...
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
-        """The links of every kind that begin at these cubes."""
+        """Return the links of every kind from these cubes."""
         ...
 
     def remains(self) -> dict[str, int]:
-        """How many rows each table has of the owner; of events, those that tell more than that a cube is gone."""
+        """Return the number of rows of the owner in each table, without the events that only record a deletion."""
         ...
 
     def note(self, key: str) -> str | None:
-        """What was noted under that key."""
+        """Return the note under that key, or None."""
         ...
 
     def spending(self, *, since: date | None = None) -> list[Spending]:
-        """What model calls took from that day on, by day, purpose and model."""
+        """Return the usage of models since that day, by day, purpose and model."""
         ...
 
 
@@ -187,26 +186,26 @@ class Writer(Reader, Protocol):
     """A transaction on one owner's cubes. Each change is logged as one event."""
 
     def insert(self, entries: Sequence[Entry]) -> None:
-        """Store new cubes. An id that exists already in the tenant is a programming error."""
+        """Store new cubes. An id that already exists in the tenant is a programming error."""
         ...
 
     def update(self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None) -> None:
-        """Store cubes in place of those with the same id. REVISE keeps the old version in the history.
+        """Replace cubes by their new versions. REVISE keeps the old version in the history.
 
-        `detail` goes into the events: what undoing the operation needs, as JSON.
+        `detail` is stored with the events: what undoing the operation needs, as JSON.
         """
         ...
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Remove cubes with their vectors, passages, links, versions and jobs; only the event remains."""
+        """Delete cubes with their vectors, passages, links, versions and jobs; only the event remains."""
         ...
 
     def link(self, links: Sequence[Link]) -> None:
-        """Add links; one that exists already is left as it is."""
+        """Add links; existing ones stay as they are."""
         ...
 
     def unlink(self, links: Sequence[Link]) -> None:
-        """Remove links; one that does not exist is ignored."""
+        """Remove links; missing ones are ignored."""
         ...
 
     def enqueue(
@@ -218,146 +217,148 @@ class Writer(Reader, Protocol):
         priority: int = 0,
         not_before: datetime | None = None,
     ) -> list[str]:
-        """Add a job for each cube (None: for the scope), which goes with its cube; returns the ids of the jobs.
+        """Add a job for each cube (None: for the scope) and return the ids of the jobs.
 
-        One of that kind with the same payload that waits already is at most hastened and raised.
+        Deleting a cube deletes its jobs. If a job of the same kind and payload already waits, it becomes due earlier or
+        gets the higher priority, and no second one is added.
         """
         ...
 
     def drop_jobs(self) -> int:
-        """Remove the jobs of the scope, in whatever state, because the scope is deleted; returns how many.
+        """Remove all jobs of a scope that is being deleted, in any state, and return how many.
 
-        Those stay that remove what is left of it from the object store.
+        Jobs that remove its data from the object store stay.
         """
         ...
 
     def lease(self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = ()) -> list[Job]:
-        """Take the jobs that are due, or whose lease has ended, the highest priority and then the oldest first.
+        """Lease jobs that are due or whose lease has expired, by priority, then oldest first.
 
-        Those of a kind that the vault does not know (`Vault.known_jobs`) are left to a program that does.
-        With due ones of a kind in `early` come others of it that are not due yet, as far as there is room.
-        None while another worker holds a job of the scope: one after the other, in order. Never more than `limit`,
-        and one that failed before comes alone. A lease or a delay that ends later than any could is taken for the
-        work of a clock that ran ahead.
+        Jobs of kinds that the vault does not know (`Vault.known_jobs`) are left to other programs. For a kind in
+        `early`, due jobs bring others of the kind that are not due yet, up to the limit. While another worker holds a
+        job of the scope, nothing is leased, because jobs run one after the other. A job that failed before is leased
+        alone. An impossibly late lease or delay is ignored: it comes from a clock that ran ahead.
         """
         ...
 
     def release(self, job: Job) -> None:
-        """Put a leased job back as if it had not been taken. Raises LeaseLost like `finish`."""
+        """Put a leased job back as if it had not been leased. Raises LeaseLost like `finish`."""
         ...
 
     def extend(self, job: Job, *, lasting: timedelta) -> None:
-        """Let a lease end later. Raises LeaseLost when another worker has taken the job over."""
+        """Extend a lease. Raises LeaseLost if another worker has taken the job over."""
         ...
 
     def finish(self, job: Job) -> None:
-        """Mark a leased job as done. Raises LeaseLost when another worker has taken it over."""
+        """Mark a leased job as done. Raises LeaseLost if another worker has taken it over."""
         ...
 
     def fail(self, job: Job, error: str, *, retry_at: datetime | None) -> None:
-        """Put a leased job off until that moment, or bury it (None), with the cause. Raises LeaseLost like `finish`."""
+        """Postpone a leased job, or mark it dead (None), with the cause. Raises LeaseLost like `finish`."""
         ...
 
     def retry(self, job_ids: Sequence[str]) -> int:
-        """Put dead jobs back into the queue, as if never tried; their cause stays until they end. Returns how many."""
+        """Put dead jobs back into the queue as if never tried, with their last error; return how many."""
         ...
 
     def begin_pack(self, name: str, *, remove_at: datetime) -> None:
-        """Note a pack before it is written; it is to be removed then, unless it is in use."""
+        """Record a pack before it is written. It is removed at that time unless it is in use by then."""
         ...
 
     def cool(self, pack: Pack) -> bool:
-        """Put references into a pack in the place of its documents; False, and nothing happens, when one changed.
+        """Replace the documents of a pack by references to it. Call this after the pack is stored.
 
-        Also when the time of the pack is over. Call it when the pack is stored.
+        Returns False and changes nothing if a document changed or the time of the pack is over.
         """
         ...
 
     def warm(self, name: str) -> None:
-        """Put all documents of a pack back; the pack itself is removed a while later.
+        """Put all documents of a pack back into the store; the pack itself is removed later.
 
-        So does each change to a cube in it. Raises StoreCorrupt or ObjectsUnreachable when it cannot be read.
+        Any change to a cube in a pack does this too. Raises StoreCorrupt or ObjectsUnreachable if the pack cannot be
+        read.
         """
         ...
 
     def claim_packs(self) -> list[str]:
-        """The packs that are to be removed now; no more use is made of them."""
+        """Return the packs to remove now; they are not used any more."""
         ...
 
     def forget_packs(self, names: Iterable[str]) -> None:
-        """Strike out packs that were removed."""
+        """Delete the records of packs that were removed."""
         ...
 
     def discard(self, ids: Sequence[str]) -> None:
-        """Delete cubes without bringing those back that lie in packs; unknown ids are passed over.
+        """Delete cubes without restoring those in packs; unknown ids are ignored.
 
-        Only for an owner all of whose memories go: the packs are still in use, and `purge` gives them up.
+        Use it only when all memories of the owner are deleted: the packs stay in use until `purge` releases them.
         """
         ...
 
     def purge(self, limit: int) -> int:
-        """Remove up to so many rows of what was written about the owner beside cubes; returns how many, 0 at the end.
+        """Remove up to so many rows of the owner beside cubes and return how many; 0 when none is left.
 
-        That is jobs, notes, what models took, and every event but those that say that a cube is gone, which other
-        processes follow. Packs are given up, for `claim_packs`.
+        These are jobs, notes, usage of models, and all events except those that record a deletion, which other
+        processes follow. Packs are released for `claim_packs`.
         """
         ...
 
     def keep_versions(self, earlier: Sequence[MemCube]) -> None:
-        """Store what cubes were before; they are there in a later version."""
+        """Store earlier versions of cubes that exist in a later version."""
         ...
 
     def write_note(self, key: str, value: str | None) -> None:
-        """Note a value in the place of the earlier one; None removes it."""
+        """Store a note, replacing the earlier one; None removes it."""
         ...
 
     def spend(self, spending: Spending) -> None:
-        """Add to what was spent that day for that purpose; negative numbers take back what was not needed."""
+        """Add to the day's usage for that purpose; negative numbers return what was reserved but not needed."""
         ...
 
     def spent_by_all(self, day: date) -> tuple[int, int]:
-        """The tokens and the cost (in millionths) of that day, of every owner of the store."""
+        """Return the day's tokens and cost (in millionths) of all owners of the store."""
         ...
 
 
 class Reembedding(Protocol):
-    """A write transaction on a whole store that changes to another embedder, the session's."""
+    """A write transaction on a whole store that changes to another embedder, the one of the session."""
 
     def begin(self) -> bool:
-        """Make ours the embedder that the store changes to; False while vectors of another one are in the way.
+        """Start the change to our embedder; False while staged vectors of another one must be removed first.
 
-        A change to another embedder is given up. When the store's vectors are ours already, nothing else happens.
+        An unfinished change to another embedder is abandoned. If the store already uses our vectors, nothing else
+        happens.
         """
         ...
 
     def is_done(self) -> bool:
-        """Whether the vectors in use are ours."""
+        """Whether the store uses our vectors."""
         ...
 
     def tally(self) -> tuple[int, int]:
-        """How many cubes have their new vectors, and how many there are that need some."""
+        """Return how many cubes have new vectors, and how many need them."""
         ...
 
     def pending(self, *, after: tuple[str, str], limit: int) -> list[Unembedded]:
-        """Cubes without vectors of ours, or with some of earlier words, that follow this tenant and id.
+        """Return cubes after this tenant and id whose new vectors are missing or outdated.
 
-        A segment is none of them, as long as it has pages: it gets the mean of theirs.
+        Segments with pages are left out, because they get the mean of their pages' vectors.
         """
         ...
 
     def stage(self, vectors: Sequence[NewVectors]) -> None:
-        """Keep new vectors aside, in place of earlier ones; those of a cube that is gone are dropped."""
+        """Store new vectors separately from those in use; vectors of deleted cubes are dropped."""
         ...
 
     def switch(self) -> None:
-        """Put the new vectors in the place of the old ones, and make ours the store's embedder.
+        """Replace the old vectors by the new ones and make ours the store's embedder.
 
-        Call it when nothing is pending in this transaction. Who still uses the old embedder gets EmbedderMismatch.
+        Call it when nothing is pending in this transaction. Sessions with the old embedder then get EmbedderMismatch.
         """
         ...
 
     def sweep(self, limit: int) -> bool:
-        """Remove that many of the vectors kept aside that nobody needs any more; whether there were some."""
+        """Remove up to that many unneeded staged vectors; return whether there were any."""
         ...
 
 
@@ -365,112 +366,112 @@ class Reembeddable(Protocol):
     """A store that can change to another embedder."""
 
     def reembedding(self, embedder: str) -> AbstractContextManager[Reembedding]:
-        """A write transaction on the whole store, towards that embedder."""
+        """Open a write transaction on the whole store that changes to that embedder."""
         ...
 
 
 class Bell(Protocol):
-    """Wakes a worker that would otherwise ask for jobs again and again. It serves one thread."""
+    """Wakes a worker, so that it need not poll often. It serves one thread."""
 
     def wait(self, seconds: float, stop: Flag) -> bool:
-        """Return when it rings, `stop` is set or the time is over; whether it rang.
+        """Wait until a notification, `stop` or the timeout; return whether there was a notification.
 
-        It rings after a transaction that made a job due, also one between two calls; sometimes for nothing. Nobody
-        rings when a job's own time comes, so look for jobs when the time is over, too.
+        Notifications follow transactions that made a job due, including those between two calls; some are spurious.
+        There is none when a job's own time comes, so look for jobs after the timeout too.
         """
         ...
 
     def close(self) -> None:
-        """Hear no more. Calling it twice is harmless."""
+        """Stop listening. A second call does nothing."""
         ...
 
 
-Order = Callable[[Iterable[Scope]], list[Scope]]  #: the same owners, the next one first
+Order = Callable[[Iterable[Scope]], list[Scope]]  #: sorts owners, the next one first
 
 
 class Vault(Reembeddable, Protocol):
     """A store of cubes. A session raises EmbedderMismatch once the store has changed to another embedder."""
 
-    packs: Packs  #: the documents that are not in the store itself; sessions read them through
+    packs: Packs  #: the documents outside the store; sessions read them from there
     blobs: Blobs  #: the bytes of attachments
-    is_only_read: bool  #: whether it was opened so; then every write raises StoreReadOnly
-    index_files: IndexFiles | None  #: where indexes can be kept beside it, for the next process
-    known_jobs: Collection[str] | None  #: the kinds of jobs that somebody here can do; None is all
-    gate: Gate | None  #: admits each session, in the name of who is acting; None is for a vault used by itself
+    is_only_read: bool  #: if True, every write raises StoreReadOnly
+    index_files: IndexFiles | None  #: where indexes are saved for the next process
+    known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
+    gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
-        """A snapshot of the scope's owner."""
+        """Open a snapshot of the scope's owner."""
         ...
 
     def write(self, scope: Scope) -> AbstractContextManager[Writer]:
-        """A transaction on the scope's owner; waits for other writers, StoreBusy when too long.
+        """Open a transaction on the scope's owner.
 
-        Durable when the block has ended; OutcomeUnknown when nobody can tell.
+        It waits for other writers, and raises StoreBusy if that takes too long. It is durable when the block ends.
+        Raises OutcomeUnknown if the outcome of the commit cannot be found out.
         """
         ...
 
     def owners(
         self, tenant: str, *, after: tuple[str, str, str] | None = None, limit: int | None = None
     ) -> list[Scope]:
-        """Every scope of the tenant that holds a cube, by user, agent ("" is every agent) and path of the namespace.
+        """Return the scopes of the tenant that hold a cube, by user, agent ("" means every agent) and namespace path.
 
-        Of these, so many `after` a scope, when told.
+        `after` and `limit` select a part of the list.
         """
         ...
 
     def users(self, tenant: str, *, after: str | None = None, limit: int | None = None) -> list[str]:
-        """Every user of the tenant who has a cube, in order; of these, so many after one, when told."""
+        """Return the users of the tenant who have a cube, in order; `after` and `limit` select a part."""
         ...
 
     def owners_of(self, tenant: str, user: str) -> list[Scope]:
-        """Every scope of a user that the store knows more of than that its memories are gone."""
+        """Return the scopes of a user for which the store has more than deletion records."""
         ...
 
     def sweep_blobs(self, scope: Scope) -> int:
-        """Remove the bytes that no cube of the owner refers to any more; returns how many objects.
+        """Remove the bytes that no cube of the owner refers to any more; return how many objects.
 
-        Raises ObjectsUnreachable. A writer that deleted what referred to them does so when it is committed.
+        Raises ObjectsUnreachable. A writer does this after the commit if it deleted references.
         """
         ...
 
     def copy_id(self) -> str | None:
-        """Which copy of another store this is, such as a restored backup; None for one that is none.
+        """The id of this copy of another store, such as a restored backup; None for an original.
 
-        What is derived from a store and kept elsewhere is not a copy's, though that may stand in the store's place.
+        A copy does not use what was derived from the original and kept elsewhere, even if it replaces the original.
         """
         ...
 
     def waiting(self) -> list[Scope]:
-        """The owners, of every tenant, with a job that is due or whose lease has ended, and none that is held.
+        """Return the owners, of all tenants, with a job that is due or whose lease has expired, and none that is held.
 
-        While another worker holds a job of an owner, there is nothing to take. The one with the oldest of these jobs
-        comes first.
+        While another worker holds a job of an owner, no other job of it can be leased. The owner with the oldest such
+        job comes first.
         """
         ...
 
     def claim(
         self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = (), order: Order = list
     ) -> tuple[Scope, list[Job]] | None:
-        """Lease, as a writer does, the jobs of the next of these owners whom nobody is at; None when there is none.
+        """Lease the jobs of the next waiting owner that no worker is at; None if there is none.
 
-        `order` says in which order they come, of those `waiting`.
-        Workers that call it at once get different owners. Where owners are locked one by one, an owner with a
-        writer is passed over, so nobody waits.
+        `order` sorts the owners of `waiting`. Workers that call this at the same time get different owners. Where
+        owners are locked one by one, an owner with a writer is skipped, so nobody waits.
         """
         ...
 
     def bell(self) -> Bell:
-        """What tells a worker that jobs may have become due; close it."""
+        """Open the listener that tells a worker about new jobs; close it after use."""
         ...
 
     def unsettled(self) -> list[Scope]:
-        """The owners, of every tenant, with pages that a process left in STM before it found their place."""
+        """Return the owners, of all tenants, with pages in STM that an ended process did not assign to segments."""
         ...
 
     def archiving(self) -> list[Scope]:
-        """The owners, of every tenant, with archived pages or with packs."""
+        """Return the owners, of all tenants, with archived pages or packs."""
         ...
 
     def close(self) -> None:
-        """Release the store. Calling it twice is harmless."""
+        """Release the store. A second call does nothing."""
         ...

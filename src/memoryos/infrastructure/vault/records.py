@@ -24,7 +24,7 @@ Vector = NDArray[np.float32]
 
 
 class LinkKind(StrEnum):
-    """What one cube is to another; read `source kind target`."""
+    """The relation between two cubes; read it as `source kind target`."""
 
     CHAIN = "chain"  # a page continues the chain of an earlier page
     MEMBER_OF = "member_of"  # a page belongs to a segment; at most one
@@ -36,7 +36,7 @@ class LinkKind(StrEnum):
 
 
 class Operation(StrEnum):
-    """What an event says happened to a cube."""
+    """What happened to a cube in an event."""
 
     ADD = "add"
     MOVE = "move"  # to another tier
@@ -53,7 +53,7 @@ class Operation(StrEnum):
 
 
 class JobKind(StrEnum):
-    """Work that follows a write. Others may register more kinds (`operation/job_kinds`)."""
+    """The built-in kinds of background work. Programs can register more (`operation/scheduler/job_kinds.py`)."""
 
     EXTRACT = "extract"  # facts, traits and profile from a segment's new pages
     READ_RECENT = "read_recent"  # the same from the pages of STM, where the talk has ended
@@ -63,7 +63,7 @@ class JobKind(StrEnum):
 
 
 class JobState(Choice):
-    """Where a job is."""
+    """The state of a job."""
 
     QUEUED = "queued"  # -> leased
     LEASED = "leased"  # a worker has it until the lease ends; -> done, queued, dead
@@ -72,7 +72,7 @@ class JobState(Choice):
 
 
 class Mark(IntFlag):
-    """What can be said of a turn without a question at hand."""
+    """Properties of a turn that do not depend on a question."""
 
     ASKS = 1  # it contains a question
     ENDS_ASKING = 2  # its last sentence is one
@@ -88,27 +88,27 @@ COLD_TIER = "cold"  # in the place of `Tier.ARCHIVE` where pages are told apart 
 
 
 class Extent(NamedTuple):
-    """Where a passage lies in its page."""
+    """The place of a passage in its page."""
 
     turn: int  #: index of the turn in the page, from 0
-    start: int = 0  #: of its first character in the turn's words
-    end: int | None = None  #: behind its last one; None is the end of the turn
+    start: int = 0  #: its first character in the turn's words
+    end: int | None = None  #: the character after its last one; None: the end of the turn
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A turn of a page, or a part of a long one, as search knows it."""
+    """A turn of a page, or a part of a long turn, as search uses it."""
 
     vector: Vector  #: of unit length; stored as float16
-    words: Sequence[str]  #: under which it is found, as written but lower case, repeated as often as they occur
+    words: Sequence[str]  #: its words in lower case, as often as they occur
     said_at: datetime
     speaker: str | None = None
     marks: Mark = UNMARKED
-    extent: Extent | None = None  #: None: a whole turn, the one with the passage's own number
+    extent: Extent | None = None  #: None: the whole turn with the number of the passage
 
     @property
     def columns(self) -> PassageColumns:
-        """The passage as it is stored."""
+        """The stored form of the passage."""
         turn, start, end = self.extent or (None, None, None)
         return {
             "said_at": micros(self.said_at),
@@ -123,7 +123,7 @@ class Passage:
 
 
 class PassageColumns(TypedDict):
-    """What is stored of a passage itself; as in `StoredPassage`."""
+    """The stored columns of a passage; as in `StoredPassage`."""
 
     said_at: int
     speaker: str | None
@@ -136,12 +136,12 @@ class PassageColumns(TypedDict):
 
 
 class StoredPassage(NamedTuple):
-    """A passage with what its page says of it, as stored; one of 100,000, so a plain tuple."""
+    """A stored passage with facts about its page. There may be 100,000 of them, so it is a plain tuple."""
 
     page: str
-    position: int  #: of the page, in order of insertion
-    part: int  #: of the page, from 1; 0 when the page has no passages, and nothing follows but its tier
-    tier: str  #: or COLD_TIER, of a page of the archive whose document lies in a pack
+    position: int  #: position of the page, in order of insertion
+    part: int  #: number in the page, from 1; 0 if the page has no passages, and then only `tier` is set
+    tier: str  #: or COLD_TIER for an archived page in a pack
     session: str | None
     said_at: int  #: microseconds since the epoch
     speaker: str | None
@@ -150,34 +150,34 @@ class StoredPassage(NamedTuple):
     vector: bytes  #: little-endian float16
     tags: str | None = None  #: the labels of the page, as `labels_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
-    segment: str | None = None  #: the one that the page lies in
-    turn: int | None = None  #: index of the turn in the page; None, of an older program's: the turn of that part, whole
-    start: int | None = None  #: in the turn's words
+    segment: str | None = None  #: segment of the page
+    turn: int | None = None  #: index of the turn in the page; None (older programs): the whole turn of that part
+    start: int | None = None  #: offset in the turn's words
     end: int | None = None
-    checksum: int | None = None  #: of what is stored; None, of an older program's
+    checksum: int | None = None  #: checksum of the row; None (older programs)
 
     @property
     def extent(self) -> Extent:
-        """Where it lies in its page."""
+        """The place of the passage in its page."""
         return Extent(self.part - 1) if self.turn is None else Extent(self.turn, self.start or 0, self.end)
 
 
 class Facet(NamedTuple):
-    """What is known of a page, as far as it can change without the page's words."""
+    """The properties of a page that can change without its words."""
 
     tier: str  #: or COLD_TIER
     tags: str | None = None  #: the labels, as `labels_text` writes them
     expires_at: int | None = None  #: microseconds since the epoch; 0 once the page's state is expired
-    segment: str | None = None  #: the one that the page lies in
+    segment: str | None = None  #: segment of the page
 
 
 def labels_text(cube: MemCube) -> str | None:
-    """The labels of a cube as a store keeps them beside it: a JSON list, or nothing when there are none."""
+    """The labels of a cube as the store keeps them: a JSON list, or None if there are none."""
     return tags_text(labels_of(cube))
 
 
 def tags_text(tags: Sequence[str]) -> str | None:
-    """Labels as a store keeps them."""
+    """Labels as the store keeps them."""
     return json.dumps(tags, ensure_ascii=False) if tags else None
 
 
@@ -185,8 +185,8 @@ def tags_text(tags: Sequence[str]) -> str | None:
 class Entry:
     """A cube with what the indexes need to know about it.
 
-    `vector` and `passages` are None when the cube has none (insert) or they did not change (update). A page has
-    passages, and no vector beside them in the store.
+    `vector` and `passages` are None if the cube has none (insert) or they did not change (update). A page has passages
+    and no vector of its own in the store.
     """
 
     cube: MemCube
@@ -202,7 +202,7 @@ class Entry:
 
 
 class CubePlace(NamedTuple):
-    """Where a cube lies among those of its owner."""
+    """The position of a cube among those of its owner."""
 
     position: int
     id: str
@@ -210,16 +210,16 @@ class CubePlace(NamedTuple):
 
 
 class Archived(NamedTuple):
-    """A page of the archive, as stored."""
+    """An archived page as stored."""
 
-    position: int  #: in order of insertion
+    position: int  #: position in order of insertion
     id: str
-    document: str  #: the cube as JSON; empty when it is damaged
+    document: str  #: the cube as JSON; empty if it is damaged
 
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A cube that has no vectors of the embedder that the store changes to, with its passages."""
+    """A cube without vectors of the new embedder, with its passages."""
 
     cube: MemCube
     passages: Sequence[StoredPassage]
@@ -227,11 +227,11 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class NewVectors:
-    """What another embedder made of a cube."""
+    """The vectors of a cube from another embedder."""
 
     cube: MemCube
-    whole: Vector  #: of a page with passages, its direction
-    passages: Sequence[Vector] = ()  #: of its passages, in order
+    whole: Vector  #: vector of the cube; for a page, its direction
+    passages: Sequence[Vector] = ()  #: vectors of its passages, in order
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Event(Plain):
-    """One line of the log: every change to a cube is one event."""
+    """One line of the log: every change of a cube is one event."""
 
     sequence: int
     at: datetime
@@ -253,41 +253,41 @@ class Event(Plain):
     kind: Kind
     cube_id: str
     version: int
-    detail: str | None = None  #: what undoing it needs, as JSON
+    detail: str | None = None  #: what undoing the operation needs, as JSON
 
 
 @dataclass(frozen=True, slots=True)
 class Job(Plain):
-    """A unit of background work of one scope, on one of its cubes or on the scope as a whole."""
+    """A unit of background work of one scope, about one of its cubes or about the scope."""
 
     id: str
-    kind: str  #: a JobKind, or a kind that others registered
-    cube_id: str | None  #: None: it is about the scope
+    kind: str  #: a JobKind or a registered kind
+    cube_id: str | None  #: None: the job is about the scope
     state: JobState
     attempts: int
     created_at: datetime
     error: str | None = None
     priority: int = 0
-    not_before: datetime | None = None  #: it waits until then; of a leased one: it was taken early
-    payload: Mapping[str, Any] | None = None  #: what its kind needs to know, as JSON has it
+    not_before: datetime | None = None  #: waits until then; if it is leased, it was leased early
+    payload: Mapping[str, Any] | None = None  #: JSON data for the handler
 
     @property
     def known_cube_id(self) -> str:
-        """The cube of a job that must be about one."""
+        """The cube id of a job that must have one."""
         if self.cube_id is None:
             raise StoreCorrupt(f"job {self.id} ({self.kind}) is about no memory: `memoryos verify` names it")
         return self.cube_id
 
     @property
     def is_planned(self) -> bool:
-        """Whether it is only to be done some day, so that nobody waits for it yet."""
+        """Whether the job is only due at some later day, so that nobody waits for it yet."""
         is_untouched = self.state is JobState.QUEUED and not self.attempts
         return is_untouched and not self.priority and self.not_before is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Spending(Plain):
-    """What calls of a model for one purpose took on one day (UTC)."""
+    """The usage of a model for one purpose on one day (UTC)."""
 
     day: date
     purpose: str
@@ -295,17 +295,17 @@ class Spending(Plain):
     calls: int
     prompt_tokens: int
     completion_tokens: int
-    cost: int = 0  #: millionths of the currency that prices are in
+    cost: int = 0  #: millionths of the currency of the prices
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """How many cubes there are of each kind in each tier."""
+    """The number of cubes of each kind in each tier."""
 
     counts: Mapping[tuple[Kind, Tier], int]
 
     def of(self, kind: Kind, *tiers: Tier) -> int:
-        """Cubes of that kind in those tiers; in all of them when none is named."""
+        """Return the number of cubes of that kind in those tiers (default: all tiers)."""
         return sum(
             count for (found, tier), count in self.counts.items() if found is kind and (not tiers or tier in tiers)
         )

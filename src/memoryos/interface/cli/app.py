@@ -1,7 +1,4 @@
-"""The memoryos command: its parts, and how an error becomes a message and an exit code.
-
-0 done, 1 the store or the machine failed, 2 wrong usage or input, 3 no such memory, 4 a model failed.
-"""
+"""The memoryos command: its parts, and how an error becomes a message."""
 
 from __future__ import annotations
 
@@ -14,17 +11,10 @@ import typer
 import typer.main
 
 from memoryos.distribution import VERSION
-from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
+from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.patience import apart, in_one_call
 from memoryos.interface.cli.lazy import LazyGroup, Places
-
-_EXIT_CODES: tuple[tuple[type[MemoryOSError], int], ...] = (
-    (InvalidInput, 2),
-    (NotFound, 3),
-    (ModelError, 4),
-    (MemoryOSError, 1),
-)
-
+from memoryos.interface.faults import exit_code
 
 _JSON = "--json"
 _NAME = "memoryos"  # however it was started: shells complete the command of this name
@@ -137,7 +127,7 @@ def _tell(error: MemoryOSError) -> int:
         _tell_as_json(type(error).__name__, str(error))
     else:
         render.error_console().print(f"Error: {error}", markup=False, soft_wrap=True)
-    return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
+    return exit_code(error)
 
 
 def _tell_as_json(kind: str, message: str) -> None:

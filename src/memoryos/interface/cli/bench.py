@@ -23,10 +23,9 @@ from memoryos.importers.gvd import read_gvd
 from memoryos.interface.cli import bench_json, bench_tables, render
 from memoryos.interface.cli.options import Json
 from memoryos.interface.cli.watched import watched
+from memoryos.interface.faults import INTERRUPTED
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.recall.hit import Strategy
-
-INTERRUPTED = 130  # exit code, as the shell has it for SIGINT
 
 Embedder = Annotated[
     str | None,

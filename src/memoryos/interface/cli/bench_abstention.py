@@ -25,7 +25,8 @@ _SHOWN = 1024  # tokens of the context whose loss a table tells
 
 def abstention(
     data: Annotated[
-        list[Path], typer.Option(help="A recall set (docs/recall.md) or LoCoMo; several.", show_default=False)
+        list[Path],
+        typer.Option(help="A recall set (docs/explanation/recall.md) or LoCoMo; several.", show_default=False),
     ],
     limit: Annotated[
         int | None,

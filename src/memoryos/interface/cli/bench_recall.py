@@ -28,7 +28,8 @@ _TOLD = ("tokens", "tokens_attainable", "turns", "sessions")  # what a program r
 
 def recall(
     data: Annotated[
-        list[Path], typer.Option(help="A recall set (docs/recall.md) or LoCoMo; several.", show_default=False)
+        list[Path],
+        typer.Option(help="A recall set (docs/explanation/recall.md) or LoCoMo; several.", show_default=False),
     ],
     strategy: Annotated[
         list[Strategy] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -82,7 +83,7 @@ def list_(
         else:
             noun = _noun(store.memory(user, agent=agent, tenant=tenant), what)
             found = noun.list(limit=limit, cursor=cursor, **only)
-        others = store.admin.users(tenant=tenant, limit=10)
+        others = () if found else store.admin.users(tenant=tenant, limit=10)
     if json:
         render.print_json({what.value: found.to_dict()["items"], "cursor": found.cursor})
     else:
@@ -171,7 +172,7 @@ _FILTERS = {
 }
 
 
-def _print(what: Listed, found: Listing[Any], whose: str, others: Listing[str]) -> None:
+def _print(what: Listed, found: Listing[Any], whose: str, others: Sequence[str]) -> None:
     console = render.console()
     if not found:
         users = ", ".join(others) or "nobody yet"

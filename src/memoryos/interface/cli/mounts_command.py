@@ -27,7 +27,7 @@ def mounts(db: Db = None, json: Json = False) -> None:
         whose, path = (mount.scope.user, mount.scope.path) if mount.scope else ("", "")
         place = mount.shown or "this store"
         table.add_row(*map(escape, (mount.name, place, whose, path, "yes" if mount.writable else "no")))
-    render.console().print(table if found else "Nothing is mounted; set MEMORYOS_MOUNTS (docs/mounts.md).")
+    render.console().print(table if found else "Nothing is mounted; set MEMORYOS_MOUNTS (docs/explanation/mounts.md).")
 
 
 def tagged(

@@ -1,4 +1,4 @@
-"""An answer in pieces, for a `for` or an `async for`. Between two pieces it holds no thread and no place in a queue."""
+"""AnswerStream: an answer in pieces, for `for` and `async for`. It holds no thread and no queue slot between pieces."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from memoryos.models.flow import Flow
 
 
 class AnswerStream(Iterator[str], AsyncIterator[str]):
-    """The pieces of one answer, for one reader. The model is asked when the first piece is taken."""
+    """The pieces of one answer, for one reader. The model is asked when the reader takes the first piece."""
 
     def __init__(self, begin: Callable[[], Flow[str]], whole: Callable[[str], None]) -> None:
-        """`begin` asks the model; `whole` is told the answer once its last piece has been taken."""
+        """`begin` asks the model; `whole` gets the complete answer after its last piece."""
         self._begin = begin
         self._whole = whole
         self._flow: Flow[str] | None = None
@@ -24,7 +24,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         self._is_over = False
 
     def __next__(self) -> str:
-        """The next piece. Raises ModelError when the model fails; then nothing is stored."""
+        """Return the next piece. Raises ModelError if the model fails; then nothing is stored."""
         if self._is_over:
             raise StopIteration
         with self._ended_by_errors():
@@ -34,7 +34,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         return piece
 
     async def __anext__(self) -> str:
-        """The next piece. Raises ModelError when the model fails; then nothing is stored."""
+        """Return the next piece. Raises ModelError if the model fails; then nothing is stored."""
         if self._is_over:
             raise StopAsyncIteration
         with self._ended_by_errors():
@@ -53,7 +53,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
         self.close()
 
     def close(self) -> None:
-        """Take no more: the model is no longer listened to, and nothing is stored. Harmless at the end."""
+        """Stop the answer and the model; nothing is stored. After the end, this does nothing."""
         self._is_over = True
         if self._flow is not None:
             self._flow.stop()
@@ -65,7 +65,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
 
     @contextmanager
     def _ended_by_errors(self) -> Iterator[None]:
-        """After an error or an interrupt there is no next piece."""
+        """End the stream after an error or an interrupt."""
         is_well = False
         try:
             yield
@@ -75,7 +75,7 @@ class AnswerStream(Iterator[str], AsyncIterator[str]):
                 self.close()
 
     def _kept(self, piece: str | None) -> str | None:
-        """The piece; after the last one the answer is whole."""
+        """Keep the piece; after the last one the answer is complete."""
         if piece is not None:
             self._said.append(piece)
             return piece

@@ -1,4 +1,4 @@
-"""Attached files: what was sent along with a page, as a reader sees it."""
+"""Attached files: the attachments of a page as a reader sees them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from memoryos.plain import Plain
 
 @dataclass(frozen=True, slots=True)
 class AttachedFile(Plain):
-    """Something sent along with a page: bytes that the store keeps, or a URL."""
+    """An attachment of a page: bytes in the store, or a URL."""
 
     caption: str
-    id: str | None  #: sha256 of the bytes, for `pages.attachment`; None of a URL
+    id: str | None  #: sha256 of the bytes, for `pages.attachment`; None for a URL
     media_type: str | None
-    size: int | None  #: bytes; None of a URL
-    url: str | None  #: where it is, when the store does not keep it
-    turn: int  #: index in the page of the turn that it came with
+    size: int | None  #: bytes; None for a URL
+    url: str | None  #: the URL, if the store does not have the bytes
+    turn: int  #: index of its turn in the page
 
 
 @dataclass(frozen=True, slots=True)
 class FileBytes(Plain):
-    """The bytes of an attached file."""
+    """The bytes of an attachment."""
 
     id: str  #: sha256 of the bytes
     media_type: str | None
@@ -34,12 +34,12 @@ class FileBytes(Plain):
 
 
 def files_of(cube: MemCube) -> tuple[AttachedFile, ...]:
-    """The files of a page; a cube of another kind has none."""
+    """Return the attachments of a page; other cubes have none."""
     return tuple(_file(one, turn) for turn, one in _attachments(cube))
 
 
 def bytes_in(cube: MemCube, wanted: str) -> bytes | None:
-    """The bytes with that sha256 where they stand in the page itself, as older programs stored them."""
+    """Return the bytes with that sha256 from the page itself, where older programs stored them."""
     for _, one in _attachments(cube):
         if (data := _own_bytes(one)) is not None and BlobRef.of(data).sha256 == wanted:
             return data

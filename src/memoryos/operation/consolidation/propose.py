@@ -1,9 +1,8 @@
-"""Proposals: changes to what is known that somebody has to decide on.
+"""Proposals: changes of facts that somebody has to decide on.
 
-An update from a trusted source is compared with what is known, and where it contradicts, proposed rather than made
-(MemOS paper, section 7, knowledge evolution). A proposal is a fact that waits in the archive: no search, context or
-profile shows it. Accepted, it takes the place of what it contradicts; rejected, it is kept as that, so that it does
-not come back.
+An update from a trusted source is compared with the known facts. A contradiction is proposed, not made (MemOS paper,
+section 7, knowledge evolution). A proposal is a fact that waits in the archive: no search, context or profile shows it.
+Once accepted, it replaces what it contradicts. Once rejected, it is kept so that it is not proposed again.
 """
 
 from __future__ import annotations
@@ -27,35 +26,35 @@ from memoryos.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Proposal(Plain):
-    """A change that waits for an answer."""
+    """A proposed change of a fact."""
 
-    cube: MemCube  #: the fact as it would be
-    replaces: tuple[MemCube, ...]  #: what would give way; none when that is gone by now
+    cube: MemCube  #: the proposed fact
+    replaces: tuple[MemCube, ...]  #: the facts that it would replace; empty if they are gone
 
     def to_dict(self) -> dict[str, Any]:
-        """The fact as it would be, who proposes it, and what would give way."""
+        """Return the proposed fact, its source, and the facts that it would replace."""
         return {**self.cube.to_dict(), "source": self.source, "replaces": plain(self.replaces)}
 
     @property
     def id(self) -> str:
-        """Under which it is accepted or rejected."""
+        """The id for `accept` and `reject`."""
         return self.cube.id
 
     @property
     def source(self) -> str | None:
-        """Who proposes it: a trusted source, or what read the pages it rests on."""
+        """The source of the proposal: a trusted source, or the extractor that read its pages."""
         return self.cube.descriptive.derived_by
 
 
 def proposals(reader: Reader) -> list[Proposal]:
-    """What waits for an answer, oldest first."""
+    """Return the proposals that wait for a decision, oldest first."""
     return [
         _proposal(reader, cube) for cube in reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], marks=[CubeMark.PROPOSED])
     ]
 
 
 def accept(writer: Writer, scope: Scope, promoter: Promoter, proposal_id: str) -> MemCube:
-    """Make the change; what gave way stays readable. Raises NotFound."""
+    """Make the proposed change; the replaced facts stay readable. Raises NotFound."""
     cube = _waiting(writer, proposal_id)
     long_term = LongTerm(writer, scope, promoter.settings, promoter.clock())
     long_term.accept(cube)
@@ -65,14 +64,14 @@ def accept(writer: Writer, scope: Scope, promoter: Promoter, proposal_id: str) -
 
 
 def reject(writer: Writer, proposal_id: str) -> MemCube:
-    """Keep what is known. Raises NotFound."""
+    """Reject the proposed change. Raises NotFound."""
     cube = replace(_waiting(writer, proposal_id), mark=CubeMark.REJECTED)
     writer.update([Entry(cube)], Operation.REFRESH)
     return cube
 
 
 def published(promoter: Promoter, texts: Sequence[str], source: str, subject: Subject) -> list[Lesson]:
-    """What a trusted source says now, as lessons."""
+    """The facts of a trusted source as lessons."""
     now = promoter.clock()
     vectors = promoter.embedder.embed(texts)
     return [

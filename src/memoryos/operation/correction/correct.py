@@ -84,7 +84,7 @@ class Corrector:
             for some in later:
                 take(self._vault, home, lambda reader, some=some: revision.prepared(reader, some))  # type: ignore[misc]
         take(self._vault, home, revision.planned)
-        if cube.kind is Kind.PAGE and self._persona != self._owner:
+        if cube.kind is Kind.PAGE and self.shares_persona:
             self._derive_in_persona(cube_id, revision.read_before)
         return self.find(cube_id)[0]
 
@@ -103,6 +103,11 @@ class Corrector:
                 if kind := reader.kinds([cube_id]).get(cube_id):
                     return kind, home
         raise NotFound(f"there is no memory {cube_id!r} in this scope")
+
+    @property
+    def shares_persona(self) -> bool:
+        """Whether what pages say of the user is kept in a persona that other agents share."""
+        return self._persona != self._owner
 
     @property
     def _vault(self) -> Vault:
@@ -147,7 +152,7 @@ class Corrector:
 
     def withdraw(self, pages: Sequence[str]) -> None:
         """Take what pages support from a persona that is shared with other agents; where none is, nothing."""
-        if self._persona == self._owner:
+        if not self.shares_persona:
             return
         for some in some_at_a_time(pages):
             with self._vault.write(self._owner) as writer:

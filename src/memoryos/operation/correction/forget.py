@@ -1,9 +1,9 @@
-"""Forgetting: everything of an owner, or of one session, goes in one call (the right to be forgotten).
+"""Forgetting: remove everything of an owner, or of one session, in one call (the right to be forgotten).
 
-A session goes page by page, and what rests on other pages, too, is derived again. An owner goes row by row, in short
-transactions: the memories of every kind, tier and state with all their versions, then jobs, notes, events and what
-models took. What stays is a list of the ids that are gone, which other processes follow. Who asks again after a crash
-goes on where it was.
+A session is removed page by page, and what also rests on other pages is derived again. An owner is removed row by row,
+in short transactions: first memories of every kind, tier and state with all their versions, then jobs, notes, events
+and the usage of models. A list of the removed ids stays, which other processes follow. After a crash, a second call
+continues.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ ROWS_AT_ONCE = 500  # other rows that go in one transaction
 
 @dataclass(frozen=True, slots=True)
 class Forgotten(Plain):
-    """What went, and what was found when the store was asked again."""
+    """Counts of what was removed, and of what a check found afterwards."""
 
-    memories: Mapping[str, int] = field(default_factory=dict)  #: by kind: how many went
-    rows: int = 0  #: jobs, notes, events and counts of calls that went
-    packs: int = 0  #: packs of the object store that went
-    left: Mapping[str, int] = field(default_factory=dict)  #: rows found afterwards, by table; empty when all is gone
+    memories: Mapping[str, int] = field(default_factory=dict)  #: removed memories by kind
+    rows: int = 0  #: removed jobs, notes, events and counts of model calls
+    packs: int = 0  #: removed packs of the object store
+    left: Mapping[str, int] = field(default_factory=dict)  #: rows found afterwards, by table; empty if all are gone
 
     def __add__(self, other: Forgotten) -> Forgotten:
         memories, left = Counter(self.memories) + Counter(other.memories), Counter(self.left) + Counter(other.left)
@@ -41,21 +41,22 @@ class Forgotten(Plain):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing was found afterwards."""
+        """Whether the check found nothing."""
         return not self.left
 
 
 @dataclass(frozen=True, slots=True)
 class Forgetter:
-    """Forgets owners and sessions of one store."""
+    """Removes owners and sessions of one store."""
 
     vault: Vault
     sources: Sources
     cooler: Cooler
 
     def owner(self, owner: Scope, corrector: Corrector) -> Forgotten:
-        """Everything of an owner. Raises ObjectsUnreachable when objects cannot be removed yet; then ask again."""
-        corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
+        """Remove everything of an owner. Raises ObjectsUnreachable if objects cannot be removed yet: call again."""
+        if corrector.shares_persona:
+            corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
         gone = self._memories(owner)
         rows = self._rows(owner)
         packs = self.cooler.sweep(owner)
@@ -65,7 +66,7 @@ class Forgetter:
             return Forgotten(gone, rows, packs, reader.remains())
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
-        """The pages and facts of a session, and what rests on them alone."""
+        """Remove the pages and facts of a session, and what rests on them alone."""
         gone: Counter[str] = Counter()
         for one in list(self._placed(scope, scope.session)):
             if self._delete(corrector, one.id):

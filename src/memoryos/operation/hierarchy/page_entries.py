@@ -3,7 +3,7 @@
 A turn is one passage, and a long one several (`language/passages.py`).
 
 A passage's vector stands for the words alone; who said them and when are kept beside it. With the names in the
-embedded text all turns of a speaker look alike, and recall is lower (docs/retrieval.md).
+embedded text all turns of a speaker look alike, and recall is lower (docs/explanation/retrieval.md).
 """
 
 from __future__ import annotations
@@ -136,7 +136,15 @@ def _drafts(cube: MemCube) -> Iterator[_Draft]:
 
 def _passage(cube: MemCube, draft: _Draft, vector: Vector) -> Passage:
     said_at, speaker = draft.turn.at or cube.descriptive.event_at, draft.turn.speaker
-    return Passage(vector, _words(speaker, draft.said, said_at), said_at, speaker, _marks(draft), draft.extent)
+    title = cube.descriptive.title or ""
+    return Passage(
+        vector,
+        [*_words(speaker, draft.said, said_at), *_found_by(title)],
+        said_at,
+        speaker,
+        _marks(draft),
+        draft.extent,
+    )
 
 
 def _words(speaker: str | None, said: str, said_at: datetime) -> list[str]:

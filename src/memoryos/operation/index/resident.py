@@ -14,12 +14,13 @@ from typing import TypeVar
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.infrastructure.vault.records import Entry, Event, Operation
+from memoryos.infrastructure.vault.records import Entry, Event, Operation, Vector
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.index.arrays import ArrayReader, ArrayWriter
+from memoryos.operation.index.evicted_facts import EvictedFacts
 from memoryos.operation.index.keeper import Kept, followed
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Kin, Vocabulary
@@ -41,7 +42,7 @@ _HELD = {  # the cubes that are kept whole, by kind, and the tier they are kept 
 }
 
 
-_NOT_FOUND = (State.MERGED, State.FROZEN, State.EXPIRED)  # archived facts: replaced, or proposed and not accepted
+_REPLACED = (State.MERGED, State.EXPIRED)
 
 
 class Resident:
@@ -56,7 +57,7 @@ class Resident:
         self._sequence = 0  # of the last event taken in
         self._unindexed: list[str] = []
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
-        self._evicted: dict[str, Entry] = {}  # facts
+        self._evicted = EvictedFacts(dim)
         self._topics: dict[str, Topic] = {}
         self._keeps_turns = True
         self._unkept = 0  # events since an index of ours was kept; as many as there can be when none was
@@ -66,11 +67,8 @@ class Resident:
     @property
     def nbytes(self) -> int:
         """Bytes held, roughly."""
-        return (
-            self.turns.nbytes
-            + self._vocabulary.nbytes
-            + _CUBE_BYTES * sum(map(len, (*self._held.values(), self._evicted)))
-        )
+        cubes = sum(map(len, self._held.values())) + len(self._evicted)
+        return self.turns.nbytes + self._vocabulary.nbytes + _CUBE_BYTES * cubes
 
     @property
     def unindexed(self) -> Sequence[str]:
@@ -89,10 +87,10 @@ class Resident:
             found = list(self._held[kind].values())
         return [entry for entry in found if subject is None or entry.cube.subject is subject]
 
-    def evicted_facts(self, subject: Subject) -> list[Entry]:
-        """The facts that left LPM for lack of room, in the order of their insertion."""
+    def evicted_facts(self, subject: Subject, question: Vector) -> Iterator[Entry]:
+        """The facts that left LPM for lack of room, those with the highest cosine to the question first."""
         with self.lock:
-            return [entry for entry in self._evicted.values() if entry.cube.subject is subject]
+            return self._evicted.nearest(subject, question)
 
     @property
     def topics(self) -> list[Topic]:
@@ -238,9 +236,9 @@ class Resident:
     def _keep(self, entry: Entry) -> None:
         if _is_evicted(entry.cube):
             self._held[Kind.FACT].pop(entry.cube.id, None)
-            self._evicted[entry.cube.id] = entry
+            self._evicted.put(entry)
             return
-        self._evicted.pop(entry.cube.id, None)
+        self._evicted.drop(entry.cube.id)
         self._held[entry.cube.kind][entry.cube.id] = entry
         if entry.cube.kind is Kind.SEGMENT:
             self._topics[entry.cube.id] = Topic.of(entry.cube, entry.known_vector)
@@ -248,7 +246,7 @@ class Resident:
     def _let_go(self, cube_id: str) -> None:
         for held in self._held.values():
             held.pop(cube_id, None)
-        self._evicted.pop(cube_id, None)
+        self._evicted.drop(cube_id)
         self._topics.pop(cube_id, None)
 
     def _index(self, reader: Reader, pages: Iterable[str] | None = None) -> None:
@@ -266,7 +264,7 @@ _UNNOTED = {Operation.CHAIN, Operation.DELETE}  # change no facet
 
 def _is_evicted(cube: MemCube) -> bool:
     """Whether it is a fact that left LPM for lack of room."""
-    return cube.kind is Kind.FACT and cube.tier is Tier.ARCHIVE and cube.state not in _NOT_FOUND
+    return cube.kind is Kind.FACT and cube.tier is Tier.ARCHIVE and cube.state not in _REPLACED and not cube.is_proposal
 
 
 def _done(events: Iterable[Event]) -> dict[str, set[Operation]]:

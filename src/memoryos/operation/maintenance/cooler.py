@@ -1,9 +1,8 @@
-"""Cold: archived pages that nobody visits move into an object store, and come back when somebody does.
+"""Cooler: moves archived pages that are not visited into an object store, and back when they are.
 
-Out: the pack is noted, written under its final name, read back and checked; then one transaction puts references in
-the place of its documents. Back: the pack is read and checked, and one transaction puts the documents back. A pack
-that is no longer, or never became, in use is removed by a sweep that can be run again and again. So at each moment a
-document is in the store, or in a pack that was checked.
+Out: the pack is recorded, written under its final name, read back and checked; then one transaction replaces its
+documents by references. Back: the pack is read and checked, and one transaction puts the documents back. A sweep, which
+can be repeated, removes packs that are not in use. So a document is always in the store or in a checked pack.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Cooled(Plain):
-    """What was moved."""
+    """Counts of what was moved."""
 
-    pages: int = 0  #: into the object store
-    packs: int = 0  #: they are in
-    removed: int = 0  #: packs that were no longer in use
+    pages: int = 0  #: pages moved into the object store
+    packs: int = 0  #: packs written
+    removed: int = 0  #: unused packs removed
 
     def __add__(self, other: Cooled) -> Cooled:
         return Cooled(self.pages + other.pages, self.packs + other.packs, self.removed + other.removed)
@@ -57,7 +56,7 @@ class Cooler:
         self._looked: dict[Scope, datetime] = {}
 
     def cool(self, owner: Scope, after_days: float, goes_on: GoesOn = lambda: True) -> Cooled:
-        """Move out what nobody has visited for so long. Raises ObjectsUnreachable; what was moved before stays out."""
+        """Move out pages without a visit for that long. Raises ObjectsUnreachable; pages moved before that stay out."""
         done = Cooled()
         for documents in self._due(owner, self.clock() - timedelta(days=after_days)):
             if not goes_on():
@@ -66,7 +65,7 @@ class Cooler:
         return done
 
     def bring_back(self, owner: Scope, ids: Iterable[str]) -> set[str]:
-        """Put back those of these pages that are cold, with those beside them; returns those that cannot be read."""
+        """Bring back pages from packs, with the others in these packs; return those that cannot be read."""
         wanted = list(ids)
         if not wanted:
             return set()
@@ -75,7 +74,7 @@ class Cooler:
         return {page for name in sorted(set(cold.values())) for page in self._left_out(owner, name, cold)}
 
     def sweep(self, owner: Scope) -> int:
-        """Remove the owner's packs that are no longer in use; returns how many. Raises ObjectsUnreachable."""
+        """Remove the owner's unused packs and return how many. Raises ObjectsUnreachable."""
         now = self.clock()
         with self.vault.read(owner) as reader:
             if not any(at is not None and at <= now for at in reader.packs().values()):
@@ -89,7 +88,7 @@ class Cooler:
         return len(names)
 
     def tend(self, owner: Scope, goes_on: GoesOn) -> float | None:
-        """Do what is due for an owner by itself; returns in how many seconds a pack is to be removed, if one is."""
+        """Do the automatic moves that are due for an owner; return the seconds until the next removal of a pack."""
         if not self.vault.packs.are_kept:
             return None
         after, now = self.settings.cold_after_days, self.clock()
@@ -102,7 +101,7 @@ class Cooler:
         return (min(moments) - self.clock()).total_seconds() if moments else None
 
     def _due(self, owner: Scope, before: datetime) -> Iterator[dict[str, str]]:
-        """The documents of pages that nobody visited since, so many at a time."""
+        """The documents of pages without a visit since then, in batches."""
         due = (page for page in self._archived(owner) if page.document and _last_use(page.document) <= before)
         while batch := {page.id: page.document for page in islice(due, PACK_PAGES)}:
             yield batch

@@ -1,7 +1,8 @@
-"""Repairer: finds pages that lie in the wrong segment and moves them; each move can be undone.
+"""Repairer: finds pages in the wrong segment and moves them. Each move can be undone.
 
-The plan is made from a snapshot, beside other writers, and carried out in steps of a few pages, each of which leaves
-every segment described as it is. What moved meanwhile is left where it is; after a crash the next look finds the rest.
+The plan is made from a snapshot, beside other writers. It is carried out in steps of a few pages, and each step leaves
+the descriptions of all segments correct. Pages that moved meanwhile stay where they are; after a crash, the next repair
+finds the rest.
 """
 
 from __future__ import annotations
@@ -48,30 +49,30 @@ _KEPT = "repair.kept"  # the note with the pages that were put back: they stay w
 
 @dataclass(frozen=True, slots=True)
 class RepairReport(Plain):
-    """What a repair did."""
+    """The result of a repair."""
 
-    moved: int = 0  #: pages that went to a segment they fit better
-    split: int = 0  #: segments opened for what did not belong together
-    merged: int = 0  #: segments whose pages all went to others
-    pages: int = 0  #: looked at; as many lie in MTM afterwards as before
-    segments_before: int = 0  #: looked at
+    moved: int = 0  #: pages moved to a segment that fits better
+    split: int = 0  #: segments opened by splits
+    merged: int = 0  #: segments merged into others
+    pages: int = 0  #: pages checked; their number does not change
+    segments_before: int = 0  #: segments checked
     segments_after: int = 0
-    events: tuple[int, ...] = ()  #: the sequence of each page's move, for `upkeep.undo`
+    events: tuple[int, ...] = ()  #: sequence of each move, for `upkeep.undo`
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRepair:
-    """A plan, and of what it was made."""
+    """A plan and what it was made from."""
 
     plan: Plan
-    sequence: int  #: of the latest event then
+    sequence: int  #: sequence of the latest event at that time
     pages: int = 0
     segments: int = 0
 
 
 @dataclass(frozen=True)
 class Repairer:
-    """Repairs the segments of one store: when asked, and in the background those that have doubled."""
+    """Repairs the segments of one store: on request, and in the background when they have doubled in size."""
 
     vault: Vault
     residency: Residency
@@ -81,7 +82,7 @@ class Repairer:
     takes_early: bool = False
 
     def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn) -> Sequence[Job]:
-        """Look at the jobs' segments and at those that pages of theirs seem to belong to; finish the jobs."""
+        """Repair the segments of these jobs and those where their pages seem to belong; finish the jobs."""
         names = [job.known_cube_id for job in jobs]
         with self.vault.read(scope) as reader:
             found = self._found(reader, scope, self._suspects(reader, scope, names))
@@ -92,16 +93,16 @@ class Repairer:
         return ()
 
     def repair(self, scope: Scope) -> RepairReport:
-        """Look at all segments of MTM, the largest first as far as there are too many."""
+        """Check all segments of MTM, largest first, up to the limit."""
         with self.vault.read(scope) as reader:
             found = self._found(reader, scope, self._all(reader, scope))
         return self.carry_out(scope, found)
 
     def undo(self, scope: Scope, sequences: Sequence[int]) -> RepairReport:
-        """Put pages back where they were before these events, and keep them there.
+        """Move pages back to where they were before these events, and keep them there.
 
-        A segment that went is opened again. Raises NotFound when there is no such event or the page is gone,
-        InvalidInput when the page has moved since or its segment cannot take it back.
+        A segment that was removed is opened again. Raises NotFound if there is no such event or the page is gone,
+        InvalidInput if the page has moved since or its segment cannot take it back.
         """
         with self.vault.write(scope) as writer:
             undone = Plan(_put_back(writer, sequences))
@@ -112,7 +113,7 @@ class Repairer:
             return RepairReport(moved=len(undone.rehomings), events=_moves_since(writer, before))
 
     def carry_out(self, scope: Scope, found: PlannedRepair) -> RepairReport:
-        """Do what the plan says, some pages at a time."""
+        """Carry out the plan, a few pages at a time."""
         done = _Done()
         left = sorted(named(found.plan), key=lambda one: one.target)  # a segment is described as seldom as can be
         while left:
@@ -129,7 +130,7 @@ class Repairer:
         return _report(found, done)
 
     def _whole(self, reader: Reader, name: str) -> Step:
-        """Describe a segment by all its pages: what was to change it once more was not to be done."""
+        """Describe a segment by all its pages, if its next change was left out."""
         changes = Changes(reader)
         redescribe_segments(changes, [name], self.clock())
         return Step(changes.flush, [name])
@@ -137,13 +138,13 @@ class Repairer:
     def _next(
         self, reader: Reader, left: Sequence[Rehoming], count: list[int]
     ) -> tuple[Rehomer | None, Sequence[Rehoming]]:
-        """As many of these moves as are made together."""
+        """The next moves of a step."""
         taken = count[0] = min(MOVED_AT_ONCE, len(left))
         moves = _possible(reader, left[:taken], _being_extracted(reader))
         return (Rehomer(reader, moves, self.clock(), _segments(left[taken:])) if moves else None), moves
 
     def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> PlannedRepair:
-        """A plan for these segments."""
+        """Make a plan for these segments."""
         topics = self._topics(reader, scope)
         members = _free(reader, members_of(reader, [name for name in names if name in topics]))
         placed = _placed(reader, members)
@@ -152,7 +153,7 @@ class Repairer:
         return PlannedRepair(made, reader.sequence(), len(placed), len(members))
 
     def _suspects(self, reader: Reader, scope: Scope, names: Iterable[str]) -> list[str]:
-        """Of these segments those that seem to be mixed or to hold strays, and where the strays seem to belong."""
+        """Those segments that seem mixed or seem to hold strays, and the segments where the strays seem to belong."""
         topics = self._topics(reader, scope)
         found: dict[str, None] = {}
         for name, members in members_of(reader, [name for name in names if name in topics]).items():
@@ -173,7 +174,7 @@ class Repairer:
 
 
 def _at_once(cubes: Iterable[MemCube]) -> list[str]:
-    """As many segments as are looked at together."""
+    """The segments that are checked together."""
     names: list[str] = []
     room = PAGES_AT_ONCE
     for cube in cubes:
@@ -184,7 +185,7 @@ def _at_once(cubes: Iterable[MemCube]) -> list[str]:
 
 
 def _free(reader: Reader, members: Mapping[str, Members]) -> dict[str, Members]:
-    """Without segments that are being extracted: what is read must still be there afterwards."""
+    """Leave out segments that are being extracted: their pages must not move meanwhile."""
     busy = _being_extracted(reader)
     return {name: one for name, one in members.items() if name not in busy}
 
@@ -203,7 +204,7 @@ def _placed(reader: Reader, members: Mapping[str, Members]) -> list[Placed]:
 
 
 def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list[Rehoming]:
-    """Those of the moves that can be made as things are now."""
+    """The moves that are still possible."""
     homes = {link.source: link.target for link in reader.targets([one.page for one in moves], LinkKind.MEMBER_OF)}
     cubes = reader.get({name for one in moves for name in (one.source, one.target)})
     away = busy | {name for name, cube in cubes.items() if cube.tier is not Tier.MTM}
@@ -217,7 +218,7 @@ def _segments(moves: Iterable[Rehoming]) -> set[str]:
 
 @dataclass
 class _Done:
-    """What was carried out of a plan."""
+    """The part of a plan that was carried out."""
 
     moves: list[Rehoming] = field(default_factory=list)
     events: list[int] = field(default_factory=list)
@@ -226,11 +227,11 @@ class _Done:
 
     @property
     def in_brief(self) -> list[str]:
-        """The segments that only their last pages tell of."""
+        """The segments that are described by their last pages only."""
         return [name for name, is_whole in self._is_whole.items() if not is_whole]
 
     def step(self, rehomer: Rehomer | None, moves: Sequence[Rehoming]) -> Step:
-        """These moves, to be made together."""
+        """Make these moves in one step."""
         if rehomer is None:
             return Step(lambda _: None, ())
 
@@ -260,7 +261,7 @@ def _report(found: PlannedRepair, done: _Done) -> RepairReport:
 
 
 def _opened(found: PlannedRepair, done: _Done) -> int:
-    """How many segments were opened, when not all moves were made."""
+    """The number of segments that were opened, if not all moves were made."""
     there = {one.source for one in found.plan.rehomings} | {one.target for one in found.plan.rehomings}
     return len({one.target for one in done.moves} - there)
 
@@ -274,7 +275,7 @@ def _moves_since(reader: Reader, sequence: int) -> tuple[int, ...]:
 
 
 def _put_back(reader: Reader, sequences: Sequence[int]) -> tuple[Rehoming, ...]:
-    """What undoes these events, the latest first."""
+    """The moves that undo these events, latest first."""
     done = [rehoming_of(_event(reader, sequence)) for sequence in sorted(set(sequences), reverse=True)]
     present = {link.source: link.target for link in reader.targets([one.page for one in done], LinkKind.MEMBER_OF)}
     homes = dict(present)
@@ -297,7 +298,7 @@ def _event(reader: Reader, sequence: int) -> Event:
 
 
 def _check_takes_back(reader: Reader, moves: Sequence[Rehoming]) -> None:
-    """Refuse what MTM cannot take back now."""
+    """Refuse moves that MTM cannot take back now."""
     members = members_of(reader, _segments(moves))
     if any(one.cube.tier is not Tier.MTM for one in members.values()):
         raise InvalidInput("sequence", "a segment of that move lies in the archive", "What was evicted stays as it is")
@@ -310,6 +311,6 @@ def _kept(reader: Reader) -> set[str]:
 
 
 def _keep(writer: Writer, pages: Iterable[str]) -> None:
-    """Note that repair leaves these pages where they are; those that are gone are forgotten."""
+    """Record that repair leaves these pages where they are; drop those that are gone."""
     known = _kept(writer).union(pages)
     writer.write_note(_KEPT, json.dumps(sorted(writer.get(known))))

@@ -1,8 +1,8 @@
-"""The adapter contract: what a back end does to be mounted beside the own memory (MemOS paper, section 5.5.2).
+"""Adapters: the contract of a mounted back end (MemOS paper, section 5.5.2).
 
-A store of MemoryOS is mounted through `StoreAdapter`. Anything else that keeps memories (a folder, a search service,
-another memory product) is mounted through an adapter of its own, which a package registers as an entry point of the
-group `memoryos.adapters` (docs/mounts.md).
+A MemoryOS store is mounted through `StoreAdapter`. Other memories (a folder, a search service, another product) need an
+adapter of their own, which a package registers as an entry point of the group `memoryos.adapters`
+(docs/explanation/mounts.md).
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from memoryos.operation.recall.offer import Found, Wanted
 
 
 class MemoryAdapter(Protocol):
-    """A mounted back end. Errors of its own become a MemoryOSError: StorageError when it does not answer."""
+    """A mounted back end. It raises a MemoryOSError in place of its own errors: StorageError if it does not answer."""
 
     def query(self, wanted: Wanted) -> Found:
-        """What it has, best first, under the filters; the memory that asks ranks it beside all others."""
+        """Return what passes the filters, best first; the searching memory ranks it with all other results."""
         ...
 
     def write(
         self, turns: Sequence[Turn], *, tags: Sequence[str], origin: Origin, idempotency_key: str | None
     ) -> list[str]:
-        """Store a dialogue, all of it or nothing; returns the ids of its pages. Durable when it returns.
+        """Store a dialogue, all of it or nothing, and return the ids of its pages. It is durable on return.
 
-        Only called when it was mounted to be written.
+        This is called only if the mount is writable.
         """
         ...
 
     def sync(self) -> None:
-        """Return when what was written is found by `query`, and see what others wrote meanwhile."""
+        """Wait until `query` finds what was written, and take in what others wrote."""
         ...
 
     def close(self) -> None:
-        """Release the back end. Calling it twice is harmless."""
+        """Release the back end. A second call does nothing."""
         ...
 
 

@@ -35,7 +35,7 @@ class Beside:
         if not self.adapters:
             return self.searcher.recall(owner, asked, search)
         settings = self.searcher.settings
-        wanted = Wanted(asked, search, search.pages or settings.recall_pages, settings.recall_facts)
+        wanted = Wanted(asked, search, search.pages or settings.recall_pages, search.facts_under(settings))
         own, offer = self.searcher.offer(owner, asked, wanted.of_each)
         if search.strategy is Strategy.TWO_STAGE:  # how many it finds is its own affair
             wanted = replace(wanted, pages=max(wanted.pages, len(own.hits)))

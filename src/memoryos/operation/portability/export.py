@@ -1,6 +1,6 @@
-"""Export: all memories of some owners as JSON Lines, which `load` reads (docs/export.md has the schema).
+"""Export: all memories of some owners as JSON Lines, for `load` (docs/explanation/export.md has the schema).
 
-What can be made again from the memories is left out: vectors, words, jobs and counters.
+Vectors, words, jobs and counters are left out, because they can be made again.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ AT_ONCE = 256  # memories read at a time
 
 @dataclass(frozen=True, slots=True)
 class Exported(Plain):
-    """What was written."""
+    """Counts of what was written."""
 
-    memories: Mapping[str, int] = field(default_factory=dict)  #: by kind
-    versions: int = 0  #: earlier versions of these
-    damaged: int = 0  #: memories that could not be read, and are not there
+    memories: Mapping[str, int] = field(default_factory=dict)  #: memories by kind
+    versions: int = 0  #: earlier versions of these memories
+    damaged: int = 0  #: memories that could not be read and are missing in the file
 
 
 class Exporter:
-    """Writes the memories of owners as lines; `exported` says what went out."""
+    """Writes the memories of owners as lines and counts them in `exported`."""
 
     def __init__(self, vault: Vault, owners: Sequence[Scope], now: datetime) -> None:
         self._vault = vault
@@ -47,11 +47,11 @@ class Exporter:
 
     @property
     def exported(self) -> Exported:
-        """What was written so far."""
+        """Counts of what was written so far."""
         return Exported(dict(self._kinds), self._versions, self._damaged)
 
     def lines(self) -> Iterator[str]:
-        """The lines, with their ends; the last one says how many memories there are."""
+        """Yield the lines with their line ends; the last line has the number of memories."""
         yield _line({"format": FORMAT, "version": VERSION, "exported_at": self._now.isoformat()})
         for owner in self._owners:
             with self._vault.read(owner) as reader:
@@ -85,7 +85,7 @@ class Exporter:
         return record
 
     def _files(self, owner: Scope, cubes: Sequence[MemCube]) -> list[dict[str, Any]]:
-        """The bytes that came with a page, in any of its versions."""
+        """The attachment bytes of all versions of a page."""
         found = {one.id: cube for cube in cubes for one in files_of(cube) if one.id}
         read = [bytes_of(self._vault, owner, cube, sha) for sha, cube in found.items()]
         return [

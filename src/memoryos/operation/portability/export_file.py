@@ -10,6 +10,7 @@ from typing import TextIO
 from memoryos.errors import InvalidInput
 
 Target = str | Path | TextIO
+LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
 
 
 def write_lines(target: Target, lines: Iterable[str]) -> None:
@@ -20,28 +21,36 @@ def write_lines(target: Target, lines: Iterable[str]) -> None:
     if not isinstance(target, str | Path):
         target.writelines(lines)
         return
-    path = Path(target)
+    try:
+        _write_new(Path(target), lines)
+    except OSError as error:
+        raise InvalidInput("target", f"{target}: {error.strerror}", "Name a file that can be written") from None
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a file; of one that is too long, no more than a character too many.
+
+    Raises InvalidInput when it cannot be read as text.
+    """
+    try:
+        with Path(path).open(encoding="utf-8") as stream:
+            while line := stream.readline(LONGEST_LINE + 1):
+                yield line
+    except OSError as error:
+        raise InvalidInput("file", f"{path}: {error.strerror}", "Name a file that can be read") from None
+    except UnicodeDecodeError:
+        raise InvalidInput("file", f"{path} is not UTF-8 text", "Pass what `export` wrote") from None
+
+
+def _write_new(path: Path, lines: Iterable[str]) -> None:
     if path.exists():
         raise InvalidInput("target", f"{path} is there already", "Name another file, or remove it")
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         _write(part, lines)
         part.rename(path)
-    except OSError as error:
-        raise InvalidInput("target", f"{path}: {error.strerror}", "Name a file that can be written") from None
     finally:
         part.unlink(missing_ok=True)
-
-
-def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file. Raises InvalidInput when it cannot be read as text."""
-    try:
-        with Path(path).open(encoding="utf-8") as stream:
-            yield from stream
-    except OSError as error:
-        raise InvalidInput("file", f"{path}: {error.strerror}", "Name a file that can be read") from None
-    except UnicodeDecodeError:
-        raise InvalidInput("file", f"{path} is not UTF-8 text", "Pass what `export` wrote") from None
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

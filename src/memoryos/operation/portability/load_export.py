@@ -1,8 +1,8 @@
-"""Load: memories that `export` wrote become memories of a store again, with their ids, versions and links.
+"""Load: read a file of `export` back into a store, with ids, versions and links.
 
-The file is read twice: first all of it is checked, then it is stored, some memories in each transaction. What is there
-already stays as it is; so who loads again after a crash goes on where it was. Vectors and words are made by the
-embedder of the store.
+The file is read three times: the first pass checks all of it, the second stores the memories, some per transaction, and
+the third links them. Existing memories stay as they are, so a second load after a crash continues. The embedder of the
+store makes vectors and words.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
 from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
 from memoryos.operation.portability.export import FORMAT, VERSION
+from memoryos.operation.portability.export_file import LONGEST_LINE
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
 AT_ONCE = 64  # memories stored in one transaction
-LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
 
 Lines = Callable[[], Iterable[str]]  # the lines of the file, from the first
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedExport(Plain):
-    """What went in."""
+    """Counts of what was loaded."""
 
-    memories: Mapping[str, int] = field(default_factory=dict)  #: by kind
-    known: int = 0  #: memories that were there already
-    owners: tuple[Scope, ...] = ()  #: whose they are
+    memories: Mapping[str, int] = field(default_factory=dict)  #: memories by kind
+    known: int = 0  #: memories that existed already
+    owners: tuple[Scope, ...] = ()  #: owners of the memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Loader:
     clock: Clock
 
     def load(self, lines: Lines) -> LoadedExport:
-        """Check all lines, then store them. Raises InvalidInput naming the line, before anything is stored."""
+        """Check all lines, then store them. Raises InvalidInput, which names the line, before anything is stored."""
         owners, ids = _checked(lines())
         kinds: Counter[str] = Counter()
         known = 0
@@ -91,7 +91,7 @@ class Loader:
         return [record for record in records if record.cube.id in stored]
 
     def _joined(self, owner: Scope, records: Sequence[_Record], ids: Set[str]) -> None:
-        """Link them, now that both ends are there, and give segments the mean of their pages as their direction."""
+        """Add the links, now that both ends exist, and give segments the mean vector of their pages."""
         links = [link for record in records for link in record.links if link.target in ids]
         with self.vault.write(owner) as writer:
             housed = {link.source for link in writer.targets([link.source for link in links], LinkKind.MEMBER_OF)}
@@ -113,7 +113,7 @@ class Loader:
 
 
 def _checked(lines: Iterable[str]) -> tuple[tuple[Scope, ...], set[str]]:
-    """Whose memories these are, and their ids. Raises InvalidInput when a line, or the end, is missing or wrong."""
+    """The owners and ids of the file. Raises InvalidInput if a line is wrong or the end is missing."""
     owners: dict[Scope, None] = {}
     ids: set[str] = set()
     for record in _records(lines):
@@ -157,13 +157,13 @@ def _record(number: int, document: dict[str, Any]) -> _Record:
         raise _wrong(number, f"holds no memory: {error}") from None
     except (KeyError, TypeError, ValueError):
         raise _wrong(number, "holds no memory with links") from None
-    if any(one.id != cube.id for one in earlier):
-        raise _wrong(number, "has an earlier version of another memory")
+    if any(one.id != cube.id or one.scope.owner != cube.scope.owner for one in earlier):
+        raise _wrong(number, "has an earlier version of another memory or of another owner")
     return _Record(cube, earlier, links, parcels)
 
 
 def _parcel(told: Mapping[str, Any]) -> tuple[str, Parcel]:
-    """Bytes by their sha256. Raises ValueError when they are others."""
+    """Bytes by their sha256. Raises ValueError if the hash is wrong."""
     data = b64decode(told["base64"], validate=True)
     if BlobRef.of(data).sha256 != told["sha256"]:
         raise ValueError

@@ -11,9 +11,9 @@ of the highest there is:
 
 The first two are taken as if the question had `DOUBT` more words, half of them covered and none unsaid. They are
 weighed by a logistic regression, and the third so that no question is refused for it by default;
-`docs/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question of fewer
-than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is not in the
-language of what was found, or in neither English nor Chinese.
+`docs/explanation/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question
+of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is
+not in the language of what was found, or in neither English nor Chinese.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -124,21 +125,56 @@ class Word:
         return max(near, BY_CHARACTERS * _part(self.characters, said.text)) if self.characters else near
 
 
-def confidence(resident: Resident, asked: Asked, turns: Sequence[TurnHit], known: Iterable[str]) -> float:
+@dataclass(frozen=True)
+class Examined:
+    """A question and the turns that were found for it; what both are judged by is found out once."""
+
+    resident: Resident  #: holds the turns that were ranked
+    asked: Asked
+    turns: Sequence[TurnHit]
+
+    @cached_property
+    def language(self) -> Tongue | None:
+        """The language of the question, if it can be told."""
+        return tongue(self.asked.text)
+
+    @cached_property
+    def words(self) -> tuple[list[Word], int]:
+        """The words of the question, and how many passages the memory has."""
+        return words_of(self.resident, self.asked)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The beginnings of the best passages."""
+        return _texts(self.turns)
+
+    @cached_property
+    def size(self) -> float:
+        """What counts of what nobody said, from 0 to 1."""
+        is_chinese = self.language is not None and self.language.is_chinese
+        return self.words[1] / (self.words[1] + (SMALL_CHINESE if is_chinese else SMALL))
+
+    @cached_property
+    def elsewhere(self) -> float:
+        """As of Signals."""
+        return _elsewhere(self.resident, self.asked, self.words[0], self.turns)
+
+    def is_in(self, texts: Sequence[str]) -> bool:
+        """Whether the texts may be in the language of the question."""
+        return self.language is not None and self.language.may_be(tongue(" ".join(texts)[:LONGEST]))
+
+
+def confidence(examined: Examined, known: Iterable[str]) -> float:
     """The probability that the turns that were found, or one of the texts that are known beside them, are an answer."""
-    found, beside = _texts(turns), [text[:LONGEST] for text in known]
+    found, beside = examined.texts, [text[:LONGEST] for text in known]
     if not found and not beside:
         return 0.0
-    language = tongue(asked.text)
-    is_like = language and language.may_be(tongue(" ".join(found or beside)[:LONGEST]))
-    if language is None or not is_like or asks_judgement(asked.text):
+    if not examined.is_in(found or beside) or asks_judgement(examined.asked.text):
         return UNJUDGED
-    asked_words, passages = words_of(resident, asked)
-    size = passages / (passages + (SMALL_CHINESE if language.is_chinese else SMALL))
-    elsewhere = _elsewhere(resident, asked, asked_words, turns)
-    likely = Signals.of(asked_words, size, found, elsewhere).confidence
+    asked_words, _ = examined.words
+    likely = Signals.of(asked_words, examined.size, found, examined.elsewhere).confidence
     if likely < UNJUDGED:  # else they are not needed
-        likely = max(likely, Signals.of(asked_words, size, beside, elsewhere).confidence)
+        likely = max(likely, Signals.of(asked_words, examined.size, beside, examined.elsewhere).confidence)
     return likely if len(asked_words) >= FEWEST else max(likely, UNJUDGED)
 
 
@@ -152,15 +188,15 @@ class WordJudge:
     is_blind: bool  #: whether words do not tell
 
     @classmethod
-    def of(cls, resident: Resident, asked: Asked, turns: Sequence[TurnHit]) -> WordJudge:
-        """The judge of what was found; `resident` holds the turns that were ranked."""
-        asked_words, passages = words_of(resident, asked)
-        language = tongue(asked.text)
-        is_foreign = not _are_said(asked_words) if language is None else _is_other(language, turns)
-        is_blind = is_foreign or asks_judgement(asked.text) or not asked_words
-        small = SMALL_CHINESE if language and language.is_chinese else SMALL
-        elsewhere = _elsewhere(resident, asked, asked_words, turns)
-        return cls(asked_words, passages / (passages + small), elsewhere, is_blind)
+    def of(cls, examined: Examined) -> WordJudge:
+        """The judge of what was found."""
+        asked_words, _ = examined.words
+        if examined.language is None:
+            is_foreign = not _are_said(asked_words)
+        else:
+            is_foreign = bool(examined.turns) and not examined.is_in(examined.texts)
+        is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
+        return cls(asked_words, examined.size, examined.elsewhere, is_blind)
 
     def relevance(self, texts: Iterable[str]) -> float:
         """The relevance of the best of some texts of one memory, from 0 to 1."""
@@ -177,10 +213,6 @@ def _are_said(asked_words: Sequence[Word]) -> bool:
     return 2 * sum(word.unsaid < 1 for word in asked_words) >= len(asked_words) or len(asked_words) < FEWEST
 
 
-def _is_other(language: Tongue, turns: Sequence[TurnHit]) -> bool:
-    return bool(turns) and not language.may_be(tongue(" ".join(_texts(turns))[:LONGEST]))
-
-
 def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
     """The words of the question, and how many passages the memory has."""
     with resident.lock:
@@ -194,7 +226,7 @@ def _probability(logit: float) -> float:
 
 
 def _texts(turns: Iterable[TurnHit]) -> list[str]:
-    return [turn.text[:LONGEST] for turn in islice(turns, TEXTS)]
+    return [turn.titled[:LONGEST] for turn in islice(turns, TEXTS)]
 
 
 def _elsewhere(resident: Resident, asked: Asked, asked_words: Sequence[Word], turns: Sequence[TurnHit]) -> float:

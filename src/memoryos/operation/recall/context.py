@@ -1,10 +1,10 @@
-"""Context: what was recalled, as text under a budget of tokens.
+"""Context: recalled memories as text, within a budget of tokens.
 
-At any budget the text is to hold as much of what answers the question as the ranking does, so turns come first, best
-first. A share of a larger budget is left for what stands beside them: profile, traits and facts, by their worth for
-the question, token by token; where nothing is asked ("Hello!") they and the latest turns have half. A fact earns no
-place beside a turn of a page that it was derived from. What is then left holds what is next: turns that were too long,
-cut to what matters; the turns around the best ones; the latest ones.
+At any budget, the text should hold as much as possible of what answers the question, so turns come first, best first. A
+share of a larger budget goes to profile, traits and facts, by their value for the question per token. If nothing is
+asked ("Hello!"), they and the latest turns get half. A fact is left out beside a turn of its own page. The rest of the
+budget goes to turns that were too long, shortened to what matters, then to turns around the best ones, then to the
+latest ones.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ NOTHING_FOUND = "Nothing in memory answers this question."
 
 @dataclass(frozen=True, slots=True)
 class Context(Plain):
-    """Text for a prompt, and what went into it."""
+    """Text for a prompt, with the ids of the memories in it."""
 
     text: str
     tokens: int
-    ids: tuple[str, ...]  #: the cubes in the text
+    ids: tuple[str, ...]  #: ids of the cubes in the text
     source_ids: tuple[str, ...]  #: their ids in the source data
-    lines: tuple[Line, ...] = ()  #: as they stand in the text
-    found: bool = True  #: False when memory holds nothing for the question; then the text says so, if it says anything
+    lines: tuple[Line, ...] = ()  #: in the order of the text
+    found: bool = True  #: False if nothing bears on the question; then the text only says so, or is empty
 
 
 def persona_text(recalled: Recall, budget: int, count_tokens: CountTokens) -> str:
-    """The profile and the marked traits: what hardly changes from one question to the next."""
+    """The profile and the notable traits: what hardly changes between questions."""
     draft = Draft(budget, count_tokens)
     draft.fill(_persona(recalled))
     return draft.text()
@@ -65,14 +65,13 @@ def pack(
     persona: bool = True,
     abstain_below: float = 0.0,
 ) -> Context:
-    """Fill the budget in order of worth, then lay the text out by section and time.
+    """Fill the budget in order of value, then arrange the text by section and time.
 
-    A line that does not fit is passed over, so that a long turn cannot keep shorter ones out. `exclude` names what the
-    caller has already, by the ids of cubes, by ids in the source data, or as (page, number of the turn): no line is
-    made of it, nor of what was derived from it. `covers` says whether what was said then may be told. The turns that
-    were found are of so many `pages` at most. `recent=False` and `persona=False` leave the latest turns, or profile and
-    traits, out, for prompts that carry them elsewhere. When what was found is less likely than `abstain_below` to bear
-    on the question, the text says that nothing was found, and no more.
+    A line that does not fit is skipped, so that a long turn cannot block shorter ones. `exclude` names what the caller
+    already has: ids of cubes, ids in the source data, or (page, number of the turn). Neither these nor what was derived
+    from them is included. `covers` says whether the time of a turn is allowed. The found turns come from at most
+    `pages` pages. `recent=False` and `persona=False` leave out the latest turns, or profile and traits, for prompts
+    that have them elsewhere. If the confidence is below `abstain_below`, the text only says that nothing was found.
     """
     if 0 < recalled.confidence < abstain_below:  # 0: there is nothing to be told anyway
         return _nothing(Draft(budget, count_tokens, today))
@@ -107,7 +106,7 @@ def _bound(draft: Draft, budget: int) -> Context:
 
 
 def _take_cut(draft: Draft, line: Line, asked: Collection[str]) -> None:
-    """Take the part of a turn that has most to do with the question, if there is room for one that says something."""
+    """Take the part of a turn that matches the question best, if there is enough room for it."""
     if draft.room < LEAST or line.turn is None:
         return
     words = turns_of(line.cube)[line.turn].words
@@ -121,7 +120,7 @@ def _take_cut(draft: Draft, line: Line, asked: Collection[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Stock:
-    """All the lines that could go in."""
+    """All lines that may be included."""
 
     recalled: Recall
     exclude: frozenset[str | tuple[str, int]]
@@ -130,16 +129,16 @@ class _Stock:
     pages: int | None
 
     def turns(self) -> Iterator[Line]:
-        """What the search found, best first."""
+        """The turns that the search found, best first."""
         return (hit_line(_section(hit.mount), hit) for hit in self._hits())
 
     def around(self, draft: Draft) -> Iterator[Line]:
-        """The other turns of the pages that were found, as far as the draft might take them when it comes to them."""
+        """The other turns of the found pages, as long as the draft may have room for them."""
         for hit in {hit.cube.id: hit for hit in self._hits()}.values():
             yield from self._page(_section(hit.mount), hit.cube, draft)
 
     def _hits(self) -> Iterator[TurnHit]:
-        """The turns that were found, as far as they are wanted."""
+        """The found turns that the caller wants."""
         pages: set[str] = set()
         for hit in self.recalled.turns:
             if self._is_wanted(hit.cube, hit.index) and (hit.cube.id in pages or len(pages) != self.pages):
@@ -147,12 +146,12 @@ class _Stock:
                 yield hit
 
     def latest(self) -> Iterator[Line]:
-        """STM, the latest first."""
+        """The turns of STM, latest first."""
         for hit in reversed(self.recalled.recent):
             yield from self._page(Section.TALK, hit.cube)
 
     def beside(self, asked: Collection[str], count_tokens: CountTokens, *, persona: bool) -> list[Line]:
-        """What is known of the people, by its worth for each token that it takes."""
+        """Profile, traits and facts, by value per token."""
         lines = list(self._facts())
         if persona:
             lines += [replace(line, score=share(line.text, asked)) for line in _persona(self.recalled)]
@@ -182,7 +181,7 @@ class _Stock:
         return is_new and self.covers(turn.at or page.descriptive.event_at)
 
     def _is_excluded(self, cube: MemCube) -> bool:
-        """Whether the caller has it, or the page that it was derived from."""
+        """Whether the caller already has the memory or the page that it was derived from."""
         known = cube.descriptive
         return not self.exclude.isdisjoint((cube.id, *known.source_ids, *known.provenance))
 
@@ -198,7 +197,7 @@ def _persona(recalled: Recall) -> Iterator[Line]:
 
 
 def dated(cube: MemCube, today: datetime | None = None) -> str:
-    """What is known with the day it was said, or with its end if that has come."""
+    """A fact with the date on which it was said, or with its end if that has passed."""
     end = cube.descriptive.valid_to
     if end and today and end <= today:
         return f"{cube.text} (until {spoken(end)})"

@@ -1,10 +1,10 @@
-"""Digest: a stretch of time in words, all of it, at the finest grain that a budget of tokens has room for.
+"""Digest: a summary of a whole period, as detailed as a budget of tokens allows.
 
-Raw pages stay; a digest is made of them when it is asked for. Some of the budget covers the whole stretch, with a line
-for each run of turns (`span`): its dates, how many turns, and the sentences that say most, of summaries that are stored
-or of typical turns. The rest tells turns in full, the worthiest first (`worth`), and those need no other line. So a
-small budget gives one line for a year, a middle one recent turns in full and older months in a line, and a large one
-everything. What a search may not find (expired, deleted) is in no line, nor is a summary that might quote it.
+Raw pages stay; a digest is made from them on request. A part of the budget covers the whole period with one line for
+each run of turns (`span`): the dates, the number of turns, and the most informative sentences, from stored summaries or
+typical turns. The rest shows turns in full, most valuable first (`worth`); they need no other line. So a small budget
+gives one line for a year, a medium one recent turns in full and older months in one line, and a large one everything.
+What a search must not find (expired, deleted) is in no line, and neither is a summary that may quote it.
 """
 
 from __future__ import annotations
@@ -58,32 +58,32 @@ class DigestLine:
     """A line of a digest."""
 
     text: str
-    start: datetime  #: of the first turn it tells of
-    end: datetime  #: of the last one
-    turns: int  #: how many it tells of
-    ids: tuple[str, ...]  #: where to read more: the page, or segments (most of the turns first) and pages in none
+    start: datetime  #: time of its first turn
+    end: datetime  #: time of its last turn
+    turns: int  #: number of turns that it covers
+    ids: tuple[str, ...]  #: ids to read more: the page, or segments (largest share first) and pages without one
 
 
 @dataclass(frozen=True, slots=True)
 class Digest(Plain):
-    """What was said in a stretch of time."""
+    """A summary of a period."""
 
     text: str
     tokens: int
-    lines: tuple[DigestLine, ...]  #: by time
-    turns: int  #: that were said
-    days: int  #: on which something was said
-    covered: float  #: share of the days that a line tells of: all, unless the budget is too small for a single line
+    lines: tuple[DigestLine, ...]  #: ordered by time
+    turns: int  #: turns of the period
+    days: int  #: days of the period with a turn
+    covered: float  #: share of the days that a line covers: 1, unless the budget is too small for any line
     resolved: float  #: share of the days with a line of their own
 
     @property
     def start(self) -> datetime | None:
-        """When the first turn it tells of was said."""
+        """The time of the first turn in the digest."""
         return min((line.start for line in self.lines), default=None)
 
     @property
     def end(self) -> datetime | None:
-        """When the last turn it tells of was said."""
+        """The time of the last turn in the digest."""
         return max((line.end for line in self.lines), default=None)
 
 
@@ -95,7 +95,7 @@ def digest(
     settings: Settings,
     asked: Asked | None = None,
 ) -> Digest:
-    """What the filters let through, in at most `budget` tokens; detail goes first to what is asked, if something is."""
+    """Summarise the turns that pass the filters in at most `budget` tokens, with more detail for the question."""
     resident = source.resident
     with resident.lock:
         index = resident.turns
@@ -123,7 +123,7 @@ def _bound(lines: Sequence[DigestLine], span: Span, count_tokens: CountTokens) -
 
 @dataclass
 class _Teller:
-    """Tells of one span; the resident is locked as long as it does."""
+    """Writes the digest of one span; it holds the lock of the resident meanwhile."""
 
     source: Source
     span: Span
@@ -134,7 +134,7 @@ class _Teller:
     _counts: dict[str, int] = field(default_factory=dict)  # tokens of texts
 
     def lines(self, budget: int) -> list[DigestLine]:
-        """The lines, by time, of at most `budget` tokens together."""
+        """The lines, ordered by time, of at most `budget` tokens in total."""
         share = ASKED_COVER_SHARE if self.asked else COVER_SHARE
         full = self._all_in_full(budget) or self._best_in_full(budget - max(LEAST_TOKENS, int(share * budget)))
         left = np.ones(len(self.span), np.bool_)
@@ -143,7 +143,7 @@ class _Teller:
         return [line for _, line in sorted({**full, **self._covering(left, room)}.items())]
 
     def _all_in_full(self, room: int) -> dict[int, DigestLine]:
-        """Every turn by its place; none when they do not all fit."""
+        """Every turn by its position; empty if they do not all fit."""
         if len(self.span) * _TURN_TOKENS > room:
             return {}
         found = {}
@@ -155,7 +155,7 @@ class _Teller:
         return found
 
     def _best_in_full(self, room: int) -> dict[int, DigestLine]:
-        """The worthiest turns by their places; one that is too long for what is left is passed over."""
+        """The most valuable turns by their positions; a turn that is too long for the rest is skipped."""
         found: dict[int, DigestLine] = {}
         misses = 0
         for place, line in self._in_full():
@@ -169,7 +169,7 @@ class _Teller:
         return found
 
     def _in_full(self) -> Iterator[tuple[int, DigestLine]]:
-        """Every turn in full, with its place, the worthiest first."""
+        """Every turn in full with its position, most valuable first."""
         best = self.span.best()
         for start in range(0, len(best), _AT_A_TIME):
             places = best[start : start + _AT_A_TIME].tolist()
@@ -182,7 +182,7 @@ class _Teller:
                     yield place, DigestLine(text, at, at, 1, (self._page(row),))
 
     def _covering(self, left: Flags, room: int) -> dict[int, DigestLine]:
-        """Lines for the turns that are left, by the place of the first of each; none when there is no room for one."""
+        """Lines for the remaining turns, by the position of the first turn of each; empty if there is no room."""
         rest, places = self.span.where(left), np.flatnonzero(left)
         runs = rest.runs(max(1, room // RUN_TOKENS))
         typical = {run: self._typical(rest, run) for run in runs}
@@ -199,7 +199,7 @@ class _Teller:
         return lines
 
     def _typical(self, rest: Span, run: TurnRun) -> list[int]:
-        """Rows of turns that stand for the run: closest to what is asked, or to all that is said in it; by time."""
+        """Rows of typical turns of the run, by time: closest to the question, or to the mean of the run."""
         step = -(-(run.end - run.first) // _SAMPLE)
         places = np.arange(run.first, run.end)
         if self.asked:
@@ -212,7 +212,7 @@ class _Teller:
         return [int(row) for row in rest.rows[np.sort(best)]]
 
     def _summarised(self, rest: Span, runs: Sequence[TurnRun]) -> dict[TurnRun, list[str]]:
-        """Segments of each run whose stored summaries tell of nothing outside it, nor of what may not be told."""
+        """Segments of each run whose stored summaries cover only turns of this run that may be shown."""
         numbers, names = self.span.index.facets.segments, self.span.index.facets.segment_names
         size = len(names)
         known = np.bincount(numbers[self.span.index.alive], minlength=size)
@@ -227,7 +227,7 @@ class _Teller:
         return found
 
     def _quotes(self, rows: Iterable[int]) -> Iterator[Sentence]:
-        """The sentences of turns, each with who says it."""
+        """The sentences of turns, each with its speaker."""
         for row in rows:
             if said := self._said(row):
                 for one in sentences([said[1]]):
@@ -241,7 +241,7 @@ class _Teller:
         return [one.said_by(_SUMMARY if ":" in one.text else "") for one in told]
 
     def _run_line(self, rest: Span, run: TurnRun, said: Sequence[Sentence], room: int) -> DigestLine | None:
-        """The line of a run in at most `room` tokens; none when not even its dates fit."""
+        """The line of a run in at most `room` tokens; None if not even its dates fit."""
         rows = rest.rows[run.first : run.end]
         start, end = self._at(rows[0]), self._at(rows[-1])
         first, last = f"{start:%Y-%m-%d}", f"{end:%Y-%m-%d}"
@@ -255,7 +255,7 @@ class _Teller:
         return DigestLine(f"{head} {body}" if body else head, start, end, told, self._ids(rows))
 
     def _extract(self, said: Sequence[Sentence], room: int) -> str:
-        """The sentences that say most in at most `room` tokens, or the beginning of one that says much."""
+        """The most informative sentences in at most `room` tokens, or the start of one."""
         weights = dict(commonness(said))
         for form in _stems_of(self.asked):
             if form in weights:
@@ -268,7 +268,7 @@ class _Teller:
         return _cut(richest.quoted, room, self.count_tokens) if richest else ""
 
     def _ids(self, rows: Ints) -> tuple[str, ...]:
-        """The segments of the turns, those with most of them first, and pages that are in none; some of many."""
+        """The segments of the turns, largest share first, and pages without a segment; at most a few."""
         facets = self.span.index.facets
         inside, which, counts = np.unique(facets.segments[rows], return_inverse=True, return_counts=True)
         homes = [facets.segment_names[number] for number in inside.tolist()]
@@ -278,7 +278,7 @@ class _Teller:
         return (*[home for home in largest if home][:_IDS], *list(pages)[:_IDS])
 
     def _said(self, row: int) -> tuple[str, str] | None:
-        """Who says a passage, and its words; nothing when its page went meanwhile."""
+        """The speaker and the words of a passage; empty if its page was deleted meanwhile."""
         page, place, start, end = self.span.index.place(row)
         turns = turns_of(self._cubes[page]) if page in self._cubes else ()
         if place >= len(turns):
@@ -310,7 +310,7 @@ def _stems_of(asked: Asked | None) -> set[str]:
 
 
 def _cut(text: str, room: int, count_tokens: CountTokens) -> str:
-    """The longest beginning of the text that fits, with a mark that it goes on; nothing when that tells nothing."""
+    """The longest start of the text that fits, with an ellipsis; empty if it would say nothing."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

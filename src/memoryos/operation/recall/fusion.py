@@ -8,8 +8,8 @@ farthest passage to 1 at the nearest; S says whether the question names the spea
 speaks of lies in the time asked about; D is the best plain BM25 of the same day; I says how much the passage has of the
 numbers and codes that the question names; O is 1 for what a user said and -1 for what an assistant said, the other way
 round when the question is about the assistant's words; L is the number of words. O, L and the priors count in full for
-passages that words and meaning speak for. `docs/retrieval.md` says what each part is worth on nine data sets, and how
-the weights were chosen.
+passages that words and meaning speak for. `docs/explanation/retrieval.md` says what each part is worth on nine data
+sets, and how the weights were chosen.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ LARGEST_WEIGHT = 1e6  # a larger one leaves nothing of the other parts in 32 bit
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each part of the score counts; 0 leaves a part out."""
+    """The weight of each part of the score; 0 leaves a part out."""
 
     words: float = 1.0
     meaning: float = 0.5
     speaker: float = 0.25
-    when: float = 0.7  #: the passage was said in the time asked about, or speaks of it
-    day: float = 0.3  #: something said on the same day has the words of the question
-    identifier: float = 0.7  #: the passage has the number or code that the question names
-    own: float = 0.2  #: a user said it, not an assistant
-    asks: float = -0.1  #: the turn ends with a question: it wants to know, too
-    answers: float = 0.05  #: between two people with names, the turn before asks something
-    opens: float = 0.14  #: the turn opens a sitting, with the news since the last one
+    when: float = 0.7  #: the passage was said in the time that the question is about, or mentions it
+    day: float = 0.3  #: another passage of the same day has the words of the question
+    identifier: float = 0.7  #: the passage has a number or code of the question
+    own: float = 0.2  #: the user said it, not the assistant
+    asks: float = -0.1  #: the turn ends with a question
+    answers: float = 0.05  #: between two named people, the turn before asks a question
+    opens: float = 0.14  #: the turn is the first of its session, which often has news
     first: float = 0.15  #: the passage is the first of its turn
-    length: float = -0.12  #: the logarithm of the length, compared with the mean
-    context: bool = True  #: whether BM25 looks at the turns around, too
-    kin: bool = True  #: whether words close in meaning count
-    clauses: bool = True  #: whether each of several questions in one counts by itself, too
+    length: float = -0.12  #: logarithm of the length relative to the mean
+    context: bool = True  #: whether BM25 includes the neighbouring turns
+    kin: bool = True  #: whether words with similar meaning count
+    clauses: bool = True  #: whether each part of a compound question also counts by itself
 
     def __post_init__(self) -> None:
         for one in fields(self):

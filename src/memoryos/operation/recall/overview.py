@@ -1,4 +1,4 @@
-"""Overviews: what a person wants to see of a memory."""
+"""Overviews: profile, segments and statistics for people to read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from memoryos.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Persona(Plain):
-    """What LPM holds about one of the two speakers."""
+    """What LPM holds about the user or the agent."""
 
     profile: tuple[MemCube, ...]
     traits: tuple[MemCube, ...]
@@ -33,19 +33,19 @@ class Persona(Plain):
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """The static profile, field by field."""
+        """The values of the static profile by field."""
         return {
             cube.payload.field: cube.payload.value for cube in self.profile if isinstance(cube.payload, ProfileField)
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields with their values; traits and facts whole."""
+        """Return the fields with their values, and the traits and facts."""
         told = {"profile": dict(self.fields), "since": plain(self.since)}
         return {**told, "traits": plain(self.traits), "facts": plain(self.facts)}
 
     @property
     def since(self) -> Mapping[str, datetime]:
-        """Since when each field of the static profile has its value, as far as was said."""
+        """Since when each field of the static profile has its value, if that was said."""
         return {
             cube.payload.field: cube.descriptive.valid_from or cube.descriptive.event_at
             for cube in self.profile
@@ -60,7 +60,7 @@ class Persona(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Profile(Plain):
-    """Both personas."""
+    """The personas of the user and of the agent."""
 
     user: Persona
     agent: Persona
@@ -68,7 +68,7 @@ class Profile(Plain):
 
 @dataclass(frozen=True, slots=True)
 class SegmentView(Plain):
-    """A segment as it stands now."""
+    """A segment with its current heat."""
 
     cube: MemCube
     heat: float
@@ -76,20 +76,20 @@ class SegmentView(Plain):
     page_ids: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The segment with its heat, its pages and how often it was used."""
+        """Return the segment with its heat, pages and usage."""
         used = {"visits": self.cube.behaviour.visits, "interactions": self.cube.behaviour.interactions}
         pages = {"keywords": list(self.keywords), "page_ids": list(self.page_ids)}
         return {**self.cube.to_dict(), "heat": self.heat, **pages, **used}
 
     @property
     def summary(self) -> str:
-        """What it is about."""
+        """The summary of the segment."""
         return self.cube.text
 
 
 @dataclass(frozen=True, slots=True)
 class Stats(Plain):
-    """How much there is, and what waits."""
+    """The sizes of the tiers, the waiting work and the tuned values."""
 
     stm_pages: int
     mtm_segments: int
@@ -101,28 +101,28 @@ class Stats(Plain):
     traits: int
     profile_fields: int
     jobs_waiting: int
-    jobs_planned: int  #: for some day: segments that were not hot so far
+    jobs_planned: int  #: jobs due at some later day: segments that are not hot yet
     jobs_dead: int
-    jobs_unknown: int  #: of kinds that are not registered here: they wait for a program that knows them
-    rejected: Mapping[str, int]  #: statements of models that were not believed, by what was wrong with them
+    jobs_unknown: int  #: jobs of kinds that are not registered here; they wait for a program that has them
+    rejected: Mapping[str, int]  #: rejected statements of models, by reason
     embedder: str
-    facts: Tally  #: what became of the facts that were found, since the beginning
-    tuning: tuple[Tuned, ...]  #: theta, tau, top-m, top-k and w as this scope uses them
+    facts: Tally  #: outcomes of all extracted facts
+    tuning: tuple[Tuned, ...]  #: theta, tau, top-m, top-k and w of this scope
 
 
 def profile(owner: Reader, persona: Reader, now: datetime) -> Profile:
-    """The personas at `now`: the user's from where it lives, the agent's from the owner."""
+    """Return the personas at `now`: the user's from its home scope, the agent's from the owner."""
     return Profile(user=_persona(persona, Subject.USER, now), agent=_persona(owner, Subject.AGENT, now))
 
 
 def profile_of(vault: Vault, owner: Scope, home: Scope, now: datetime) -> Profile:
-    """The personas of an owner, whose user's persona lives in `home`."""
+    """Return the personas of an owner; the user's persona is stored in `home`."""
     with vault.read(owner) as reader, vault.read(home) as persona:
         return profile(reader, persona, now)
 
 
 def lasting(cubes: Iterable[MemCube], now: datetime) -> list[MemCube]:
-    """Those that have not expired."""
+    """Leave out what has expired."""
     return [cube for cube in cubes if not cube.has_expired(now)]
 
 
@@ -135,7 +135,7 @@ def _persona(reader: Reader, subject: Subject, now: datetime) -> Persona:
 
 
 def views_of(reader: Reader, cubes: Sequence[MemCube], settings: Settings, now: datetime) -> list[SegmentView]:
-    """The segments with their pages, and with their heat at `now`."""
+    """Return the segments with their pages and their heat at `now`."""
     pages: dict[str, list[str]] = {}
     for link in reader.sources((cube.id for cube in cubes), LinkKind.MEMBER_OF):
         pages.setdefault(link.target, []).append(link.source)
@@ -159,7 +159,7 @@ def stats(
     now: datetime,
     known_jobs: Collection[str],
 ) -> Stats:
-    """Counts by tier, and the values that the scope is run by."""
+    """Return counts by tier and the tuned values of the scope."""
     census = owner.census()
     people = profile(owner, persona, now)
     jobs = owner.jobs(JobState.QUEUED, JobState.LEASED, JobState.DEAD)
@@ -189,10 +189,10 @@ def stats(
 
 
 def visited(recalled: Recall) -> list[str]:
-    """The own cubes a search retrieved: pages, the segments they are in, and those it chose or was asked for.
+    """The cubes of this memory that a search retrieved.
 
-    N_visit of the MemoryOS paper (equation 4) counts how often a segment is retrieved, whether or not one of its pages
-    is then among the best.
+    These are pages, their segments, and the segments that the search chose or returned. N_visit of the MemoryOS paper
+    (equation 4) counts how often a segment is retrieved, whether or not one of its pages is among the best.
     """
     own = [hit for hit in (*recalled.hits, *recalled.segments) if hit.mount is None]
     homes = (hit.segment for hit in own if hit.segment)

@@ -16,7 +16,7 @@ from memoryos.operation.recall.hit import Hit, Recall
 
 def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
     """The recall with the relevance of each memory, without those below `min_score`, and with all in one list."""
-    turns = [replace(turn, relevance=judge.relevance([turn.text])) for turn in recalled.turns]
+    turns = [replace(turn, relevance=judge.relevance([turn.titled])) for turn in recalled.turns]
     best: dict[str, float] = {}
     for turn in turns:
         best[turn.cube.id] = max(best.get(turn.cube.id, 0.0), turn.relevance or 0.0)

@@ -5,7 +5,7 @@ No model is called but the embedder, and nothing is written: the caller records 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -18,7 +18,7 @@ from memoryos.kinds import Kind, Subject
 from memoryos.models.reranker import Reranker
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.paging.calibrator import tuned_for
-from memoryos.operation.recall.confidence import WordJudge, confidence
+from memoryos.operation.recall.confidence import Examined, WordJudge, confidence
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
@@ -28,6 +28,8 @@ from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
 from memoryos.operation.recall.topics import Home, fits, homes
 from memoryos.operation.recall.two_stage import cosine, two_stage
+
+_AT_A_TIME = 32  # archived facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,11 @@ class Search:
     explain: bool = False  #: whether the hits tell the parts of their scores
     min_score: float = 0.0  #: the least relevance of what is found
     tokens: int | None = None  #: turns that can fill so many tokens are enough; None is no bound
+    facts: int | None = None  #: about the user and the agent each; None is what the settings say
+
+    def facts_under(self, settings: Settings) -> int:
+        """How many facts about the user and the agent each."""
+        return settings.recall_facts if self.facts is None else self.facts
 
     def parts(self, **parts: float) -> Mapping[str, float]:
         """What a score is made of, if that is wanted."""
@@ -70,11 +77,12 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         source = persona if subject is Subject.USER else owner
         return held(source, source.resident.entries(kind, subject))
 
-    def facts(subject: Subject) -> list[Entry]:
+    def facts(subject: Subject) -> tuple[Hit, ...]:
         source = persona if subject is Subject.USER else owner
         then = former(source.reader, subject) if search.filters.as_of else []
-        evicted = source.resident.evicted_facts(subject)
-        return held(source, [*source.resident.entries(Kind.FACT, subject), *evicted, *then])
+        at_hand = held(source, [*source.resident.entries(Kind.FACT, subject), *then])
+        evicted = (held(source, some) for some in _batched(source.resident.evicted_facts(subject, asked.vector)))
+        return _nearest(at_hand, evicted, asked, search, search.facts_under(settings))
 
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
@@ -85,8 +93,8 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         hits=tuple(pages_of(turns, found)),
         turns=tuple(turns),
         recent=tuple(_by_cosine(page, asked, search, "recent") for page in recent),
-        user_facts=_nearest(facts(Subject.USER), asked, search, settings.recall_facts),
-        agent_facts=_nearest(facts(Subject.AGENT), asked, search, settings.recall_facts),
+        user_facts=facts(Subject.USER),
+        agent_facts=facts(Subject.AGENT),
         profile=both(Kind.PROFILE),
         traits=both(Kind.TRAIT),
         segments=tuple(_segments(owner, asked, search, settings)),
@@ -99,10 +107,11 @@ def judged(recalled: Recall, resident: Resident, asked: Asked, search: Search) -
     """The recall with its confidence, and each hit with its relevance; `resident` holds the turns that were ranked."""
     facts = [hit.text for hit in (*recalled.user_facts, *recalled.agent_facts, *recalled.knowledge)]
     persona = [cube.text for cube in (*recalled.profile, *recalled.traits)]
-    sure = replace(recalled, confidence=confidence(resident, asked, recalled.turns, [*facts, *persona]))
-    if search.tokens is not None:  # a context may take thousands of turns, and tells no relevance
+    examined = Examined(resident, asked, recalled.turns)
+    sure = replace(recalled, confidence=confidence(examined, [*facts, *persona]))
+    if search.tokens is not None and not search.min_score:  # a context may take thousands of turns, and tells none
         return sure
-    return weighed(sure, WordJudge.of(resident, asked, recalled.turns), search.min_score)
+    return weighed(sure, WordJudge.of(examined), search.min_score)
 
 
 def _turns(
@@ -169,11 +178,21 @@ def _segments(owner: Source, asked: Asked, search: Search, settings: Settings) -
             yield Hit(fit.topic.cube, fit.score.total, search.parts(**fit.parts), topic=fit.home.topic)
 
 
-def _nearest(facts: Sequence[Entry], asked: Asked, search: Search, limit: int) -> tuple[Hit, ...]:
-    ordered = sorted(facts, key=lambda fact: -cosine(fact.vector, asked.vector))
-    known = outdated(facts)
-    nearest = islice((fact for fact in ordered if not known.holds(fact.cube)), limit)
-    return tuple(_by_cosine(fact, asked, search) for fact in nearest)
+def _nearest(
+    at_hand: Sequence[Entry], evicted: Iterable[Sequence[Entry]], asked: Asked, search: Search, limit: int
+) -> tuple[Hit, ...]:
+    """The facts nearest to the question; evicted ones come nearest first, and only some are read."""
+    known = outdated(at_hand)
+    alive = (fact for some in evicted for fact in some if not known.holds(fact.cube))
+    found = [*(fact for fact in at_hand if not known.holds(fact.cube)), *islice(alive, limit)]
+    ordered = sorted(found, key=lambda fact: -cosine(fact.vector, asked.vector))
+    return tuple(_by_cosine(fact, asked, search) for fact in ordered[:limit])
+
+
+def _batched(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
+    """Some at a time: most searches need the first few alone."""
+    while some := list(islice(entries, _AT_A_TIME)):
+        yield some
 
 
 def _by_cosine(entry: Entry, asked: Asked, search: Search, topic: str = "") -> Hit:

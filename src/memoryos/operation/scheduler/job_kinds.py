@@ -1,7 +1,7 @@
-"""The kinds of jobs that a store can do: each with what does it, what it needs to know, and how urgent it is.
+"""Job kinds: the kinds of jobs that a store can do, each with its handler, its payload check and its priority.
 
-Whoever has work that should follow a write, survive a crash and be tried again registers a kind for it. A job of a
-kind that nobody registered, such as one of a newer program, is left waiting.
+Register a kind for work that should follow a write, survive a crash and be retried. A job of an unregistered kind, such
+as one of a newer program, waits.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ Act = Callable[[Writer, Job], None]
 
 
 def no_payload(payload: Payload | None) -> None:
-    """Refuse a payload: the check of kinds that need none."""
+    """Refuse any payload: the check of kinds that need none."""
     if payload is not None:
         raise InvalidInput("payload", "is not for jobs of this kind", "Leave it out")
 
 
 @dataclass(frozen=True, slots=True)
 class JobType:
-    """One kind of job. `handler` is what does its jobs; `OneByOne` is the simplest one."""
+    """One kind of job. `handler` does its jobs; `OneByOne` is the simplest one."""
 
-    name: str  #: as it is stored with each job
+    name: str  #: the stored name
     handler: Handler
-    check: Check = no_payload  #: raises InvalidInput for a payload that the handler cannot use
-    priority: int = 0  #: of its jobs, when nobody says another; the highest goes first
-    needs_model: bool = False  #: whether it may wait for a chat model; then it runs beside the moving of pages
-    is_internal: bool = False  #: whether only the library itself adds such jobs
+    check: Check = no_payload  #: raises InvalidInput for a wrong payload
+    priority: int = 0  #: default priority of its jobs; the highest runs first
+    needs_model: bool = False  #: whether it may wait for a chat model; then it runs in a thread of its own
+    is_internal: bool = False  #: whether only the library adds such jobs
 
     def checked(self, payload: Payload | None) -> Payload | None:
-        """The payload as it can be stored. Raises InvalidInput."""
+        """Return the payload in its stored form. Raises InvalidInput."""
         if self.is_internal:
             raise InvalidInput("kind", f"{self.name!r} is added by the library itself", "Name a kind of your own")
         self.check(payload)
@@ -55,11 +55,11 @@ class JobType:
 class JobTypes:
     """The kinds that are registered with one store."""
 
-    handlers: dict[str, Handler] = field(default_factory=dict)  #: by the name of the kind, as a JobRunner takes them
+    handlers: dict[str, Handler] = field(default_factory=dict)  #: handlers by kind, for a JobRunner
     _types: dict[str, JobType] = field(default_factory=dict)
 
     def register(self, *types: JobType) -> None:
-        """Add kinds. Raises InvalidInput for a name that is taken."""
+        """Add kinds. Raises InvalidInput if a name is taken."""
         for one in types:
             name = checked_text("name", one.name, limit=64)
             if name in self._types:
@@ -68,7 +68,7 @@ class JobTypes:
             self.handlers[name] = one.handler
 
     def named(self, name: str) -> JobType:
-        """The kind of that name. Raises InvalidInput."""
+        """Return the kind of that name. Raises InvalidInput."""
         if name not in self._types:
             known = ", ".join(sorted(name for name, one in self._types.items() if not one.is_internal)) or "none"
             raise InvalidInput("kind", f"{str(name)[:64]!r} is not registered", f"Registered: {known}")
@@ -76,7 +76,7 @@ class JobTypes:
 
     @property
     def need_a_model(self) -> bool:
-        """Whether a job of some kind may wait for a chat model."""
+        """Whether a kind may wait for a chat model."""
         return any(one.needs_model for one in self._types.values())
 
 
@@ -90,7 +90,7 @@ class OneByOne:
     takes_early: bool = False
 
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
-        """Do the jobs one after the other; returns those left."""
+        """Do the jobs one after the other; return those that are left."""
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
@@ -106,7 +106,7 @@ def internal(name: JobKind, handler: Handler, *, needs_model: bool = False) -> J
 
 
 def _plain_payload(payload: Payload) -> Payload:
-    """A payload as it comes back from the store. Raises InvalidInput for what JSON cannot hold."""
+    """The payload as the store returns it. Raises InvalidInput if JSON cannot hold it."""
     fix = "Pass a dict that JSON can hold, such as {'day': '2026-01-31'}"
     if not isinstance(payload, Mapping):
         raise InvalidInput("payload", f"is a {type(payload).__name__}", fix)

@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from memoryos.clock import Clock
 from memoryos.config import CONNECTIONS
 from memoryos.errors import (
+    IdTaken,
     InvalidInput,
     OutcomeUnknown,
     StorageError,
@@ -58,6 +59,7 @@ _ERRORS: dict[str, type[StorageError]] = {  # by SQLSTATE or its class
     "25006": StoreReadOnly,  # a standby
     "42501": StoreReadOnly,  # the role lacks a privilege
     "53100": StoreFull,
+    "23505": IdTaken,
     "XX001": StoreCorrupt,
     "XX002": StoreCorrupt,
     "08": StoreUnreachable,

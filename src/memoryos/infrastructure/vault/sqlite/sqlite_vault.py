@@ -25,7 +25,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
 
 from memoryos.clock import Clock
-from memoryos.errors import InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
+from memoryos.errors import IdTaken, InvalidInput, StorageError, StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import compiled
 from memoryos.infrastructure.vault.checksum import ESCAPED, shown
@@ -55,6 +55,7 @@ _ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the 
     sqlite3.SQLITE_PERM: StoreReadOnly,
     sqlite3.SQLITE_FULL: StoreFull,
     sqlite3.SQLITE_IOERR_SHMSIZE: StoreFull,  # no room for the index of the log, without which nothing is read
+    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY: IdTaken,
     sqlite3.SQLITE_CORRUPT: StoreCorrupt,
     sqlite3.SQLITE_NOTADB: StoreCorrupt,
 }

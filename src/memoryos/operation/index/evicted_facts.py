@@ -1,0 +1,62 @@
+"""The facts that left LPM for lack of room, with their vectors in one array: there may be very many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryos.infrastructure.vault.records import Entry, Vector
+from memoryos.kinds import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Facts about one subject, and their vectors, shape (facts, dim); a fact without one has zeros."""
+
+    facts: tuple[Entry, ...]
+    vectors: NDArray[np.float32]
+
+
+class EvictedFacts:
+    """Archived facts by id. Not safe for threads: its owner holds a lock."""
+
+    def __init__(self, dim: int) -> None:
+        self._dim = dim
+        self._facts: dict[str, Entry] = {}
+        self._rows: dict[Subject, _Rows] = {}  # made anew at the first question after a change
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def put(self, fact: Entry) -> None:
+        """Take in a fact, or its present state."""
+        self._facts[fact.cube.id] = fact
+        self._rows.clear()
+
+    def drop(self, cube_id: str) -> None:
+        """Let go of a fact, if it is here."""
+        if self._facts.pop(cube_id, None):
+            self._rows.clear()
+
+    def clear(self) -> None:
+        """Let go of all facts."""
+        self._facts.clear()
+        self._rows.clear()
+
+    def nearest(self, subject: Subject, question: Vector) -> Iterator[Entry]:
+        """The facts about a subject, those with the highest cosine to the question first."""
+        rows = self._rows.get(subject) or self._rows_about(subject)
+        order = np.argsort(-(rows.vectors @ question), kind="stable")
+        return (rows.facts[row] for row in order)
+
+    def _rows_about(self, subject: Subject) -> _Rows:
+        facts = tuple(fact for fact in self._facts.values() if fact.cube.subject is subject)
+        vectors = np.zeros((len(facts), self._dim), dtype=np.float32)
+        for row, fact in enumerate(facts):
+            if fact.vector is not None:
+                vectors[row] = fact.vector
+        self._rows[subject] = _Rows(facts, vectors)
+        return self._rows[subject]
