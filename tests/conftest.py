@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
+from hypothesis import settings
 
 from contract import server
 from contract.back_ends import BACK_ENDS
@@ -19,6 +20,9 @@ from memoryos.kinds import Origin, Role, SemanticType, Tier
 from memoryos.models.hashing import Hashing
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.scope import Scope
+
+settings.register_profile("here", deadline=None)  # a busy machine takes as long as it takes
+settings.load_profile("here")
 
 MakeCube = Callable[..., MemCube]
 MakeEntry = Callable[..., Entry]
@@ -44,6 +48,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--store", choices=list(BACK_ENDS), help="the one store that tests of both run on")
 
 
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """One more than there are cores: tests wait a third of their time, for disks, pauses and processes that die."""
+    return (yield) + 1
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Let each test that takes a back end run on every one, unless it is marked to be for one alone."""
     if "back_end" not in metafunc.fixturenames or _names_its_own(metafunc.definition):
@@ -52,6 +62,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     is_for_one = any(metafunc.definition.get_closest_marker(name) for name in ("file", "once"))
     names = [name for name in BACK_ENDS if wanted in (None, name) and (name == "sqlite" or not is_for_one)]
     metafunc.parametrize("back_end", names, indirect=True, scope="session")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out single cases on other stores that are marked to be for one alone."""
+    items[:] = [item for item in items if _names_its_own(item) or not _is_for_another(item)]
+
+
+def _is_for_another(test: pytest.Item) -> bool:
+    values = test.callspec.params if isinstance(test, pytest.Function) and hasattr(test, "callspec") else {}
+    return values.get("back_end", "sqlite") != "sqlite" and any(map(test.get_closest_marker, ("file", "once")))
 
 
 def _names_its_own(test: pytest.Item) -> bool:

@@ -35,7 +35,6 @@ _IMPORTED = (  # before the forks
     "memoryos.operation.consolidation.rules",
     "memoryos.operation.knowledge.chinese_slots",
     "memoryos.operation.knowledge.english_slots",
-    "alembic.command",
     "memoryos.models.word_pieces",
     "openai.resources.chat.completions",  # which the SDK puts off
 )

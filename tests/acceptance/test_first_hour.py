@@ -97,6 +97,7 @@ def test_tags_metadata_days_and_an_end(memory):
         name: [garden] for name in found
     }
     assert gone not in [hit.id for hit in memory.search("What needs work?", tags=["todo"]).hits]
+    assert memory.pages.count(filters={"no_tags": ["work"]}) == memory.pages.count() - 1
 
 
 def test_a_store_in_memory():

@@ -126,8 +126,11 @@ def opened(folder: Path) -> Memory:
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with closing(opened(tmp_path)) as memory:
-        for number in range(12):
-            memory.add(f"I live in Town{number}, and I like jazz.", "I see.", tags=["home"])
+        towns = (f"I live in Town{number}, and I like jazz." for number in range(12))
+        turns = [
+            Turn(role=role, text=text) for said in towns for role, text in (("user", said), ("assistant", "I see."))
+        ]
+        memory.add_many(turns, tags=["home"])
         memory.facts.add("I have a cat.")
         memory.profile.set("name", "Ann")
         memory.consolidate()
@@ -144,7 +147,6 @@ def calls(long: bool) -> settings:
     """How often each is called; what fails is not made smaller, for the state of the memory is part of it."""
     return settings(
         max_examples=LONG_EXAMPLES if long else EXAMPLES,
-        deadline=None,
         database=None,
         derandomize=not long,
         phases=[Phase.generate],

@@ -235,10 +235,12 @@ USAGES = {
     "no object": [1, 2],
     "cached words": {"prompt_tokens": 300, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": "x"}},
 }
-BUDGET = 6_000
+STORED = {"negative", "huge", "missing"}  # such counts meet both stores; of the others none comes that far
+COUNTS = [name if name in STORED else pytest.param(name, marks=pytest.mark.once) for name in USAGES]
+BUDGET = 3_000
 
 
-@pytest.mark.parametrize("usage", USAGES)
+@pytest.mark.parametrize("usage", COUNTS)
 def test_a_count_that_cannot_be_refunds_no_budget(opened, model, usage):
     model.otherwise = sends(completion("Oslo is in Norway.", usage=USAGES[usage]))
     memory = opened(llm_tokens_per_day=BUDGET, llm_max_tokens=50, llm_timeout_seconds=10)
@@ -246,12 +248,12 @@ def test_a_count_that_cannot_be_refunds_no_budget(opened, model, usage):
     with pytest.raises(BudgetSpent):
         for calls in range(200):  # noqa: B007 - how many there were is wanted
             memory.respond("Where is Oslo?")
-    assert 3 < calls < 60  # a prompt has a hundred tokens or more
+    assert 3 < calls < 30  # a prompt has a hundred tokens or more
     spent = sum(one.prompt_tokens + one.completion_tokens for one in memory.log.usage())
     assert 0 < spent <= BUDGET * 1.1
 
 
-@pytest.mark.parametrize("usage", USAGES)
+@pytest.mark.parametrize("usage", COUNTS)
 def test_a_count_that_cannot_be_fails_no_job(opened, model, usage):
     def reply(asked: Asked) -> None:
         sends(completion(json.dumps(reading(asked.request["messages"])), usage=USAGES[usage]))(asked)

@@ -40,6 +40,7 @@ def memory(tmp_path):
         yield memory
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("field", "call"),
     [

@@ -255,9 +255,14 @@ def test_what_a_person_reads(bench, garden):
         assert told in shown
 
 
-def test_the_tables_hold_the_intervals_and_leads_that_a_program_reads(bench, measured, allotments):
-    shown, read = tables(bench, allotments), measured(allotments)["datasets"]["garden"]["results"]
-    _, certainty, _ = shown
+def test_the_tables_hold_what_a_program_reads(bench, measured, allotments):
+    read = measured(allotments)["datasets"]["garden"]["results"]
+    _, certainty, types = tables(bench, allotments)
+    intervals_and_leads_are_told(certainty, read)
+    recall_by_type_is_told(types, read)
+
+
+def intervals_and_leads_are_told(certainty, read):
     rows = {(row[""], row["within"]): row for row in certainty}
     assert list(rows) == [(way, within) for way in WAYS for within in ("@1,024", "@4,096")]
     for way in WAYS:
@@ -269,9 +274,7 @@ def test_the_tables_hold_the_intervals_and_leads_that_a_program_reads(bench, mea
         assert (row["ahead"], row["of"]) == lead(group)
 
 
-def test_the_tables_tell_recall_by_type(bench, measured, allotments):
-    shown, read = tables(bench, allotments), measured(allotments)["datasets"]["garden"]["results"]
-    _, _, types = shown
+def recall_by_type_is_told(types, read):
     assert [(row[""], row["asked"]) for row in types] == [("hers", "6"), ("lost", "6")]
     for row in types:
         group = read["context"][row[""]]

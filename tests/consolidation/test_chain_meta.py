@@ -131,6 +131,7 @@ def test_a_page_by_itself_is_its_own_summary(opened, model):
     assert page(memory, alone).chain_summary == "My new kettle sings in the kitchen."
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("invented", "flaw"),
     [

@@ -72,7 +72,11 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("fault", PASSING)
+ON_BOTH_STORES = {"busy", "no answer in time", "wrong shape"}  # all the others are stored as one of these are
+FAULTS = [name if name in ON_BOTH_STORES else pytest.param(name, marks=pytest.mark.once) for name in PASSING]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_that_passes_costs_time_and_nothing_else(memory, model, clock, tmp_path, fault):
     model.will(*PASSING[fault])
     pages = [page.text for page in memory.pages.list()]
@@ -85,7 +89,7 @@ def test_a_fault_that_passes_costs_time_and_nothing_else(memory, model, clock, t
     assert WRONG.encode() not in everything(memory, tmp_path)
 
 
-@pytest.mark.parametrize("fault", PASSING)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_that_lasts_ends_in_a_dead_job_that_keeps_its_cause_and_the_pages_stay_unread(
     memory, model, clock, monkeypatch, fault
 ):
@@ -106,6 +110,7 @@ def test_a_fault_that_lasts_ends_in_a_dead_job_that_keeps_its_cause_and_the_page
     assert knows(memory) == KNOWN
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "wrap",
     [
@@ -189,6 +194,7 @@ INVENTED = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("invention", INVENTED)
 def test_what_was_not_said_is_not_believed_and_is_counted(memory, model, clock, invention):
     true = {"page": 1, "fact": "Carla lives in Porto.", "quote": "I live in Porto"}
@@ -224,6 +230,7 @@ ORDERS = [
 ]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("order", ORDERS)
 def test_orders_in_a_text_are_not_followed_even_by_a_model_that_follows_them(opened, model, clock, order):
     name = "马洛里" if "马" in order else "Mallory"
@@ -301,6 +308,7 @@ BROKEN_PERSONAS = [
 ]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("broken", BROKEN_PERSONAS)
 def test_a_persona_that_broke_off_is_asked_for_again(memory, model, broken):
     name = {"page": 1, "field": "name", "value": "Carla", "quote": "My name is Carla"}

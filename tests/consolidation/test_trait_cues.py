@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memoryos.operation.consolidation.persona import Dimension, DimensionGroup, PersonaSchema
-from memoryos.operation.consolidation.traits import TraitReader
+from memoryos.operation.consolidation.traits import TraitReader, trait_reader
 
 pytestmark = pytest.mark.once
 
@@ -43,6 +43,10 @@ SAID = {
 @pytest.mark.parametrize(("text", "shown"), SAID.items(), ids=SAID)
 def test_a_cue_is_found_where_it_stands(text, shown):
     assert [trait.dimension for trait, _ in TraitReader(SCHEMA).read([("page", [text])])] == shown
+
+
+def test_the_cues_of_a_schema_are_sorted_once_for_all_memories():
+    assert trait_reader(PersonaSchema.named(None)) is trait_reader(PersonaSchema.named(None))
 
 
 def test_a_page_that_speaks_against_it_counts_against_it():

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from contract import server
 from contract.back_ends import BACK_ENDS
 from memoryos import AsyncMemory, AsyncMemoryOS, MemoryOS, load_settings
 from memoryos.engine import Engine
@@ -60,6 +61,7 @@ def opened(tmp_path: Path, back_end: str, clock, chat: Thinker) -> Iterator[Call
     chat.may_answer.set()
     for store in made:
         store.close()
+    server.give_back(tmp_path)
 
 
 @pytest.fixture
@@ -128,6 +130,7 @@ def test_a_view_of_a_memory_closes_nothing(store: MemoryOS):
     assert store.memory("Ann").pages.list()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "1", True])
 def test_a_timeout_is_a_number_of_seconds(opened, timeout):
     store = opened()

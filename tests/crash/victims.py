@@ -29,7 +29,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import UUID
 
-import alembic.command  # noqa: F401 - imported before the forks, not in each of them
 from sqlalchemy import Engine, event
 from uuid_utils.compat import uuid7
 

@@ -27,7 +27,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import alembic.command  # noqa: F401 - imported before the forks, not in each of them
 import openai.resources.chat.completions  # noqa: F401 - as well, which the SDK puts off
 
 from forked import fork

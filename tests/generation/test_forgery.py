@@ -72,7 +72,7 @@ pieces = st.one_of(st.sampled_from(FORGERIES), st.sampled_from(BREAKS), st.text(
 texts = st.lists(pieces, min_size=1, max_size=9).map("".join).filter(str.strip)
 
 pytestmark = [pytest.mark.once]
-examples = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+examples = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def looks(text: str) -> str:

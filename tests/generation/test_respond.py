@@ -161,6 +161,7 @@ def tokens(messages):
     return sum(count_tokens(message["content"]) + MESSAGE_TOKENS for message in messages)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("limit", [300, 1000, 4096])
 def test_the_whole_prompt_keeps_to_its_budget(tmp_path, settings, model, limit):
     bounded = load_settings(**settings.model_dump(exclude_unset=True) | {"prompt_tokens": limit})

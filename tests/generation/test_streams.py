@@ -258,7 +258,8 @@ def test_a_stream_that_was_left_is_paid_for_as_far_as_it_went(opened, model):
 
 
 READS = """
-import asyncio, sys
+import asyncio, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have had us ignore
 import memoryos
 from memoryos import AsyncMemory
 def here(piece):

@@ -54,6 +54,7 @@ def everywhere(world: World, scope: Scope = ANN) -> list[MemCube]:
 # The same in other words
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -85,6 +86,7 @@ def test_the_wording_that_says_more_is_kept_and_the_other_is_in_the_history(worl
     assert texts(memory.history(bees.id)) == ["Tom keeps brown bees", "Tom keeps brown bees outdoors"]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -137,6 +139,7 @@ class Opinion:
         return dict.fromkeys(pairs, self.verdict)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("verdict", [*Verdict, None])
 def test_a_judge_is_asked_only_where_words_cannot_tell(world: World, verdict: Verdict | None) -> None:
     memory = world.open()
@@ -164,6 +167,7 @@ def test_a_judge_is_asked_only_where_words_cannot_tell(world: World, verdict: Ve
 # One after the other
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -207,6 +211,7 @@ def test_a_later_fact_takes_the_place_of_what_it_contradicts(world: World, old: 
     assert [link.target for link in world.links(LinkKind.SUPERSEDES, fact.id)] == [former.id]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -352,7 +357,7 @@ def picture(world: World, scope: Scope) -> set[tuple[object, ...]]:
     }  # fmt: skip
 
 
-LAW = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAW = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 _users = count()
 PAGES: list[str] = []  # that facts of any user may rest on
 

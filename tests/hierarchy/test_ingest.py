@@ -74,6 +74,7 @@ def name_of(case: object) -> str:
     return str(case)[:40].encode("ascii", "backslashreplace").decode()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("call", "field"), BAD_ADDS, ids=name_of)
 def test_a_bad_add_names_the_field_and_stores_nothing(memory: Memory, call, field):
     before = (memory.pages.list(), memory.log.events())
@@ -84,6 +85,7 @@ def test_a_bad_add_names_the_field_and_stores_nothing(memory: Memory, call, fiel
     assert (memory.pages.list(), memory.log.events()) == before
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("call", "field"), BAD_SEARCHES, ids=name_of)
 def test_a_bad_search_names_the_field(memory: Memory, call, field):
     before = memory.log.events()
@@ -101,6 +103,7 @@ def test_an_unknown_argument_is_refused(memory: Memory):
     assert len(memory.pages.list()) == 2
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("tokens", [0, -5, "many", 1.5])
 def test_a_bad_budget_names_the_field(memory: Memory, tokens):
     with pytest.raises(InvalidInput) as caught:
@@ -108,6 +111,7 @@ def test_a_bad_budget_names_the_field(memory: Memory, tokens):
     assert caught.value.field == "tokens"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("call", "field"),
     [

@@ -123,6 +123,7 @@ def test_the_profile_follows_changes_and_tells_since_when(memory: Memory, world:
     assert f"occupation: teacher ({since['occupation']:%-d %B %Y})" in memory.context("What do I do?").text
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("before", "end", "left"),
     [
@@ -184,6 +185,7 @@ def test_a_corrected_end_is_no_end(memory: Memory, world: World) -> None:
     assert fields(memory) == {"occupation": "waiter"}
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("said", "kept"),
     [

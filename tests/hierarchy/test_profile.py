@@ -27,6 +27,7 @@ def profile(memory: Memory) -> Mapping[str, str]:
     return memory.profile.get().user.fields
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("home", "moved", "now"),
     [

@@ -404,7 +404,7 @@ def carried_out(pages: Sequence[Placed], found: Plan) -> list[Placed]:
     return [Placed(page.page, targets.get(page.page, page.segment), page.vector, page.is_kept) for page in pages]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(arrangements(), st.integers(0, 6))
 def test_a_plan_keeps_every_page_and_comes_to_rest(pages: list[Placed], room: int):
     found = plan(pages, 0.6, room)
@@ -439,7 +439,7 @@ def test_a_single_topic_with_noise_is_rarely_split(size: int, noise: float):
     assert split <= 1
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.sampled_from([TEA, BIKE, MOON, "🍵🚲 tea bike", "🍞 bread"]), min_size=2, max_size=16), st.randoms())
 def test_a_store_is_whole_after_repair_and_as_before_after_undo(
     tmp_path_factory: pytest.TempPathFactory, said: list[str], random

@@ -123,6 +123,4 @@ class Memory(RuleBasedStateMachine):
 
 
 TestMemory = Memory.TestCase
-TestMemory.settings = settings(
-    max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestMemory.settings = settings(max_examples=20, stateful_step_count=25, suppress_health_check=list(HealthCheck))

@@ -38,7 +38,7 @@ def found(world: World, memory: Memory, ids: Sequence[str]) -> list[Stretch]:
         return stretches(reader, [memory.get(one) for one in ids])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(data=st.data())
 def test_they_are_the_longest_runs_with_what_was_known_before(world: World, memory, pages, data):
     wanted = data.draw(st.lists(st.sampled_from(range(len(TOPICS))), unique=True))

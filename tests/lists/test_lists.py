@@ -143,6 +143,7 @@ def test_users_and_scopes_are_listed_in_steps(store):
     assert store.admin.users(tenant="other") == []
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "cursor", ["", "x", 5, "!!!!", cursor_after("facts", 1), cursor_after("pages", -1), "A" * 9999]
 )
@@ -152,12 +153,14 @@ def test_a_cursor_of_something_else_is_refused(memory, cursor):
     assert caught.value.field == "cursor"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("key", ["a\x00b", "\ud800", 5])
 def test_a_cursor_that_no_list_gave_is_refused(store, key):
     with pytest.raises(InvalidInput):
         store.admin.users(cursor=cursor_after("users", key))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("field", "value"), [("limit", 0), ("limit", "5"), ("role", "owner"), ("speaker", ""), ("tags", "x")]
 )

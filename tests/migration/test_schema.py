@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, event, inspect
 
 from memoryos.infrastructure.vault import migrations, tables
+from memoryos.infrastructure.vault.sqlite import new_file
 
 VERSIONS = sorted((Path(migrations.__file__).parent / "versions").glob("*.py"))
 
@@ -70,6 +73,27 @@ def definitions(connection):
     primary = {name: inspector.get_pk_constraint(name) for name in ours}
     partial = connection.exec_driver_sql("SELECT name, sql FROM sqlite_schema WHERE sql LIKE '%UNIQUE INDEX%'").all()
     return keys, primary, sorted((name, " ".join(sql.split())) for name, sql in partial)
+
+
+def test_a_new_file_gets_what_the_migrations_make(engine, tmp_path):
+    """All of it, to the letter, for the text of a table says more than its definition (run tools/build_new_file.py)."""
+    with engine.begin() as connection:
+        migrations.upgrade(connection)
+        migrated = content(connection)
+    with create_engine("sqlite://").begin() as connection:
+        new_file.create(connection)
+        assert content(connection) == migrated
+        assert migrations.is_current(connection)
+
+
+def content(connection):
+    """Each statement and each row."""
+    return sorted(connection.connection.driver_connection.iterdump())
+
+
+def test_a_new_store_needs_no_alembic(tmp_path):
+    code = "import sys, memoryos; memoryos.open('new.db', user='ann').close(); sys.exit('alembic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path).returncode == 0
 
 
 def test_the_newest_migration_is_the_one_the_program_wants():

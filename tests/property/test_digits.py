@@ -70,7 +70,7 @@ def test_every_run_of_digits_is_known():
     assert all(plain_text(run) == "0123456789" for run in DECIMALS)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(dated_texts())
 def test_no_digits_are_refused(memory, text):
     page = memory.add(text)
@@ -80,7 +80,7 @@ def test_no_digits_are_refused(memory, text):
     memory.delete(page)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(dated_texts(), min_size=1, max_size=5))
 def test_no_digits_are_refused_when_they_are_read(texts):
     with tempfile.TemporaryDirectory() as folder:
@@ -92,7 +92,6 @@ def test_no_digits_are_refused_when_they_are_read(texts):
             assert [job for job in memory.jobs.list() if job.error] == []
 
 
-@settings(deadline=None)
 @given(st.sampled_from(DECIMALS), st.sampled_from(DATES))
 def test_a_date_means_the_same_in_all_digits(digits, text):
     other = written(text, digits)

@@ -18,7 +18,7 @@ def key(number):
     return f"message {number}"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(STEPS, max_size=14))
 def test_messages_delivered_again_and_again_are_there_once(steps):
     with tempfile.TemporaryDirectory() as folder:

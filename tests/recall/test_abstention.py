@@ -33,11 +33,13 @@ def travels(open_memory):
     """travels(**settings): a memory of eighty exchanges about who went where by train."""
 
     def open_one(**values):
-        memory = open_memory(**values)
+        memory, turns = open_memory(**values), []
         for day in range(80):
-            who, where = PEOPLE[day % 8], PLACES[day % 10]
+            who, where, at = PEOPLE[day % 8], PLACES[day % 10], NOW - timedelta(days=90 - day)
             said = f"{who} took the night train to {where} and drank tea with the conductor."
-            memory.add(said, f"I hope {who} liked the market in {where}.", at=NOW - timedelta(days=90 - day))
+            turns.append(Turn(role=Role.USER, text=said, at=at))
+            turns.append(Turn(role=Role.ASSISTANT, text=f"I hope {who} liked the market in {where}.", at=at))
+        assert len(memory.add_many(turns)) == 80
         return memory
 
     return open_one
@@ -52,6 +54,7 @@ def test_a_context_says_that_nothing_was_found(travels):
     assert memory.search(NEVER).confidence < 0.02
 
 
+@pytest.mark.once
 def test_the_sentence_keeps_to_the_budget(travels):
     memory = travels()
     assert memory.context(NEVER, tokens=20).text == NOTHING
@@ -67,6 +70,7 @@ def test_what_was_said_is_told(travels):
         assert NOTHING not in found.text
 
 
+@pytest.mark.once
 def test_a_question_about_the_wrong_one_of_two_people_is_less_likely_answered(open_memory):
     memory = open_memory()
     for day in range(40):
@@ -85,11 +89,13 @@ def test_a_question_about_the_wrong_one_of_two_people_is_less_likely_answered(op
     assert neither.confidence == pytest.approx(right.confidence, abs=0.01)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("message", OPEN)
 def test_a_message_that_asks_for_nothing_said_is_not_refused(travels, message):
     assert travels().context(message).found
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "question",
     [
@@ -103,10 +109,11 @@ def test_what_words_cannot_tell_is_not_refused(travels, question):
     assert travels().context(question).found
 
 
+@pytest.mark.once
 def test_a_question_in_one_script_is_not_judged_by_words_of_the_other(open_memory):
     memory = open_memory()
-    for day in range(400):
-        memory.add(f"今天我們去東邊的車站買票，第{day}次。", at=NOW - timedelta(days=500 - day))
+    said = [(NOW - timedelta(days=500 - day), f"今天我們去東邊的車站買票，第{day}次。") for day in range(400)]
+    memory.add_many([Turn(role=Role.USER, text=text, at=at) for at, text in said])
     assert memory.context("我们在东边的车站买了什么东西给爷爷庆祝生日？").found
     assert not memory.context("誰修好了祖父的手風琴和鋼琴的踏板？").found
 
@@ -139,16 +146,19 @@ def test_the_setting_says_how_much_is_refused(travels):
         load_settings(abstain_below=1.5)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("question", ["Which submarine did I serve on?", "What is my blood type?"])
 def test_a_short_question_about_what_was_never_said_is_refused(travels, question):
     assert not travels().context(question).found
 
 
+@pytest.mark.once
 def test_to_name_a_time_makes_an_answer_no_less_likely(travels):
     asked, told = (travels().search(f"Who drank tea on the night train{time}?") for time in ("", " last Friday"))
     assert asked.confidence == pytest.approx(told.confidence, abs=0.01)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("which", ["哪个", "哪個", "哪些", "哪种"])
 def test_to_ask_which_in_chinese_makes_an_answer_no_less_likely(open_memory, which):
     memory = open_memory()

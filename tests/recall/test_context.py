@@ -85,6 +85,7 @@ def test_nothing_is_told_twice(open_memory):
     assert len({line.key for line in context.lines}) == len(context.lines)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("tokens", [1, 16, 40, 64, 100, 150, 250, 2048])
 def test_the_budget_holds(open_memory, tokens):
     context = talk(open_memory()).context("tea", tokens=tokens)
@@ -92,6 +93,7 @@ def test_the_budget_holds(open_memory, tokens):
     assert bool(context.ids) is bool(context.text)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("tokens", [256, 512, 1024])
 def test_short_messages_fill_the_budget(open_memory, tokens):
     memory = open_memory()
@@ -143,6 +145,7 @@ def test_a_turn_too_long_for_the_budget_keeps_no_shorter_one_out(open_memory):
     assert text.count("long") < 60
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("filler", "needle", "question"),
     [
@@ -171,6 +174,7 @@ RUSSIAN = (
 THAI = "เมื่อวานฉันไปสวนสาธารณะกับเพื่อนและดูดอกไม้สวยมากถ่ายรูปเยอะแยะแล้วกลับบ้านกินข้าวเย็นกับครอบครัว"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("tokens", [128, 256, 512])
 @pytest.mark.parametrize(
     ("filler", "needle", "question"),
@@ -195,6 +199,7 @@ def test_of_a_text_without_sentences_the_part_that_matters_is_there(open_memory,
     assert count_tokens(context.text) <= tokens
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "unit", ["QmFzZTY0IHRlc3Q", "😂🎉", "deadbeef01", "さくらをみました", "ดอกไม้สวยมาก", "봄이왔다"]
 )
@@ -212,6 +217,7 @@ PADDED = "\n".join(
 )
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("text", "needle", "question"),
     [
@@ -227,6 +233,7 @@ def test_white_space_costs_nothing(open_memory, text, needle, question):
     assert needle in memory.context(question, tokens=128).text
 
 
+@pytest.mark.once
 def test_what_stands_behind_a_megabyte_of_white_space_is_found_and_told_alone(open_memory):
     memory = open_memory()
     memory.add("x" + " " * 1_000_000 + "The safe code is 7921.")
@@ -388,7 +395,7 @@ def recalls(draw) -> Recall:
 
 
 @pytest.mark.once
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(recalls(), st.integers(1, 400), st.booleans(), st.booleans())
 def test_no_memory_and_no_budget_breaks_the_rules(found: Recall, budget: int, recent: bool, persona: bool):
     excluded = [hit.id for hit in found.recent[:1]]
@@ -405,7 +412,7 @@ def test_no_memory_and_no_budget_breaks_the_rules(found: Recall, budget: int, re
 
 
 @pytest.mark.once
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(st.sampled_from("ab cé茶。.\n! "), max_size=200), st.integers(1, 60))
 def test_a_cut_is_a_stretch_that_fits(text: str, room: int):
     found = cut(text, {"b"}, room, count_tokens)

@@ -54,7 +54,7 @@ def bodies(digest: Digest) -> str:
     return " ".join(line.text for line in digest.lines)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(budget=budgets, query=questions)
 def test_the_budget_is_never_passed_and_every_turn_is_in_a_line(talk, budget, query):
     digest = talk.digest(tokens=budget, query=query)
@@ -68,7 +68,7 @@ def test_the_budget_is_never_passed_and_every_turn_is_in_a_line(talk, budget, qu
     assert list(digest.lines) == sorted(digest.lines, key=lambda line: line.start)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pair=st.tuples(budgets, budgets), query=questions)
 def test_more_budget_never_covers_less(talk, pair, query):
     less, more = (talk.digest(tokens=budget, query=query) for budget in sorted(pair))

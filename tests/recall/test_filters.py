@@ -181,7 +181,7 @@ def test_the_archive_is_a_tier_like_others(crowd: Memory) -> None:
     st.sampled_from([strategy for strategy in Strategy if strategy is not Strategy.TWO_STAGE]),
     st.sampled_from([1, 7, 40]),
 )
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_filtering_is_ranking_all_and_then_choosing(
     crowd: Memory, tags: list[str], tiers: Sequence[str], session: str | None, strategy: Strategy, pages: int
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_filter_is_added_by_its_definition_alone(memory: Memory, monkeypatch: 
         assert len(listed(memory, filters)) == len(expected)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("filters", "field", "says"),
     [
@@ -159,6 +160,7 @@ def test_a_wrong_filter_is_refused_by_name(memory: Memory, filters: Any, field: 
         memory.context("tea", filters=filters)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("about", "field", "says"),
     [

@@ -116,7 +116,6 @@ def known(documents: Sequence[Document], gaps: Sequence[bool] = (), doomed: Sequ
     return index, [documents[number] for number in left], [sittings[number] for number in left]
 
 
-@settings(deadline=None)
 @given(documents, questions, drops)
 def test_plain_bm25_is_the_textbook_formula(documents, question, doomed):
     index, left, _ = known(documents, doomed=doomed)
@@ -128,7 +127,6 @@ def test_plain_bm25_is_the_textbook_formula(documents, question, doomed):
         assert scores(index, found) == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
-@settings(deadline=None)
 @given(documents, asked, st.lists(st.booleans(), max_size=12), drops)
 def test_bm25_in_context_is_the_formula_over_windows(documents, asked, gaps, doomed):
     index, left, sittings = known(documents, gaps, doomed)
@@ -215,7 +213,7 @@ def interleaved(documents: Sequence[Document], sessions: Sequence[int]) -> TurnI
     )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.data(), st.sampled_from([1, 3, 30]))
 def test_rare_words_of_talks_that_run_side_by_side_are_scored_by_the_formula(data, count):
     sessions = data.draw(st.lists(st.integers(0, count - 1), min_size=150, max_size=150))

@@ -96,6 +96,7 @@ def test_a_book_does_not_keep_other_pages_out(open_memory):
     assert max(sum(turn.cube.id == hit.id for turn in found.turns) for hit in found.hits) == 32
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("chars", [50_000, 1_000_000])
 def test_a_document_fills_a_large_context(open_memory, chars):
     memory = open_memory()

@@ -214,6 +214,7 @@ def test_each_number_among_the_weights_is_a_part():
     assert [field.name for field in fields(DEFAULT_WEIGHTS) if field.type != "bool"] == PARTS
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("more", [0.1, 3.0])
 def test_a_turn_that_has_most_of_a_part_does_not_fall_when_it_counts_more(talk, part, more):
@@ -228,6 +229,7 @@ def test_a_turn_that_has_most_of_a_part_does_not_fall_when_it_counts_more(talk, 
                 assert after.index(place) <= rank
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_counts_nothing_is_no_part(talk, part):
     for question in QUESTIONS:
@@ -255,6 +257,7 @@ def exchange(memory, *said, minutes=0):
     )
 
 
+@pytest.mark.once
 def test_who_asks_loses(open_memory):
     memory = open_memory()
     exchange(memory, "Where is the teapot?", "It is in the oven.", "Why is it there? Odd.", "No idea")
@@ -263,6 +266,7 @@ def test_who_asks_loses(open_memory):
     assert found["Why is it there? Odd."]["asks"] == 0, "its last sentence is no question"
 
 
+@pytest.mark.once
 def test_an_answer_gains_between_two_people(open_memory):
     memory = open_memory()
     exchange(memory, "Where is the teapot?", "It is in the oven.", "Why is it there? Odd.", "No idea")
@@ -272,12 +276,14 @@ def test_an_answer_gains_between_two_people(open_memory):
     assert found["Where is the teapot?"]["answers"] == 0
 
 
+@pytest.mark.once
 def test_an_assistant_gains_nothing_by_answering(open_memory):
     memory = open_memory()
     memory.add("Where is the teapot?", "It is in the oven.", at=NOW)
     assert not any("answers" in found for found in parts(memory, "teapot").values())
 
 
+@pytest.mark.once
 def test_the_first_turn_of_a_sitting_gains(open_memory):
     memory = open_memory()
     exchange(memory, "We baked a cake yesterday.", "Nice", "Indeed", "Yes")
@@ -286,6 +292,7 @@ def test_the_first_turn_of_a_sitting_gains(open_memory):
     assert found["Nice"]["opens"] == 0
 
 
+@pytest.mark.once
 def test_a_user_is_asked_about_before_an_assistant_unless_the_question_is_about_its_words(open_memory):
     memory = open_memory()
     memory.add("The oven is new", "Clean the oven weekly", at=NOW)
@@ -296,6 +303,7 @@ def test_a_user_is_asked_about_before_an_assistant_unless_the_question_is_about_
     assert found["The oven is new"]["own"] < 0 < found["Clean the oven weekly"]["own"]
 
 
+@pytest.mark.once
 def test_priors_count_less_where_words_and_meaning_say_little(open_memory):
     memory = open_memory()
     memory.add("The oven is new", at=NOW)
@@ -304,12 +312,14 @@ def test_priors_count_less_where_words_and_meaning_say_little(open_memory):
     assert found["Hm"]["own"] < found["The oven is new"]["own"]
 
 
+@pytest.mark.once
 def test_roles_say_nothing_among_people_with_names(open_memory):
     memory = open_memory()
     exchange(memory, "I like cake", "I prefer honey")
     assert not any("own" in found for found in parts(memory, "cake").values())
 
 
+@pytest.mark.once
 def test_what_was_said_on_the_day_of_the_best_turn_gains(open_memory):
     memory = open_memory()
     for hour, text in ((1, "A kettle, at last"), (40, "Another day"), (9, "The rest of that day")):
@@ -320,6 +330,7 @@ def test_what_was_said_on_the_day_of_the_best_turn_gains(open_memory):
     assert found["Another day"]["day"] == 0
 
 
+@pytest.mark.once
 def test_a_shorter_turn_gains(open_memory):
     memory = open_memory()
     exchange(memory, "A kettle", "A kettle " + "rome museum bees honey garden " * 4)
@@ -327,6 +338,7 @@ def test_a_shorter_turn_gains(open_memory):
     assert found[0]["length"] > 0 > found[1]["length"]
 
 
+@pytest.mark.once
 def test_the_first_passage_of_a_long_turn_gains(open_memory):
     memory = open_memory()
     memory.add("We met in Rome. " * 200, at=NOW)
@@ -337,6 +349,7 @@ def test_the_first_passage_of_a_long_turn_gains(open_memory):
     assert not any(gains.values())
 
 
+@pytest.mark.once
 def test_who_is_named_gains_and_who_is_not_loses(open_memory):
     memory = open_memory()
     exchange(memory, "I like cake", "I prefer honey")
@@ -350,6 +363,7 @@ def test_who_is_named_gains_and_who_is_not_loses(open_memory):
         assert not any("speaker" in found for found in parts(memory, question).values())
 
 
+@pytest.mark.once
 def test_among_many_speakers_the_named_part_of_a_name_counts_and_nobody_loses(open_memory):
     memory = open_memory()
     names = ("Ann Lee", "Bookstore", "Bob")
@@ -359,6 +373,7 @@ def test_among_many_speakers_the_named_part_of_a_name_counts_and_nobody_loses(op
     assert found["I am Bob"]["speaker"] == 0
 
 
+@pytest.mark.once
 def test_a_question_is_matched_by_its_topic_not_by_names(open_memory):
     memory = open_memory()
     exchange(memory, "Bob and Ann Lee: Bob, Bob!", "I prefer honey")
@@ -366,6 +381,7 @@ def test_a_question_is_matched_by_its_topic_not_by_names(open_memory):
     assert found["I prefer honey"]["words"] > found["Bob and Ann Lee: Bob, Bob!"]["words"]
 
 
+@pytest.mark.once
 def test_an_answer_is_found_by_the_words_around_it(open_memory):
     memory = open_memory()
     exchange(memory, "Where did you buy the teapot", "At the corner shop", "I see", "Yes", "Fine", "Hm")
@@ -375,6 +391,7 @@ def test_an_answer_is_found_by_the_words_around_it(open_memory):
     assert [turn.turn.text for turn in turns if turn.parts.get("words")] == ["Where did you buy the teapot"]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("kin", [True, False])
 def test_a_word_is_found_by_its_kin_unless_that_is_left_out(open_memory, kin):
     memory = open_memory()

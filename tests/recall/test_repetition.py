@@ -67,6 +67,7 @@ def test_a_store_full_of_it_still_gives_what_was_asked_for(open_memory):
     assert len(set(told(memory, pages=10))) <= 2
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("text", "other"),
     [
@@ -98,6 +99,7 @@ def test_what_differs_is_told(open_memory, text, other):
     assert again == []
 
 
+@pytest.mark.once
 def test_two_speakers_never_repeat_each_other(open_memory):
     memory = open_memory()
     add(memory, SAID)

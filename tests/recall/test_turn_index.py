@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos.infrastructure.vault.records import Facet, tags_text
@@ -106,7 +106,6 @@ class Desk:
         return list(self.sheets.values())[pick % len(self.sheets)] if self.sheets else None
 
 
-@settings(deadline=None)
 @given(steps, st.sampled_from([0, 3, 20, 20_000]), st.sampled_from([1, 3, 1_000]))
 def test_an_index_with_a_past_is_the_same_as_a_fresh_one(steps, tail, rows_in_block):
     with pytest.MonkeyPatch.context() as patch:

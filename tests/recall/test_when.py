@@ -67,6 +67,7 @@ def test_the_time_asked_about_comes_first(talk: Talk, question: str, day: str) -
     assert days(talk(EACH_MONTH), question)[0] == day
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("question", ["In May", "8 May", "5月", "5月8日", "May 8th", "五月"])
 @pytest.mark.parametrize("strategy", ["hybrid", "bm25"])
 def test_a_month_without_a_year_is_found_by_its_name_in_both_languages(
@@ -75,6 +76,7 @@ def test_a_month_without_a_year_is_found_by_its_name_in_both_languages(
     assert days(talk(EACH_MONTH), question, strategy=strategy)[0] == "2023-05-08"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "question", ["What did we bake in May?", "5月8日我们 baked 什么？", "What did we bake in mid-May?"]
 )
@@ -104,6 +106,7 @@ def test_what_lies_partly_in_the_time_asked_about_counts_in_part(talk: Talk) -> 
     assert shares == pytest.approx({"01": 31 / 365, "02": 1})
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("question", ["What did we bake?", "May we bake?", "我们吃什么？", "What did we bake in 1999?"])
 def test_a_question_without_a_time_of_ours_has_no_such_part(talk: Talk, question: str) -> None:
     memory = talk(EACH_MONTH)
@@ -125,6 +128,7 @@ def test_a_corrected_turn_speaks_of_other_times(talk: Talk) -> None:
     assert "when" in memory.search("Where was I in 2020?", explain=True).turns[0].parts
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("text", "words", "absent"),
     [

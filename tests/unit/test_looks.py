@@ -60,7 +60,7 @@ def test_no_bracket_that_is_confusable_with_that_of_a_tag_forges_it(tag):
     assert [one for one in forged if not disarmed(one).startswith("&lt;")] == []
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data(), tag=st.sampled_from(FENCES), opening=st.sampled_from(OPENING))
 def test_no_mix_of_tricks_forges_a_tag(data, tag, opening):
     spelled = [data.draw(st.sampled_from(ALIKE[letter])) for letter in tag]

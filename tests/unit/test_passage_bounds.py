@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryos.language.passages import LONGEST, SMALL, TARGET, estimated_tokens, passage_bounds
@@ -47,7 +47,6 @@ def passages(text: str) -> list[str]:
     return [text[start:end] for start, end in passage_bounds(text)]
 
 
-@settings(deadline=None)
 @given(texts)
 def test_all_but_white_space_is_in_one_passage_in_order(text):
     bounds = passage_bounds(text)
@@ -56,7 +55,6 @@ def test_all_but_white_space_is_in_one_passage_in_order(text):
     assert not "".join(text[start:end] for start, end in gaps).strip()
 
 
-@settings(deadline=None)
 @given(texts)
 def test_none_is_too_long_nor_empty(text):
     found = passages(text)
@@ -64,7 +62,6 @@ def test_none_is_too_long_nor_empty(text):
     assert len(found) == 1 or all(passage.strip() for passage in found)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_a_text_that_is_not_too_long_stays_whole(text):
     if estimated_tokens(text) <= LONGEST:

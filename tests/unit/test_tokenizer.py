@@ -39,7 +39,7 @@ STRANGE = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(known)
 @example("word " * 50)
 @example("8 May 2023\nCaroline: 我喜欢tea!")
@@ -51,13 +51,13 @@ def test_the_count_is_that_of_the_tokenizer(text: str):
     assert count_tokens(text) == len(list(word_pieces().cut(text)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts, texts)
 def test_the_count_of_two_lines_is_the_sum_of_both(one: str, other: str):
     assert count_tokens(f"{one}\n{other}") == count_tokens(one) + count_tokens(other)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(texts | st.text(max_size=60))
 def test_the_count_is_never_below_that_of_the_tokenizer(text: str):
     assert count_tokens(text) >= len(list(word_pieces().cut(text)))

@@ -11,7 +11,11 @@ from memoryos.models import word_pieces as under_test
 from memoryos.models.word_pieces import word_pieces
 
 SURROGATES = range(0xD800, 0xE000)
-CHARACTERS = [chr(code) for code in range(0x110000) if code not in SURROGATES]
+# Above 0x32400 there is no letter. What lies there is looked at one in 61, and whole at the ends of what has a class.
+ENDS = (0xE0000, 0xF0000, 0x100000, 0x110000)
+AT_ENDS = [code for end in ENDS for code in range(end - 64, min(end + 64, 0x110000))]
+CODES = sorted({*range(0x32400), *range(0x32400, 0x110000, 61), *range(0xE0000, 0xE1000), *AT_ENDS})
+CHARACTERS = [chr(code) for code in CODES if code not in SURROGATES]
 BLOCK = 4096  # characters a text: a line with each
 
 texts = st.text(
@@ -33,7 +37,7 @@ def reference():
     return cut
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(texts)
 @example("")
 @example("unaffable Donaudampfschifffahrtsgesellschaft " * 3)

@@ -264,8 +264,15 @@ class SqlVault(ABC):
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
         """Which of our errors the driver's is, and what the driver says, without a word of a user."""
 
+    @abstractmethod
+    def _create(self, connection: Connection) -> None:
+        """Make every table in an empty database, and record the schema."""
+
     def _upgrade(self, connection: Connection) -> None:
-        migrations.upgrade(connection)
+        if migrations.is_empty(connection):
+            self._create(connection)
+        else:
+            migrations.upgrade(connection)
 
     def _prepare(self) -> None:
         """Make sure that the store is there, has our schema and our embedder."""

@@ -12,7 +12,7 @@ from typing import Protocol
 from memoryos.cube import MemCube
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.persona import PersonaSchema
-from memoryos.operation.consolidation.traits import TraitReader
+from memoryos.operation.consolidation.traits import trait_reader
 
 
 class Extractor(Protocol):
@@ -30,7 +30,7 @@ class RuleExtractor:
 
     def __init__(self, schema: PersonaSchema | None = None) -> None:
         self.name = "rules"
-        self._traits = TraitReader(schema or PersonaSchema.load())
+        self._traits = trait_reader(schema or PersonaSchema.named(None))
 
     def extract(self, pages: Sequence[MemCube]) -> list[Finding]:
         """Facts and profile fields in the order they were said, then traits in the order of the schema."""

@@ -93,6 +93,12 @@ class TraitReader:
             self._by_mark.setdefault(cue, set()).add(number)
 
 
+@lru_cache(16)
+def trait_reader(schema: PersonaSchema) -> TraitReader:
+    """The reader of a schema, which all memories share: to sort its cues takes a third of the time of an open."""
+    return TraitReader(schema)
+
+
 @lru_cache(256)
 def _pattern(dimension: Dimension) -> re.Pattern[str]:
     """Any cue; English ones as whole words with an optional plural, Chinese ones as they stand."""

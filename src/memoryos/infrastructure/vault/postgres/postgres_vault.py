@@ -201,10 +201,7 @@ class PostgresVault(SqlVault):
         kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
         return kind, (driver.diag.message_primary or " ".join(str(driver).split())).rstrip(".")
 
-    def _upgrade(self, connection: Connection) -> None:
-        if not migrations.is_empty(connection):
-            migrations.upgrade(connection)
-            return
+    def _create(self, connection: Connection) -> None:
         if self._embedder is None:
             raise InvalidInput("path", f"{self.name} holds no store", "Name the database of one")
         schema.create(connection)

@@ -33,6 +33,7 @@ from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
+from memoryos.infrastructure.vault.sqlite import new_file
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteBell
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
@@ -244,6 +245,9 @@ class SqliteVault(SqlVault):
             self._make_ready()
         with self._reading(EVERY_TENANT) as connection:
             self._check_embedder(connection)
+
+    def _create(self, connection: Connection) -> None:
+        new_file.create(connection)
 
     def _keep_a_log(self) -> None:
         """Switch the file to WAL; it stays so. Outside a transaction, as SQLite demands."""
