@@ -22,6 +22,7 @@ from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.records import (
     Archived,
+    AskedJob,
     Census,
     CubePlace,
     Entry,
@@ -132,6 +133,10 @@ class Reader(Protocol):
 
     def jobs(self, *states: JobState) -> list[Job]:
         """The scope's jobs in these states (all when none is named), oldest first."""
+        ...
+
+    def asked(self) -> list[AskedJob]:
+        """What of the scope's jobs waits or is being done, oldest first: all that `jobs` tells takes longer to read."""
         ...
 
     def next_due(self) -> datetime | None:
