@@ -201,7 +201,8 @@ def _placed(reader: Reader, resident: Resident, members: Mapping[str, Members]) 
     homes = {page: one for one in members.values() for page in one.pages}
     kept = _kept(reader)
     vectors = resident.page_vectors(reader, homes)
-    ordered = [link.source for link in reader.sources(members, LinkKind.MEMBER_OF) if link.source in homes]
+    several = reader.sources(members, LinkKind.MEMBER_OF) if len(members) > 1 else []
+    ordered = [link.source for link in several if link.source in homes] or list(homes)
     return [Placed(page, homes[page].cube.id, vectors[page], page in kept) for page in ordered]
 
 
