@@ -21,6 +21,7 @@ from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.records import (
     Archived,
+    AskedJob,
     Census,
     CubePlace,
     Entry,
@@ -131,6 +132,10 @@ class Reader(Protocol):
 
     def jobs(self, *states: JobState) -> list[Job]:
         """Return the scope's jobs in these states (default: all), oldest first."""
+        ...
+
+    def asked(self) -> list[AskedJob]:
+        """What of the scope's jobs waits or is being done, oldest first: all that `jobs` tells takes longer to read."""
         ...
 
     def next_due(self) -> datetime | None:
