@@ -195,10 +195,17 @@ class Engine:
 
     def wait(self, timeout: float | None = None) -> None:
         """Return when the background work is done. Raises StillRunning after `timeout` seconds."""
-        seconds = arguments.timeout(timeout)
         self.check_open()
+        self.finish(lambda until: self.housekeeping.wait(until) and self._have_mounts_synced(until), timeout)
+
+    def finish(self, work: Callable[[float], bool], timeout: float | None) -> None:
+        """Wait until the answers are stored, then do work: it gets its deadline and returns whether it is done.
+
+        Raises StillRunning after `timeout` seconds. What is left of the work must go on by itself.
+        """
+        seconds = arguments.timeout(timeout)
         until = time.monotonic() + seconds
-        if not (self.responder.wait(until) and self.housekeeping.wait(until) and self._have_mounts_synced(until)):
+        if not (self.responder.wait(until) and work(until)):
             raise self._still_running(seconds, "it goes on")
 
     def close(self, timeout: float | None = None) -> None:

@@ -247,11 +247,13 @@ class Memory:
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported
 
-    def consolidate(self) -> None:
-        """Extract all unread pages into LPM now, also from STM and cold segments, and wait until it is done."""
+    def consolidate(self, timeout: float | None = None) -> None:
+        """Extract all unread pages into LPM now, also from STM and cold segments, and wait until it is done.
+
+        Raises StillRunning after `timeout` seconds; the work goes on.
+        """
         self._engine.admit(Action.WRITE, self._scope)
-        self._engine.responder.wait()
-        self._engine.housekeeping.promote_all(self._scope)
+        self._engine.finish(lambda until: self._engine.housekeeping.promote_all(self._scope, until), timeout)
 
     def search(
         self,

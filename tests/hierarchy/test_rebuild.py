@@ -9,6 +9,7 @@ import pytest
 
 from hierarchy.world import ANN, LineExtractor, World, texts
 from memoryos import Memory, Role, Scope, Turn
+from memoryos.errors import StillRunning
 from memoryos.infrastructure.vault.records import JobState, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Tier
 from memoryos.operation.maintenance.rebuild import AT_A_TIME, stage_of
@@ -83,6 +84,19 @@ def picture(memory: Memory, world: World, scope: Scope = ANN) -> dict[str, objec
 
 def learned(memory: Memory) -> list[str]:
     return sorted(fact.text for fact in memory.profile.get().user.facts)
+
+
+def test_a_rebuild_that_runs_out_of_time_goes_on_by_itself(world):
+    memory = filled(world, 2 * AT_A_TIME + 5)
+    before = picture(memory, world)
+    old = {view.cube.id for view in memory.segments.list(archive=True)}
+    told: list[int] = []
+    with pytest.raises(StillRunning):
+        memory.upkeep.rebuild(timeout=0, progress=lambda done, total: told.append(done))
+    assert told == []
+    memory.wait()
+    assert picture(memory, world) == before
+    assert old.isdisjoint(view.cube.id for view in memory.segments.list(archive=True))
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 30, 2 * AT_A_TIME + 5])

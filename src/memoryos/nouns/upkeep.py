@@ -34,7 +34,7 @@ class Upkeep(Noun):
         self._engine.housekeeping.queued(owner)
         return report
 
-    def rebuild(self, *, progress: Progress | None = None) -> None:
+    def rebuild(self, *, progress: Progress | None = None, timeout: float | None = None) -> None:
         """Derive everything again from the raw pages and wait for it, for example after a change of the rules.
 
         The result is the segments, facts, traits and profile that the same pages would give if they were all added now,
@@ -42,12 +42,12 @@ class Upkeep(Noun):
         stated, imported or corrected stays. A deleted fact comes back if a page still states it; delete the page to
         prevent this. Derived memories get new ids and no visits. Searches and writes go on, but inferred memories are
         missing for a while. An interrupted rebuild continues where it stopped. `progress` is called with the number of
-        pages done and of all pages; extraction follows after the last page.
+        pages done and of all pages; extraction follows after the last page. Raises StillRunning after `timeout`
+        seconds; the work goes on.
         """
         arguments.callback("progress", progress)
         self._engine.admit(Action.WRITE, self._scope)
-        self._engine.responder.wait()
-        self._engine.housekeeping.rebuild(self._scope, progress)
+        self._engine.finish(lambda until: self._engine.housekeeping.rebuild(self._scope, progress, until), timeout)
 
     def index(self) -> bool:
         """Move the turns from memory to the store's candidate index now. Large memories do this automatically.

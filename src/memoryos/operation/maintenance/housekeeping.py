@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
@@ -141,29 +142,32 @@ class Housekeeping:
             return finished
         return finished + self._runner.run_all(owner, turn)
 
-    def promote_all(self, scope: Scope) -> None:
-        """Extract all unread pages, in STM and in all segments, and wait for it."""
+    def promote_all(self, scope: Scope, until: float = math.inf) -> bool:
+        """Extract all unread pages, in STM and in all segments; return whether it is done before that time."""
         self.check_writable()
         self.catch_up(scope)
         self._mover.promote_all(scope.owner)
         self._schedule(scope.owner)
-        self.wait()
+        return self.wait(until)
 
-    def rebuild(self, scope: Scope, progress: Progress | None = None) -> None:
-        """Derive everything again from the raw pages and wait for it, or continue an interrupted rebuild."""
+    def rebuild(self, scope: Scope, progress: Progress | None = None, until: float = math.inf) -> bool:
+        """Derive everything again from the raw pages, or continue an interrupted rebuild.
+
+        Returns whether it is done before that time; what is left goes on in the background.
+        """
         owner = scope.owner
         self._rebuilder.begin(owner)
         with self._lock:
             self._tidy.discard(owner)
         total = 0
-        while self._step(owner).pages:
+        while time.monotonic() < until and self._step(owner).pages:
             with self._vault.read(owner) as reader:
                 stage = stage_of(reader)
             total = stage.total if stage else total
             if progress:
                 progress(stage.pages if stage else total, total)
         self._schedule(owner)
-        self.wait()
+        return self.wait(until)
 
     def check_writable(self) -> None:
         """Raise StoreReadOnly if the store is open for reading only, where the work would never be done."""
