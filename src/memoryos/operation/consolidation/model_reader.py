@@ -34,6 +34,8 @@ SUMMARY_CHARS = 800
 TOPICS_AT_ONCE = 20  # with three sentences for each an answer stays well below 2,048 tokens
 _FEW_WORDS = 12  # of a quote, as the reason of a trait
 
+_LATE = ConfigDict(defer_build=True)  # a memory without a chat model needs none of these classes
+
 Statement = TypeVar("Statement", bound=BaseModel)
 Text = Annotated[str, Field(min_length=1, max_length=FACT_CHARS)]
 
@@ -57,7 +59,7 @@ class Reading:
 
 
 class _Statement(BaseModel):
-    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, defer_build=True)
     page: int | None = None
     quote: Text
 
@@ -78,17 +80,19 @@ class _Trait(_Statement):
 
 
 class _Summary(BaseModel):
-    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True)
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, defer_build=True)
     topic: str
     summary: Annotated[str, Field(min_length=1, max_length=SUMMARY_CHARS)]
 
 
 # Only the frame is checked as a whole; a statement of the wrong shape is rejected alone, and counted.
 class _Facts(BaseModel):
+    model_config = _LATE
     facts: list[Any]
 
 
 class _Persona(BaseModel):
+    model_config = _LATE
     profile: list[Any] = []
     traits: list[Any] = []
 
@@ -100,16 +104,18 @@ class _Persona(BaseModel):
 
 
 class _Verdicts(BaseModel):
+    model_config = _LATE
     verdicts: list[Any]
 
 
 class _Verdict(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
     pair: int
     verdict: Verdict
 
 
 class _Summaries(BaseModel):
+    model_config = _LATE
     topics: list[Any]
 
 

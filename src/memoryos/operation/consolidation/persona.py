@@ -89,13 +89,13 @@ def _built_in(name: str | None) -> PersonaSchema:
 
 
 class _Cues(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     en: list[_Text] = []
     zh: list[_Text] = []
 
 
 class _DimensionEntry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     name: _Text
     description: _Text
     source: Literal["paper", "memoryos", "custom"] = "custom"
@@ -103,13 +103,13 @@ class _DimensionEntry(BaseModel):
 
 
 class _GroupEntry(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     name: _Text
     dimensions: list[_DimensionEntry]
 
 
 class _SchemaFile(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
     groups: list[_GroupEntry]
 
 
