@@ -46,6 +46,6 @@ def test_a_page_is_dated_in_that_zone(tmp_path: Path, zone: str, at: int) -> Non
 
 
 def test_an_unknown_zone_is_refused_by_name() -> None:
-    with pytest.raises(InvalidInput, match="'Mars/Olympus' is no time zone") as caught:
+    with pytest.raises(InvalidInput, match="'Mars/Olympus' is not a time zone") as caught:
         load_settings(time_zone="Mars/Olympus")
     assert caught.value.field == "time_zone"
