@@ -133,7 +133,7 @@ def errors_page() -> str:
         "",
         GENERATED,
         "",
-        "Import them from `memoryos` or `memoryos.errors`. Catch `MemoryOSError` to catch them all.",
+        "Import them from `memoryos.errors`. `MemoryOSError` is the base of all, and `memoryos` exports it.",
         "",
         "| error | is a | default message | exit code |",
         "|---|---|---|---|",

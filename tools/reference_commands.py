@@ -45,10 +45,15 @@ def _under(one: Any, name: str) -> Iterator[str]:
 
 def _command(one: Any, name: str) -> Iterator[str]:
     shown = [parameter for parameter in one.params if parameter.name != "help"]
-    arguments = "".join(f" {parameter.name.upper()}" for parameter in shown if parameter.param_type_name == "argument")
+    arguments = "".join(f" {_placeholder(parameter)}" for parameter in shown if parameter.param_type_name == "argument")
     yield from (f"## `{name}{arguments}`", "", " ".join((one.help or "").split()), "")
     if shown:
         yield from ("| option | default | meaning |", "|---|---|---|", *map(_row, shown), "")
+
+
+def _placeholder(one: Any) -> str:
+    name = f"{one.name.upper()}..." if one.nargs < 0 else one.name.upper()
+    return name if one.required else f"[{name}]"
 
 
 def _row(one: Any) -> str:

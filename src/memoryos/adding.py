@@ -54,7 +54,7 @@ class Adding:
         """Store messages of a chat API and return the ids of their pages."""
         if response is not None or attachments:
             field = "attachments" if response is None else "response"
-            raise InvalidInput(field, "is passed beside messages", "Put it into a message")
+            raise InvalidInput(field, "is passed together with messages", "Put it into a message")
         now, limit = self.engine.clock(), self.engine.settings.max_text_chars
         said_at = now if at is None else parse_moment("at", at, now=now)
         turns = [

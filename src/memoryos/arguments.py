@@ -85,7 +85,7 @@ def _file_path(value: Path) -> Path:
     try:
         path = value.expanduser()
     except RuntimeError:
-        raise InvalidInput("path", f"the home folder of {value.parts[0]!r} is unknown", "Write it out") from None
+        raise InvalidInput("path", f"the home folder of {value.parts[0]!r} is unknown", "Pass the full path") from None
     if not path.name:
         raise InvalidInput("path", f"{path} is a folder", "Name a file in it, e.g. memory.db")
     if max(len(part.encode()) for part in path.parts) > NAME_BYTES:
@@ -124,7 +124,9 @@ def idempotency_key(value: str | None) -> str | None:
         return None
     if not isinstance(value, str) or not value.strip() or len(value) > ID_LIMIT or not value.isprintable():
         problem = f"is not a text of 1 to {ID_LIMIT} visible characters"
-        raise InvalidInput("idempotency_key", problem, "Name this call alone, e.g. str(uuid4()) or a message's id")
+        raise InvalidInput(
+            "idempotency_key", problem, "Give this call a key of its own, e.g. str(uuid4()) or the id of the message"
+        )
     return value
 
 
@@ -152,7 +154,7 @@ def optional(field: str, value: int | None, *, least: int = 0) -> int | None:
 def natural(field: str, value: int, *, least: int = 0, most: int = HIGHEST) -> int:
     """Check a whole number."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InvalidInput(field, f"{shown(value)} is no whole number in range", f"Pass {least} to {most:,}")
+        raise InvalidInput(field, f"{shown(value)} is not a whole number in range", f"Pass {least} to {most:,}")
     return value
 
 
@@ -160,7 +162,7 @@ def duration(field: str, value: float, *, most: float) -> float:
     """Check a duration; the caller decides the unit."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value <= most:  # which no NaN is
-        raise InvalidInput(field, f"{shown(value)} is no number in range", f"Pass 0 to {most:,.0f}")
+        raise InvalidInput(field, f"{shown(value)} is not a number in range", f"Pass 0 to {most:,.0f}")
     return float(value)
 
 
@@ -257,7 +259,7 @@ def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -
     """The tiers to search: those named, or all. If all, `archive` decides whether the archive is included."""
     named = _choices("tiers", value, tuple(Tier))
     if named and archive is not None:
-        raise InvalidInput("archive", "contradicts `tiers`, or repeats it", "Leave it out, and name the tiers alone")
+        raise InvalidInput("archive", "cannot be combined with `tiers`", "Pass only `tiers`")
     in_archive = default if archive is None else archive
     return named or frozenset(tier for tier in Tier if in_archive or tier is not Tier.ARCHIVE)
 

@@ -122,4 +122,6 @@ def _parsed(field: str, text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidInput(field, f"{text[:40]!r} is no date", "Use ISO 8601, e.g. 2026-05-08T13:56:00+00:00") from None
+        raise InvalidInput(
+            field, f"{text[:40]!r} is not a date", "Use ISO 8601, e.g. 2026-05-08T13:56:00+00:00"
+        ) from None

@@ -72,7 +72,7 @@ class Memoryos:
         self-tuning is off.
         """
         if embedding_model_kwargs and embedding_model_name not in MULTILINGUAL:
-            raise InvalidInput("embedding_model_kwargs", "the bundled embedders take none", "Leave it out")
+            raise InvalidInput("embedding_model_kwargs", "the bundled embedders have no options", "Leave it out")
         folder = _folder(data_storage_path)
         settings = load_settings(
             short_term_capacity=short_term_capacity,
@@ -220,7 +220,7 @@ def _folder(path: str) -> Path:
     try:
         folder = Path(path).expanduser()
     except RuntimeError:
-        raise InvalidInput("data_storage_path", "the home folder is unknown", "Write it out") from None
+        raise InvalidInput("data_storage_path", "the home folder is unknown", "Pass the full path") from None
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -260,7 +260,7 @@ def _moment(timestamp: str | None) -> datetime | None:
     try:
         return datetime.fromisoformat(timestamp).astimezone()  # that code's timestamps are local time
     except (TypeError, ValueError):
-        raise InvalidInput("timestamp", f"{timestamp!r} is no date", "Use e.g. 2026-05-08 13:56:00") from None
+        raise InvalidInput("timestamp", f"{timestamp!r} is not a date", "Use e.g. 2026-05-08 13:56:00") from None
 
 
 def _summary(user: Persona) -> str:

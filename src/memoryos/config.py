@@ -105,7 +105,7 @@ class Settings(BaseSettings):
     # Hierarchy: what stays where, and when it moves.
     short_term_capacity: int = Field(7, ge=1, description="pages in STM")
     mid_term_capacity: int = Field(200, ge=1, description="segments in MTM")
-    knowledge_capacity: int = Field(100, ge=1, description="facts in LPM, for the user and for the agent each")
+    knowledge_capacity: int = Field(100, ge=1, description="facts in LPM about the user, and as many about the agent")
     segment_threshold: float = Field(0.6, ge=-1, le=2, description="theta: F_score above which a page joins a segment")
     heat_threshold: float = Field(5.0, ge=0, description="tau: heat above which a segment goes to LPM extraction")
     self_tuning: bool = Field(
@@ -243,7 +243,9 @@ class Settings(BaseSettings):
         description="how long one call waits in total for locks and connections",
     )
     mount_timeout_seconds: float = Field(30.0, gt=0, description="how long a search waits for a mounted memory")
-    connections: int = Field(CONNECTIONS, ge=1, description="PostgreSQL connections of this process; more threads wait")
+    connections: int = Field(
+        CONNECTIONS, ge=1, description="PostgreSQL connections of this process; further threads wait"
+    )
 
     @field_validator("time_zone")
     @classmethod

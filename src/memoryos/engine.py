@@ -204,7 +204,7 @@ class Engine:
     def close(self, timeout: float | None = None) -> None:
         """Finish the background work and release the store. A second call does nothing.
 
-        Raises StillRunning after `timeout` seconds; only work that has started is then finished.
+        After `timeout` seconds it raises StillRunning; only running work is then still completed.
         """
         seconds = arguments.timeout(timeout)
         self._is_closed = True

@@ -225,7 +225,7 @@ class Memory:
             corrector.delete(wanted)
         except ObjectsUnreachable as error:
             corrector.postpone(wanted)
-            raise ObjectsUnreachable(f"{error}. It will be deleted when it does: that is noted") from error
+            raise ObjectsUnreachable(f"{error}. The deletion is recorded and follows once it answers") from error
         finally:
             self._engine.housekeeping.queued(self._scope)
         self._engine.sources.follow_erasure(self._scope.owner)
@@ -338,7 +338,7 @@ class Memory:
         """Return the memories that carry all of these tags, here and in mounted memories, latest first.
 
         The result holds pages and what was derived from them; from mounts, pages and facts. `kinds` and `mounts` work
-        as in `search`, but segments carry no tags. A mount that does not answer is left out unless `mounts` names it.
+        as in `search`, but segments have no tags. A mount that does not answer is left out unless `mounts` names it.
         Raises InvalidInput if there is no tag.
         """
         labels = arguments.tags(tags)
@@ -346,7 +346,7 @@ class Memory:
             raise InvalidInput("tags", "is empty", "Name at least one tag")
         wanted_kinds = arguments.kinds(kinds)
         if Kind.SEGMENT in wanted_kinds:
-            raise InvalidInput("kinds", "segments carry no tags", "Ask for pages, and `segments.list()` for the topics")
+            raise InvalidInput("kinds", "segments have no tags", "Ask for pages, and `segments.list()` for the topics")
         most = arguments.positive("limit", limit, limit)
         start, end = arguments.period(since, until)
         filters = Filters(

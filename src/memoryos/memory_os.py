@@ -117,8 +117,8 @@ class MemoryOS:
     def close(self, timeout: float | None = None) -> None:
         """Finish the background work of earlier calls and release the store. A second call does nothing.
 
-        Raises StillRunning after `timeout` seconds. Work that has started is then still finished before the store is
-        released, and the rest is left to the next process. Nothing that was stored is lost.
+        After `timeout` seconds it raises StillRunning. Running work is still completed before the store is released;
+        the rest is left to the next process. Nothing that was stored is lost.
         """
         self._engine.close(timeout)
 

@@ -41,7 +41,8 @@ def backup(
 ) -> Manifest:
     """Write the current state of the store to a new file, which is a complete store itself.
 
-    `progress` gets rows. Raises InvalidInput if the file exists or the store does not, and StorageError.
+    `progress` is called with the number of rows done and of all rows. Raises InvalidInput if the file exists or the
+    store does not, and StorageError.
     """
     clock = _checked(settings, progress, clock)
     target = _file("file", file)
@@ -103,7 +104,8 @@ def verify(
     """Check that everything in a store is consistent, and that a backup is unchanged.
 
     Without `repair`, nothing is changed. With `repair`, what is derived from the cubes is corrected; this needs the
-    store's embedder (default: the one of the settings). `progress` gets cubes. Raises InvalidInput and StorageError.
+    store's embedder (default: the one of the settings). `progress` is called with the number of cubes done and of all
+    cubes. Raises InvalidInput and StorageError.
     """
     clock = _checked(settings, progress, clock, embedder)
     place, settings = arguments.store_place(store), settings or load_settings()
@@ -111,7 +113,7 @@ def verify(
         with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
             return soundness.verify(vault, progress=progress)
     if isinstance(place, Path) and backups.is_backup(place):
-        raise InvalidInput("repair", f"{place} is a backup", "Restore it, and repair what it becomes")
+        raise InvalidInput("repair", f"{place} is a backup", "Restore it, then repair the restored store")
     embedder = embedder or load_embedder(settings.embedder, settings)
     vault, embedder = opened_with(embedder, lambda name: _opened("store", store, settings, clock, embedder=name))
     with closing(vault):
@@ -128,8 +130,9 @@ def scrub(
 ) -> Scrubbed:
     """Overwrite the remains of deleted memories in the files of a store, and add missing checksums to old rows.
 
-    Writers wait meanwhile, and the disk needs free space of about the size of the store. `progress` gets steps.
-    `refused` in the result names the steps that the PostgreSQL role may not do. Raises InvalidInput and StorageError.
+    Writers have to wait, and the disk needs free space of about the size of the store. `progress` is called with the
+    number of steps done and of all steps. `refused` in the result names the steps that the PostgreSQL role may not do.
+    Raises InvalidInput and StorageError.
     """
     clock = _checked(settings, progress, clock)
     with closing(_opened("store", store, settings, clock)) as vault:
@@ -148,10 +151,10 @@ def reembed(
 ) -> None:
     """Replace the vectors of the whole store, all tenants, with those of another embedder. Nothing is extracted again.
 
-    Meanwhile, memories that are open on the store search and write with the old embedder. Once this returns, they raise
+    Until it returns, memories that are open on the store search and write with the old embedder. Afterwards they raise
     EmbedderMismatch and must be opened again with the new embedder. An interrupted change continues when you run it
-    again; naming the store's own embedder abandons it. `progress` gets the number of cubes done and of all cubes with
-    vectors. Raises InvalidInput if the file does not exist, and StorageError.
+    again; naming the store's own embedder abandons it. `progress` is called with the number of cubes done and of all
+    cubes with vectors. Raises InvalidInput if the file does not exist, and StorageError.
     """
     clock = _checked(settings, progress, clock)
     arguments.part("embedder", embedder)

@@ -89,7 +89,7 @@ def test_an_add_that_is_repeated_with_its_key_adds_nothing(run):
     assert document(run("stats", "--json"))["stm_pages"] == 1
     other = run("add", "I keep hens.", "--idempotency-key", "message-17")
     assert other.returncode == 2
-    assert "idempotency_key: was used for something else" in other.stderr
+    assert "idempotency_key: was used for a different dialogue" in other.stderr
 
 
 def test_search_as_of_a_moment_knows_nothing_later(run):
@@ -118,7 +118,7 @@ def test_context_tells_what_bears_on_a_question_and_leaves_out_what_is_known(run
     rest = document(run("context", "boat", "--tokens", "60", "--exclude", told["id"], "--json"))
     assert [line["text"] for line in rest["lines"]] == ["user: The boat needs paint."]
     assert rest["tokens"] <= 60
-    assert "Nothing is known" in run("context", "boat", "--user", "ann").stdout
+    assert "Nothing was found" in run("context", "boat", "--user", "ann").stdout
 
 
 def test_search_in_a_long_text_shows_the_passage_that_answers(run):
@@ -386,7 +386,7 @@ def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_
     assert document(run("jobs", "retry", dead_job, "--json")) == {"tried": 1, "dead": 0}
     assert document(run("jobs", "wait", "--json")) == {"waiting": 0, "dead": 0, "unknown": 0}
     assert document(run("jobs", "list", "--state", "dead", "--json")) == {"jobs": []}
-    assert "no such jobs" in run("jobs", "list", "--state", "dead").stdout
+    assert "No jobs found" in run("jobs", "list", "--state", "dead").stdout
 
 
 TEA = ("green tea", "black tea", "a cup of tea", "tea with milk", "the teapot", "hot tea", "herbal tea", "iced tea")
@@ -514,7 +514,7 @@ def test_a_proposal_is_listed_and_answered(run, tmp_path):
     assert (proposal["text"], proposal["replaces"][0]["text"], proposal["source"]) == (new, old, "v2")
     assert new in run("proposals", "list", "--user", "ann").stdout
     assert document(run("proposals", "accept", proposal["id"], "--user", "ann", "--json"))["answer"] == "accepted"
-    assert "No change" in run("proposals", "list", "--user", "ann").stdout
+    assert "No proposal" in run("proposals", "list", "--user", "ann").stdout
 
 
 @pytest.mark.parametrize(
@@ -545,7 +545,7 @@ def test_to_show_a_user_that_is_not_there_names_those_that_are(run):
     document(run("add", "I live in Oslo.", "Nice.", "--user", "alice", "--json"))
     result = run("show", "--user", "nobody")
     assert result.returncode == 0, result.stderr
-    assert "There is nothing of nobody with default. In this store: alice with default." in result.stdout
+    assert "There is no memory of nobody with default. In this store: alice with default." in result.stdout
     assert document(run("show", "--user", "nobody", "--json"))["stm"] == []
 
 
@@ -593,7 +593,7 @@ def test_what_is_said_of_a_page_is_stored_shown_and_filtered_by(run):
 @pytest.mark.parametrize(
     ("option", "value", "says"),
     [
-        ("--meta", "apollo", "is no KEY=VALUE"),
+        ("--meta", "apollo", "is not KEY=VALUE"),
         ("--ttl", "a week", "Write seconds, or e.g. 30m, 12h, 7d"),
         ("--ttl", "-5", "is not a time in the future"),
         ("--expires-at", "2001-01-01", "is in the past"),

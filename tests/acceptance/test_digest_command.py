@@ -39,7 +39,7 @@ def test_a_person_reads_lines_and_a_program_a_document(run):
 def test_what_cannot_be_told_is_said(run):
     assert run("digest").returncode == 2  # there is no store
     run("add", "I adopted a parrot.")
-    assert run("digest", "--until", "2000-01-01T00:00Z").stdout == "Nothing was said then.\n"
+    assert run("digest", "--until", "2000-01-01T00:00Z").stdout == "Nothing was said in this period.\n"
     assert "raise --tokens" in run("digest", "--tokens", "1").stdout
     wrong = run("digest", "--since", "yesterday", "--json")
     assert wrong.returncode == 2

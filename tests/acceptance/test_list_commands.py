@@ -63,7 +63,7 @@ def test_who_is_unknown_is_told_with_those_who_are_there(run, ann):
 
 def test_a_filter_that_does_not_hold_is_refused(run, ann):
     refused = document(run("list", "users", "--tag", "work", "--json"), code=2)
-    assert "--tag is no filter of users" in refused["error"]["message"]
+    assert "--tag is not a filter of users" in refused["error"]["message"]
     assert document(run("list", "pages", "--cursor", "nonsense", "--json"), code=2)["error"]["type"] == "InvalidInput"
 
 

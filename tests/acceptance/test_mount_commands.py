@@ -48,4 +48,4 @@ def test_what_is_tagged_is_shown_from_everywhere(run):
     found = document(run("tagged", "asthma", "--user", "ann", "--json"))
     assert {hit["mount"] for hit in found["hits"]} == {None, "cardiology"}
     assert len(document(run("tagged", "asthma", "--user", "ann", "--limit", "1", "--json"))["hits"]) == 1
-    assert "Nothing carries that label." in run("tagged", "bees", "--user", "ann").stdout
+    assert "No memory has that tag." in run("tagged", "bees", "--user", "ann").stdout

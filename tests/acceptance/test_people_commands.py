@@ -65,4 +65,4 @@ def test_somebody_unknown_is_wrong_input(run, alice):
     for command in (["forget", "--yes"], ["export", "nobody.jsonl"]):
         refused = run(*command, "--user", "nobody")
         assert refused.returncode == 2
-        assert "nothing is known of 'nobody'" in refused.stderr
+        assert "'nobody' has no memory" in refused.stderr

@@ -53,7 +53,7 @@ def test_a_copy_is_found_at_its_place(run, store):
 
 def test_damage_is_told_by_an_exit_code_and_repaired_on_demand(run, store, tmp_path):
     sound = run("verify")
-    assert (sound.returncode, "fits together" in sound.stdout) == (0, True)
+    assert (sound.returncode, "is consistent" in sound.stdout) == (0, True)
     with closing(sqlite3.connect(tmp_path / store)) as connection:
         connection.execute("DELETE FROM passages")
         connection.commit()
@@ -71,7 +71,7 @@ def test_damage_is_told_by_an_exit_code_and_repaired_on_demand(run, store, tmp_p
 def test_mistakes_are_told_in_a_line(run, store):
     for arguments, said in (
         (("backup", store), "exists already"),
-        (("restore", store, "x.db"), "is no backup"),
+        (("restore", store, "x.db"), "is not a backup"),
         (("copy", "absent.db", "x.db"), "does not exist"),
         (("verify", "absent.db"), "does not exist"),
         (("scrub", "absent.db"), "does not exist"),

@@ -16,6 +16,7 @@ import memoryos
 from generation.scripted_model import Reply, says, scripted_model
 from memoryos import load_settings
 from memoryos.bench.scripted_reader import reply
+from public import store_of
 
 TALK = ["I have two cats, Miso and Nori.", "I live in Porto.", "I work as a nurse.", "Good night."]
 SOON = 60.0  # seconds; nobody waits that long when all is well
@@ -127,6 +128,53 @@ def test_once_does_what_is_due_for_every_user_and_says_how_much(run, data, talk,
     assert "Stopped; 0 jobs done." in output
 
 
+KINDS = """
+from pathlib import Path
+from memoryos.errors import InvalidInput
+
+def has_a_name(payload):
+    if not payload or "name" not in payload:
+        raise InvalidInput("payload", "has no name", "Pass {'name': ...}")
+
+def greet(scope, job):
+    Path("greeted.txt").write_text(f"{job.payload['name']} of {scope.user}")
+
+def register(store):
+    store.admin.register_job("greet", greet, check=has_a_name)
+
+CALLED = 5
+"""
+
+
+def test_a_worker_does_jobs_of_kinds_that_a_module_registers(data, tmp_path, wanted):
+    (tmp_path / "kinds_of_mine.py").write_text(KINDS)
+    settings = {name.removeprefix("MEMORYOS_").lower(): value for name, value in wanted.items() if "MEMORYOS" in name}
+    settings.pop("db")
+    with memoryos.open(tmp_path / "memory.db", user="ann", settings=load_settings(**settings)) as memory:
+        store_of(memory).admin.register_job("greet", print, check=lambda payload: None)
+        memory.jobs.add("greet", {"name": "Ann"})
+    assert data("worker", "--once") == {"jobs": 0}
+    assert data("worker", "--once", "--register", "kinds_of_mine:register") == {"jobs": 1}
+    assert (tmp_path / "greeted.txt").read_text() == "Ann of ann"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("kinds_of_mine", "is not MODULE:FUNCTION"),
+        ("no_such_module:register", "cannot be imported"),
+        ("kinds_of_mine:no_such_function", "cannot be imported"),
+        (":register", "cannot be imported"),
+        ("kinds_of_mine:CALLED", "is not a function"),
+    ],
+)
+def test_a_function_that_is_not_there_is_said(wanted, tmp_path, name, says):
+    (tmp_path / "kinds_of_mine.py").write_text(KINDS)
+    done = forked.memoryos("worker", "--once", "--register", name, cwd=tmp_path, **wanted)
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
 def test_a_worker_that_is_told_to_stop_ends_well(start, talk, tmp_path, told):
     talk("ann")
@@ -189,7 +237,7 @@ def test_usage_is_empty_before_any_call(run, data, talk):
     talk("ann")
     empty = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0}
     assert data("usage", "--user", "ann") == {"usage": [], "total": empty}
-    assert run("usage", "--user", "ann") == (0, "No model was called.\n")
+    assert run("usage", "--user", "ann") == (0, "No model was used.\n")
 
 
 def test_usage_tells_what_calls_took_by_purpose_and_what_they_cost(run, data, talk, model):

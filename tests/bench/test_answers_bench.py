@@ -234,7 +234,7 @@ def test_answers_alone_are_scored_and_judged(answers, model, tmp_path):
             '{"id": "conv-1/3", "answer": "a"}\n{"id": "conv-1/3", "answer": "b"}',
             "line 2: 'conv-1/3' is answered twice",
         ),
-        ("", "answers none of the questions"),
+        ("", "has no answer to any of the questions"),
     ],
 )
 def test_a_broken_answers_file_is_named(answers, tmp_path, line, problem):
@@ -409,9 +409,9 @@ def test_gvd_needs_a_judge_and_its_contexts(answers, model, bank, probes, tmp_pa
     ("line", "problem"),
     [
         ("[]", "line 1"),
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ('{"Bob": ["Who am I?"]}', "'Bob' is not in"),
-        ('{"user": "Emily", "question": "?", "evidence": ["D1"]}', "evidence 'D1' is no turn of Emily"),
+        ('{"user": "Emily", "question": "?", "evidence": ["D1"]}', "evidence 'D1' is not a turn of Emily"),
     ],
 )
 def test_a_broken_questions_file_is_named(answers, model, bank, tmp_path, line, problem):

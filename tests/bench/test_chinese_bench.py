@@ -81,4 +81,4 @@ def test_the_help_names_every_embedder(bench, name):
         load_embedder("")
     names = refused.value.fix.removeprefix("Use one of: ").split(", ")
     shown = re.sub(r"[│\s]+", " ", bench(name, "--help").stdout)
-    assert f"Which embedder: {', '.join(names[:-1])} or {names[-1]} (default" in shown
+    assert f"The embedder: {', '.join(names[:-1])} or {names[-1]} (default" in shown

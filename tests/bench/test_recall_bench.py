@@ -326,7 +326,7 @@ def test_a_file_of_another_shape_is_refused(bench, tmp_path, content, told):
 def test_two_files_of_one_name_are_refused(bench, garden):
     result = bench("recall", "--data", garden(), "--data", garden(), "--embedder", "hashing")
     assert result.returncode == 2
-    assert "'garden' is the name of two files" in result.stderr
+    assert "'garden' is the name of two data sets" in result.stderr
     missing = bench("recall", "--data", "missing.json", "--embedder", "hashing")
     assert missing.returncode == 2
     assert "missing.json" in missing.stderr

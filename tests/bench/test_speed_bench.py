@@ -45,7 +45,7 @@ def test_what_a_person_reads(bench):
     ("arguments", "told"),
     [
         (["--pages", "0"], "--pages"),
-        (["--pages", "100,many"], "'100,many' is no list of sizes"),
+        (["--pages", "100,many"], "'100,many' is not a list of sizes"),
         (["--pages", ""], "--pages"),
         (["--embedder", "magic"], "Use one of: hashing, minilm, static"),
     ],

@@ -221,7 +221,7 @@ def test_a_deletion_waits_for_the_object_store(memory, objects, clock, open_memo
     store_of(memory).admin.cool(after_days=0)
     forget_held(memory)
     objects.go_away()
-    with pytest.raises(ObjectsUnreachable, match="noted"):
+    with pytest.raises(ObjectsUnreachable, match="deletion is recorded"):
         memory.delete(page.id)
     memory.wait()
     assert [job.kind for job in memory.jobs.list(JobState.QUEUED)] == [JobKind.ERASE]

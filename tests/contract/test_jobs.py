@@ -57,6 +57,38 @@ def jobs(vault):
     return of
 
 
+def test_what_is_asked_for_is_what_waits_and_what_is_being_done(store, enqueue, lease, finish, jobs, vault, clock):
+    first, second, third = (store().cube.id for _ in range(3))
+    for cube_id in (first, second, third):
+        enqueue(cube_id, priority=1)
+        clock.advance(seconds=1)
+    finish(lease())
+    taken = lease()
+    with vault.read(ALICE) as reader:
+        asked = reader.asked()
+    assert [(job.kind, job.cube_id, job.priority) for job in asked] == [
+        (JobKind.EXTRACT, second, 1),
+        (JobKind.EXTRACT, third, 1),
+    ]
+    assert [job.id for job in asked] == [job.id for job in jobs(JobState.QUEUED, JobState.LEASED)]
+    assert taken.id == asked[0].id
+
+
+def test_jobs_of_several_cubes_and_of_the_scope_are_each_merged_with_their_own(store, vault, jobs):
+    first, second = (store().cube.id for _ in range(2))
+    with vault.write(ALICE) as writer:
+        made = writer.enqueue(JobKind.EXTRACT, [first, None, second])
+        again = writer.enqueue(JobKind.EXTRACT, [second, None], priority=2)
+        other = writer.enqueue(JobKind.REPAIR, [second])
+    assert set(again) < set(made)
+    assert not set(other) & set(made)
+    assert {job.cube_id: job.priority for job in jobs() if job.kind == JobKind.EXTRACT} == {
+        first: 0,
+        None: 2,
+        second: 2,
+    }
+
+
 def test_a_job_waits_until_it_is_leased(store, enqueue, lease, jobs, clock):
     enqueue(store(id="a").cube.id)
     [job] = jobs()

@@ -225,7 +225,7 @@ def test_closing_the_memory_ends_a_stream_with_an_error(opened, model):
     memory.close()
     reader.join(SOON)
     assert time.monotonic() - begin < 0.9 * LONG
-    assert errors == ["the memory was closed before the answer was whole; nothing was stored"]
+    assert errors == ["the memory was closed before the answer was complete; nothing was stored"]
 
 
 @pytest.mark.once

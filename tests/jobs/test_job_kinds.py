@@ -26,19 +26,21 @@ def has_a_day(payload):
 class Digest:
     """Notes the day of each job with the scope; fails as often as it is told to."""
 
-    def __init__(self, failures: int = 0) -> None:
+    def __init__(self, vault, failures: int = 0) -> None:
+        self.vault = vault
         self.failures = failures
 
-    def __call__(self, writer, job) -> None:
-        done = json.loads(writer.note("digests") or "[]")
-        writer.write_note("digests", json.dumps([*done, job.payload["day"]]))
+    def __call__(self, scope, job) -> None:
         if self.failures:
             self.failures -= 1
             raise ValueError("no day is like another")
+        with self.vault.write(scope) as writer:
+            done = json.loads(writer.note("digests") or "[]")
+            writer.write_note("digests", json.dumps([*done, job.payload["day"]]))
 
 
 def register(memory, failures: int = 0, **how):
-    store_of(memory).admin.register_job("digest", Digest(failures), check=has_a_day, **how)
+    store_of(memory).admin.register_job("digest", Digest(memory._engine.vault, failures), check=has_a_day, **how)
     return memory
 
 
@@ -144,12 +146,24 @@ def test_a_worker_does_the_jobs_of_every_scope_and_leaves_unknown_kinds(open_mem
     assert digests(memory) == ["monday"]
 
 
+def test_a_job_uses_the_memory_that_it_is_about(open_memory):
+    memory = open_memory()
+
+    def greet(scope, job):
+        memory.of(scope).add(f"Good {job.payload['time']}, {scope.user}!")
+
+    store_of(memory).admin.register_job("greet", greet, check=lambda payload: None)
+    memory.of(Scope(user="ben")).jobs.add("greet", {"time": "morning"})
+    memory.wait()
+    assert [page.text for page in memory.of(Scope(user="ben")).pages.list()] == ["user: Good morning, ben!"]
+
+
 def test_urgent_kinds_go_first(open_memory, clock):
     memory = open_memory()
     seen = []
     admin = store_of(memory).admin
-    admin.register_job("late", lambda writer, job: seen.append(job.kind))
-    admin.register_job("soon", lambda writer, job: seen.append(job.kind), priority=3)
+    admin.register_job("late", lambda scope, job: seen.append(job.kind))
+    admin.register_job("soon", lambda scope, job: seen.append(job.kind), priority=3)
     due = clock.now.replace(year=2027)
     for kind in ("late", "soon"):
         memory.jobs.add(kind, not_before=due)
@@ -162,7 +176,7 @@ def test_a_kind_that_needs_a_model_does_not_keep_pages_waiting(open_memory):
     memory = open_memory()
     began, may_end = Event(), Event()
 
-    def ask(writer, job):
+    def ask(scope, job):
         began.set()
         assert may_end.wait(30)
 
@@ -232,5 +246,5 @@ def test_a_kind_is_registered_once(open_memory):
     memory = register(open_memory())
     for name in ("digest", "extract"):
         with pytest.raises(InvalidInput) as refused:
-            store_of(memory).admin.register_job(name, Digest())
+            store_of(memory).admin.register_job(name, print)
         assert refused.value.field == "name"

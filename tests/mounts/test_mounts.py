@@ -73,7 +73,7 @@ def test_mounts_can_be_named_or_left_out(own, expert_base):
     own.mounts.add(expert_base)
     assert set(mounts_of(own.search(QUESTION, mounts=[]))) == {None}
     assert "cardiology" in mounts_of(own.search(QUESTION, mounts=["cardiology"]))
-    with pytest.raises(InvalidInput, match="nothing is mounted as 'surgery'"):
+    with pytest.raises(InvalidInput, match="there is no mount 'surgery'"):
         own.search(QUESTION, mounts=["surgery"])
 
 
@@ -100,7 +100,7 @@ def test_what_is_tagged_is_found_in_all_the_latest_first(own, expert_base):
     assert [hit.mount for hit in own.tagged("heart", limit=2)] == [None, "cardiology"]
     with pytest.raises(InvalidInput, match="tags: is empty"):
         own.tagged()
-    with pytest.raises(InvalidInput, match="segments carry no tags"):
+    with pytest.raises(InvalidInput, match="segments have no tags"):
         own.tagged("heart", kinds=["segment"])
     assert own.tagged("heart", since=NOW, kinds=["page"]) != []
     assert {hit.at for hit in own.tagged("heart", since=NOW)} == {NOW}
@@ -112,7 +112,7 @@ def test_a_mount_to_be_read_stays_as_it_is(own, expert_base, left_in):
     own.search(QUESTION)
     own.search(QUESTION, strategy="two_stage")
     own.wait()
-    with pytest.raises(StoreReadOnly, match="'cardiology' is mounted to be read"):
+    with pytest.raises(StoreReadOnly, match="'cardiology' is mounted for reading"):
         own.add("Write this down.", mount="cardiology")
     own.mounts.remove("cardiology")
     assert left_in(expert_base.place) == before
@@ -160,9 +160,9 @@ def test_a_namespace_says_whom_a_mount_serves(open_memory, scope, served, refuse
     for caller in refused:
         assert "shared" not in mounts_of(memory.of(caller).search("What is the code word?"))
         assert memory.of(caller).tagged("any") == []
-        with pytest.raises(InvalidInput, match="nothing is mounted as 'shared'"):
+        with pytest.raises(InvalidInput, match="there is no mount 'shared'"):
             memory.of(caller).search("What is the code word?", mounts=["shared"])
-        with pytest.raises(InvalidInput, match="nothing is mounted as 'shared'"):
+        with pytest.raises(InvalidInput, match="there is no mount 'shared'"):
             memory.of(caller).add("I was here.", mount="shared")
 
 
@@ -211,7 +211,7 @@ def test_what_cannot_be_mounted_is_told(own, expert_base):
         Mount("", expert_base.place, CLINIC)
     with pytest.raises(InvalidInput, match="names a session"):
         Mount("monday", expert_base.place, Scope(user="clinic", session="monday"))
-    with pytest.raises(InvalidInput, match="nothing is mounted as 'surgery'"):
+    with pytest.raises(InvalidInput, match="there is no mount 'surgery'"):
         own.mounts.remove("surgery")
     assert [mount.name for mount in own.mounts.list()] == ["cardiology"]
 

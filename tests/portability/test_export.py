@@ -213,9 +213,9 @@ def test_a_file_is_not_overwritten_and_belongs_to_its_owner(open_store: Open, tm
         live(store.memory("alice"))
         store.admin.export(file, user="alice")
         assert file.stat().st_mode & 0o777 == 0o600
-        with pytest.raises(InvalidInput, match="is there already"):
+        with pytest.raises(InvalidInput, match="exists already"):
             store.admin.export(file, user="alice")
-        with pytest.raises(InvalidInput, match="nothing is known of 'nobody'"):
+        with pytest.raises(InvalidInput, match="'nobody' has no memory"):
             store.admin.export(tmp_path / "nobody.jsonl", user="nobody")
         with pytest.raises(InvalidInput, match="No such file"):
             store.admin.load(tmp_path / "missing.jsonl")

@@ -206,7 +206,7 @@ def test_a_truncated_backup_is_found(backup, tmp_path, share):
 
 def test_what_is_no_backup_is_not_restored(store, tmp_path):
     (tmp_path / "notes.txt").write_text("no database at all, but as long as a page of one " * 100)
-    for file, said in ((store, "is no backup"), (tmp_path / "absent.db", "does not exist")):
+    for file, said in ((store, "is not a backup"), (tmp_path / "absent.db", "does not exist")):
         with pytest.raises(InvalidInput, match=said):
             stores.restore(file, tmp_path / "restored.db")
     with pytest.raises(StoreCorrupt):
@@ -245,7 +245,7 @@ def test_a_restore_that_was_cut_off_goes_on(store, backup, new_place, small_step
 
 def test_a_store_made_of_a_backup_is_none_itself(backup, tmp_path):
     stores.restore(backup, tmp_path / "restored.db")
-    with pytest.raises(InvalidInput, match="is no backup"):
+    with pytest.raises(InvalidInput, match="is not a backup"):
         stores.restore(tmp_path / "restored.db", tmp_path / "again.db")
     stores.backup(tmp_path / "restored.db", tmp_path / "second.db")
     first, second = (

@@ -174,7 +174,7 @@ def test_another_copy_into_an_unfinished_target_is_refused(store, full, new_plac
         memory.add("This is in no other store.")
     with pytest.raises(Stopped):
         stores.copy(store, place, progress=stop_at(0.5))
-    with pytest.raises(InvalidInput, match="another copy into it was begun"):
+    with pytest.raises(InvalidInput, match="another copy into it was started"):
         stores.copy(other, place)
     stores.copy(store, place)
     assert content(place) == content(store)

@@ -60,17 +60,17 @@ def test_a_moment_has_no_end():
     assert parse_end("until", "2026-03-29T10:00:00") == datetime(2026, 3, 29, 10, tzinfo=UTC)
     with pytest.raises(InvalidInput, match="outside the calendar"):
         parse_end("until", "9999-12-31")
-    with pytest.raises(InvalidInput, match="is no date"):
+    with pytest.raises(InvalidInput, match="is not a date"):
         parse_end("until", "soon")
 
 
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("yesterday", "is no date"),
-        ("", "is no date"),
-        ("2026-13-01T00:00:00Z", "is no date"),
-        ("x" * 1000, "'x{40}' is no date"),
+        ("yesterday", "is not a date"),
+        ("", "is not a date"),
+        ("2026-13-01T00:00:00Z", "is not a date"),
+        ("x" * 1000, "'x{40}' is not a date"),
         (1_780_000_000, "got int"),
         (None, "got NoneType"),
         (b"2026-05-08T13:56:00Z", "got bytes"),

@@ -93,7 +93,7 @@ def test_an_empty_exchange_is_reported(read):
         (bank(d2023_04_27=[said("a", None)]), r"2023-04-27\.0\.response", "valid string"),
         (bank(d2023_04_27=[said("a\x00", "b")]), r"2023-04-27\.0\.query", "NUL"),
         (bank(dsomeday=[said("a", "b")]), r"Emily\.history\.someday", "match pattern"),
-        (bank(d2023_02_30=[said("a", "b")]), "Emily 2023-02-30", "is no day"),
+        (bank(d2023_02_30=[said("a", "b")]), "Emily 2023-02-30", "is not a day"),
         (bank(" "), "user id", "is empty"),
         (bank("Emily") | bank("Emily "), r"bank\.json", "'Emily' twice"),
     ],

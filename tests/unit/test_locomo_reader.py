@@ -195,10 +195,10 @@ def test_a_turn_with_neither_text_nor_caption_is_reported(read, empty):
         (one_session(turn(speaker="Cy")), "conv-1 D1:1", "neither speaker_a nor speaker_b"),
         (sample(speaker_b="Ann"), "conv-1", "the same"),
         (sample(session_4=[turn()]), "conv-1 session_4_date_time", "has no date"),
-        (one_session(turn(), date="yesterday"), "conv-1 session_1_date_time", "'yesterday' is no date"),
-        (one_session(turn(), date="1:56 pm on 8 Mai, 2023"), "session_1_date_time", "is no date"),
-        (one_session(turn(), date="1:56 pm on 30 February, 2023"), "session_1_date_time", "is no date"),
-        (one_session(turn(), date="13:56 pm on 8 May, 2023"), "session_1_date_time", "is no date"),
+        (one_session(turn(), date="yesterday"), "conv-1 session_1_date_time", "'yesterday' is not a date"),
+        (one_session(turn(), date="1:56 pm on 8 Mai, 2023"), "session_1_date_time", "is not a date"),
+        (one_session(turn(), date="1:56 pm on 30 February, 2023"), "session_1_date_time", "is not a date"),
+        (one_session(turn(), date="13:56 pm on 8 May, 2023"), "session_1_date_time", "is not a date"),
         (one_session(*[turn()] * 61, date="11:59 pm on 31 December, 9999"), "session_1_date_time", "outside the years"),
         (sample(" "), "user id", "is empty"),
         ([sample("c"), sample("c")], r"talk\.json", "'c' twice"),
@@ -215,7 +215,7 @@ def test_malformed_input_names_the_place_and_the_fix(read, content, place, probl
 
 
 def test_a_date_before_the_calendar_begins_in_utc_is_reported(read):
-    with pytest.raises(InvalidInput, match="is no date"):
+    with pytest.raises(InvalidInput, match="is not a date"):
         read(one_session(turn(), date="1:00 am on 1 January, 0001"), zone=SHANGHAI)
 
 

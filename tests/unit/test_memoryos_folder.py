@@ -360,9 +360,9 @@ def test_a_fresh_folder_is_empty(folder):
 
 
 def test_a_folder_that_does_not_exist_is_no_empty_memory(tmp_path):
-    with pytest.raises(InvalidInput, match="typo: is no folder"):
+    with pytest.raises(InvalidInput, match="typo: is not a folder"):
         read_folder(tmp_path / "typo", user="ann", assistant="helper", zone=UTC)
-    with pytest.raises(InvalidInput, match="typo: is no folder"):
+    with pytest.raises(InvalidInput, match="typo: is not a folder"):
         list_users(tmp_path / "typo")
 
 

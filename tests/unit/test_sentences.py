@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryos.language.sentences import split_sentences
+from memoryos.language.sentences import sentence_bounds, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,12 @@ def test_sentences_are_pieces_of_the_text_in_order(text: str) -> None:
 @given(st.text(max_size=80))
 def test_nothing_but_white_space_is_lost(text: str) -> None:
     assert "".join("".join(split_sentences(text)).split()) == "".join(text.split())
+
+
+@given(st.text(alphabet=st.sampled_from("aI S.t!?…。！？\n\r\"”我 'é"), max_size=12))
+def test_a_line_without_a_mark_is_split_like_any_other(text: str) -> None:
+    pieces = (text[start:end].strip() for start, end in sentence_bounds(text))
+    assert split_sentences(text) == [piece for piece in pieces if piece]
 
 
 def test_a_long_run_of_marks_stays_cheap() -> None:

@@ -63,7 +63,7 @@ def _await_work(other: Memory) -> None:
     deadline = time.monotonic() + START_SECONDS
     while not other.jobs.list(JobState.LEASED, JobState.DONE):
         if time.monotonic() > deadline:
-            raise MemoryOSError("the worker took no job")
+            raise MemoryOSError("the worker did not take the job")
         time.sleep(0.01)
 
 

@@ -50,7 +50,9 @@ def read_datasets(paths: Sequence[Path], limit: int | None = None) -> list[Datas
     for path in paths:
         dataset = _limited(read_dataset(path), limit)
         if dataset.name in found:
-            raise InvalidInput("--data", f"{dataset.name!r} is the name of two files", 'Change "name" or the file name')
+            raise InvalidInput(
+                "--data", f"{dataset.name!r} is the name of two data sets", 'Change "name" or the file name'
+            )
         found[dataset.name] = dataset
     return list(found.values())
 
@@ -113,7 +115,9 @@ def _of_recall_set(path: Path) -> Dataset:
     turns = {conversation.user: candidates(conversation) for conversation in found.conversations}
     read = [(question, *_groups(question, turns[question.user])) for question in found.questions]
     if any(question.type == OVERALL for question in found.questions):
-        raise InvalidInput(str(path), f"has questions of type {OVERALL!r}", "Name the type otherwise: this is all")
+        raise InvalidInput(
+            str(path), f"has questions of type {OVERALL!r}", "Rename the type: this name means all types"
+        )
     asked = [EvidenceQuestion(one.user, one.text, one.type, groups, one.at) for one, groups, _ in read if groups]
     return Dataset(
         name=found.name,

@@ -27,7 +27,7 @@ _SHADE = 0.12  # opacity of an interval
 def check_plot(path: Path) -> None:
     """Refuse, before a long run, a picture that could not be drawn. Raises InvalidInput or MissingExtra."""
     if path.suffix.lower() not in FORMATS:
-        raise InvalidInput("--plot", f"{path} is no picture", f"Name a file that ends in {', '.join(FORMATS)}")
+        raise InvalidInput("--plot", f"{path} is not a picture", f"Name a file that ends in {', '.join(FORMATS)}")
     if not path.parent.is_dir():
         raise InvalidInput("--plot", f"the folder {path.parent} does not exist", "Create it first")
     try:

@@ -73,4 +73,4 @@ def _noon(place: str, day: str, zone: tzinfo) -> datetime:
     try:
         return to_utc(datetime.combine(date.fromisoformat(day), _NOON), zone)
     except (ValueError, OverflowError):
-        raise InvalidInput(place, "is no day of the calendar", "Write days as YYYY-MM-DD") from None
+        raise InvalidInput(place, "is not a day of the calendar", "Write days as YYYY-MM-DD") from None

@@ -99,7 +99,7 @@ def _start(place: str, text: str | None, zone: tzinfo) -> datetime:
     try:
         return to_utc(_parsed(text or ""), zone)
     except (ValueError, OverflowError):
-        shown = "has no date" if text is None else f"{text[:40]!r} is no date"
+        shown = "has no date" if text is None else f"{text[:40]!r} is not a date"
         raise InvalidInput(place + _DATE_SUFFIX, shown, "Write it like '1:56 pm on 8 May, 2023'") from None
 
 

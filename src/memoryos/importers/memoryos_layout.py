@@ -132,7 +132,7 @@ def owners(root: Path, kind: str) -> dict[str, Path]:
     """Folder by id, of "users" or "assistants"."""
     with readable(root):
         if not root.is_dir():
-            raise InvalidInput(str(root), "is no folder", _FIX)
+            raise InvalidInput(str(root), "is not a folder", _FIX)
         folder = root / kind
         return {entry.name: entry for entry in folder.iterdir() if entry.is_dir()} if folder.is_dir() else {}
 

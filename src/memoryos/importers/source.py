@@ -24,7 +24,7 @@ MOST_FAULTS = 1_000  # of which the first is named: each takes memory, too
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)  # possessive, and open at the end: never tried twice
 _SPLIT = "Split it into several files, and import one after the other"
-_BROKEN = "The file is truncated or is no JSON: export it again or restore it from a backup"
+_BROKEN = "The file is truncated or is not JSON: export it again or restore it from a backup"
 
 
 def _without_nul(text: str) -> str:
@@ -45,7 +45,7 @@ def read_json(path: Path, shape: TypeAdapter[T], *, fix: str) -> T:
         return shape.validate_json(data)
     except ValidationError as error:
         if (faults := error.error_count()) > MOST_FAULTS:
-            raise InvalidInput(str(path), f"has another shape in {faults:,} places", fix) from None
+            raise InvalidInput(str(path), f"has the wrong structure in {faults:,} places", fix) from None
         first = error.errors(include_url=False, include_input=False)[0]
         advice = _BROKEN if first["type"] == "json_invalid" else fix
         raise InvalidInput(_place(path, first["loc"]), first["msg"], advice) from None

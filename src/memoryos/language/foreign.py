@@ -126,6 +126,7 @@ _ENGLISH_ONLY: Final = {code: ENGLISH - FOREIGN[code] for code in _LATIN}
 _ANY_LATIN: Final = frozenset[str]().union(*(FOREIGN[code] for code in _LATIN))
 _ANY_TELLING: Final = frozenset[str]().union(*_TELLING.values())
 _WORD = re.compile(r"[^\W\d_]+")
+_ASCII_LETTERS = bytes(ord(chr(one).lower()) if one < 128 and chr(one).isalpha() else ord(" ") for one in range(256))
 _ENOUGH: Final = 2  # a telling word, or two that English has, too
 _SCRIPTS: Final = (
     ("ja", re.compile("[\u3041-\u3096\u30a1-\u30fa]")),
@@ -156,9 +157,12 @@ def latin_language(text: str) -> str:
 
 
 def _latin_language(text: str) -> str:
-    found = set(_WORD.findall(text.lower()))
-    if text.isascii() and found.isdisjoint(_ANY_TELLING):
-        return "en"
+    if text.isascii():  # the same, several times faster
+        found = set(text.encode().translate(_ASCII_LETTERS).decode().split())
+        if found.isdisjoint(_ANY_TELLING):
+            return "en"
+    else:
+        found = set(_WORD.findall(text.lower()))
     accented = 0 if text.isascii() else sum(not word.isascii() and word[0] < "\u0250" for word in found)
     foreign = found & _ANY_LATIN  # few, so that the languages are compared quickly
     scores = {code: accented + len(foreign & FOREIGN[code]) + len(foreign & _TELLING[code]) for code in _LATIN}

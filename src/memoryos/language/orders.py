@@ -155,6 +155,12 @@ _CHINESE_ORDER = Marked(
 )
 
 
+def may_give_orders(text: str) -> bool:
+    """Whether a sentence of a text may give orders: in most texts there is not even a word for it."""
+    folded = _plain(text).lower()
+    return _COMMAND.may_match(folded) or (not folded.isascii() and _CHINESE_ORDER.may_match(folded))
+
+
 def gives_orders(sentence: str) -> bool:
     """Whether the sentence orders instructions to be dropped, or a profile or a memory to be changed."""
     plain = _plain(sentence)

@@ -29,6 +29,8 @@ _MAY_BE_LAST = frozenset({"etc", "inc", "ltd", "co", "jr", "sr", "approx", "dept
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of `text` in order, without the white space around them."""
+    if not _MARK.search(text, 0, len(text) - 1):  # one sentence, as a line mostly is
+        return [only] if (only := text.strip()) else []
     sentences = (text[start:end].strip() for start, end in sentence_bounds(text))
     return [sentence for sentence in sentences if sentence]
 

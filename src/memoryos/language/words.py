@@ -29,7 +29,7 @@ _UNSAID = re.compile("[\u064b-\u065f\u0670\u0640]")  # vowels and length, which 
 
 HAN = re.compile(rf"[{_HAN}]")  #: a Chinese character
 KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")  #: a character of Japanese alone
-_ASCII_WORD = re.compile(r"\w+", re.ASCII)
+_ASCII_WORDS = bytes(ord(chr(one).lower()) if re.match(r"\w", chr(one), re.ASCII) else ord(" ") for one in range(256))
 
 _LATIN_END, _GREEK_END, _CYRILLIC_END = "\u024f", "\u03ff", "\u052f"  # the last letters of scripts that have a stemmer
 _ARABIC_FIRST, _ARABIC_END = "\u0620", "\u06ff"
@@ -57,7 +57,7 @@ def _language_of_letter(letter: str) -> str | None:
 def words(text: str) -> Iterator[str]:
     """The words of `text` in order: lower case, compatibility-normalised, unstemmed."""
     if text.isascii():  # the same, many times faster
-        return iter(_ASCII_WORD.findall(text.lower()))
+        return iter(text.encode().translate(_ASCII_WORDS).decode().split())
     return _words(text)
 
 
@@ -77,7 +77,7 @@ def index_words(text: str) -> tuple[str, ...]:
 
     They are compared by their stems. The words themselves are kept, because only they have a meaning of their own.
     Chinese is found by its words and by their characters: two words for nearly the same often share one. Dates are
-    found by the same words however they are written, and May is a function word only where it is no date.
+    found by the same words however they are written, and May is a function word only where it is not a date.
     """
     text, dates = dated_words(text)
     empty = _empty(text)

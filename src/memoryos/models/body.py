@@ -41,7 +41,7 @@ class Body(httpx2.AsyncByteStream):
                 self._look_for_end(part)
                 yield part
         if self._unzip is not None and not self._unzip.eof:
-            raise self._refusal("a packed answer without its end")
+            raise self._refusal("a compressed answer without its end")
 
     async def aclose(self) -> None:
         """Close the connection's part of it."""
@@ -61,7 +61,7 @@ class Body(httpx2.AsyncByteStream):
                 yield part
                 data = self._unzip.unconsumed_tail
         except zlib.error:
-            raise self._refusal("a packed answer that cannot be unpacked") from None
+            raise self._refusal("a compressed answer that cannot be decompressed") from None
 
     def _refusal(self, sent: str) -> ModelError:
         return ModelError(f"the {self._what} sent {sent}; nothing was stored")
@@ -73,10 +73,10 @@ def checked(what: str) -> Check:
     async def check(response: httpx2.Response) -> None:
         if response.has_redirect_location and not _stays(response):
             problem = "sends its callers to another origin, which is not followed"
-            raise ModelError(f"the {what} {problem}; set the base URL to where it is served; nothing was stored")
+            raise ModelError(f"the {what} {problem}; set the base URL to its address; nothing was stored")
         encoding = response.headers.pop("content-encoding", "identity").strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip"):
-            raise ModelError(f"the {what} sent an answer that is packed in an unknown way; nothing was stored")
+            raise ModelError(f"the {what} sent an answer with an unknown compression; nothing was stored")
         response.stream = Body(cast("httpx2.AsyncByteStream", response.stream), encoding, what)
 
     return check

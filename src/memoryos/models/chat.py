@@ -186,7 +186,7 @@ def _pieces(events: Iterator[Any]) -> Iterator[str]:
             is_whole = is_whole or choice.finish_reason is not None
             yield choice.delta.content or ""
     if not is_whole:
-        raise ModelError("the chat model's answer was cut before its end; nothing was stored")
+        raise ModelError("the chat model's answer ended early; nothing was stored")
 
 
 def _whole_characters(pieces: Iterator[str]) -> Iterator[str]:

@@ -90,7 +90,7 @@ class Endpoint:
         try:
             yield
         except (OpenAIError, ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
-            # The SDK does not check what it gets: a body that is no JSON, or of another shape, shows only when used.
+            # The SDK does not check what it gets: a body that is not JSON, or of another shape, shows only when used.
             problem = self._masked(_quoted(error) if quoting else _unquoted(error))
             message = f"the {self.what} failed ({problem}); nothing was stored"
             if _may_pass(error):
@@ -201,7 +201,7 @@ def checked_key(name: str, secret: SecretStr | None) -> str:
     """The key from the setting `name`; what could not be sent is refused, because the SDK's error would quote it."""
     key = secret.get_secret_value().strip() if secret else "none"
     if not key.isascii() or not key.isprintable():
-        raise InvalidInput(name, "holds characters that no key has", "Copy it again from your provider")
+        raise InvalidInput(name, "contains characters that keys do not have", "Copy it again from your provider")
     return key
 
 

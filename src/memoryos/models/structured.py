@@ -41,7 +41,7 @@ def ask(answer: Callable[[Sequence[Message]], Answer], messages: Sequence[Messag
 def read(text: str, shape: type[Shape]) -> Shape:
     """The first JSON object in the text that has the shape. Raises BadAnswer saying what is wrong with it."""
     if len(text) > ANSWER_CHARS:
-        raise BadAnswer(f"the model sent {len(text):,} characters where a short JSON object was asked for")
+        raise BadAnswer(f"the model sent {len(text):,} characters instead of a short JSON object")
     problems: list[str] = []
     for value in _values(text):
         try:

@@ -103,7 +103,7 @@ class Admin:
         checked = checked_text("user", user, limit=ID_LIMIT)
         owners = self._engine.vault.owners_of(checked_text("tenant", tenant, limit=ID_LIMIT), checked)
         if not owners:
-            raise InvalidInput("user", f"nothing is known of {checked!r}", "See `admin.scopes()` for those who are")
+            raise InvalidInput("user", f"{checked!r} has no memory", "See `admin.users()` for the users")
         return owners
 
     def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:
@@ -133,10 +133,11 @@ class Admin:
     ) -> None:
         """Register the function that does the jobs of a kind. Register it each time the store is opened.
 
-        `memory.jobs.add` adds such jobs. `do` gets the transaction that ends the job, and the job. If it raises, the
-        error is stored with the job, and the job is tried again later. Jobs that an earlier process left run when their
-        scope is used next, or in a worker. `check` gets the payload and raises InvalidInput if it is wrong; without
-        `check`, jobs have no payload.
+        `memory.jobs.add` adds such jobs. `do(scope, job)` gets the scope and the job. It may use memories of this
+        store, but must not wait for them (`wait`). If it raises, the error's class is stored with the job, and the
+        job is tried again later. After a crash it runs again too, so doing a job twice must do no harm. Jobs that an
+        earlier process left run when their scope is used next, or in a worker. `check` gets the payload and raises
+        InvalidInput if it is wrong; without `check`, jobs have no payload.
         """
         self._engine.admit(Action.ADMINISTER)
         arguments.callback("check", check)
@@ -149,8 +150,8 @@ class Admin:
         """Move archived pages of all tenants that were not visited for `after_days` days into the object store.
 
         The default of `after_days` is the setting `cold_after_days`; if it is set, this also happens automatically.
-        Packs that are no longer used are removed. `progress` gets the number of owners done and of all owners. Raises
-        InvalidInput and ObjectsUnreachable.
+        Packs that are no longer used are removed. `progress` is called with the number of owners done and of all
+        owners. Raises InvalidInput and ObjectsUnreachable.
         """
         self._engine.admit(Action.ADMINISTER)
         vault, cooler = self._engine.vault, self._engine.cooler

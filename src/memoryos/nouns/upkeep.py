@@ -41,7 +41,7 @@ class Upkeep(Noun):
         one after the other. Pages that LPM had read are read again, hot or not. Pages keep their visits; what the user
         stated, imported or corrected stays. A deleted fact comes back if a page still states it; delete the page to
         prevent this. Derived memories get new ids and no visits. Searches and writes go on, but inferred memories are
-        missing for a while. A rebuild that was interrupted continues where it stopped. `progress` gets the number of
+        missing for a while. An interrupted rebuild continues where it stopped. `progress` is called with the number of
         pages done and of all pages; extraction follows after the last page.
         """
         arguments.callback("progress", progress)

@@ -148,7 +148,7 @@ def _line(path: Path, number: int, line: bytes) -> _Line:
 
 def _foreign(path: Path, number: int) -> InvalidInput:
     fix = "Name a file that --cache wrote, or a new one"
-    return InvalidInput("--cache", f"line {number} of {path} is no answer of a model", fix)
+    return InvalidInput("--cache", f"line {number} of {path} is not an answer of a model", fix)
 
 
 def _append(path: Path, line: _Line) -> None:

@@ -66,7 +66,7 @@ def read_answers(path: Path, dataset: AnswerSet) -> list[tuple[Item, str]]:
             if given.id in asked:  # else it was left out by --limit
                 found[key] = _item(asked[given.id], given), given.answer
     if not found:
-        raise InvalidInput("--answers", f"{path} answers none of the questions", _FIX)
+        raise InvalidInput("--answers", f"{path} has no answer to any of the questions", _FIX)
     return list(found.values())
 
 

@@ -86,7 +86,7 @@ def _read(place: str, line: bytes) -> list[_Probe]:
         first = error.errors(include_url=False, include_input=False)[0]
         raise InvalidInput(place, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", _FIX) from None
     except ValueError:
-        raise InvalidInput(place, "is no JSON", _FIX) from None
+        raise InvalidInput(place, "is not JSON", _FIX) from None
     return [_Probe(user=user, question=question) for user, questions in published.items() for question in questions]
 
 
@@ -99,6 +99,6 @@ def _evidence(place: str, probe: _Probe, talk: Conversation) -> tuple[str, ...]:
     for name in probe.evidence:
         if name not in ids:
             raise InvalidInput(
-                place, f"evidence {name!r} is no turn of {probe.user}", "Write ids such as 2023-04-27#1q"
+                place, f"evidence {name!r} is not a turn of {probe.user}", "Write ids such as 2023-04-27#1q"
             )
     return tuple(probe.evidence)

@@ -85,7 +85,7 @@ class MilvusCandidates:
         """The owner's turns."""
         known = self._known(owner)
         if known is None:
-            raise IndexFailed("there is no candidate index of this scope by our embedder; build it")
+            raise IndexFailed("this scope has no candidate index for this embedder; build it")
         turns = self._turns(known)
         yield MilvusTurns(turns, self._counted(turns, known.reached))
 

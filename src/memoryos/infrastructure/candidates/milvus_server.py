@@ -96,9 +96,11 @@ class MilvusServer:
 def _explained(error: Exception) -> IndexFailed:
     code = error.code if isinstance(error, MilvusException) else getattr(error, "code", lambda: None)()
     if isinstance(error, ConnectionConfigException):
-        return IndexUnreachable("Milvus Lite cannot open its file: one process can at a time, in a folder that exists")
+        return IndexUnreachable(
+            "Milvus Lite cannot open its file: its folder must exist, and only one process can open it at a time"
+        )
     if isinstance(error, _UNREACHABLE) or code in _AWAY:
         return IndexUnreachable()
     if code == _COLLECTION_NOT_FOUND:
         return IndexFailed("the candidate index was removed meanwhile; build it")
-    return IndexFailed(f"Milvus could not do it: {type(error).__name__}, code {code}")
+    return IndexFailed(f"Milvus failed: {type(error).__name__}, code {code}")

@@ -94,7 +94,7 @@ class PostgresCandidates:
         with self._transaction(owner.tenant, **_SEARCHING) as connection:
             known = self._current(connection, owner)
             if known is None:
-                raise IndexFailed("there is no candidate index of this scope by our embedder; build it")
+                raise IndexFailed("this scope has no candidate index for this embedder; build it")
             table = TurnsTable(connection, owner.tenant, known.number, known.secret)
             yield PostgresTurns(table, IndexTotals(known.turns, known.words))
 

@@ -41,9 +41,9 @@ class Pack:
     def read(cls, name: str, data: bytes | None) -> Self:
         """The pack in an object. Raises StoreCorrupt when it is not the one that was put there."""
         if data is None:
-            raise StoreCorrupt(f"the pack {name} is missing in the object store: bring the object back from a copy")
+            raise StoreCorrupt(f"the pack {name} is missing in the object store: restore the object from a copy")
         if sha256(data).hexdigest() != name.removesuffix(_SUFFIX).rsplit(".", 1)[-1]:
-            raise StoreCorrupt(f"the pack {name} in the object store is damaged: bring the object back from a copy")
+            raise StoreCorrupt(f"the pack {name} in the object store is damaged: restore the object from a copy")
         try:
             lines = [json.loads(line) for line in gzip.decompress(data).decode().split("\n") if line]
             return cls(name, {line["id"]: line["document"] for line in lines}, data)

@@ -55,5 +55,5 @@ class Packs:
 
     def _kept(self) -> Objects:
         if self._objects is None:
-            raise ObjectsUnreachable("the store has cold memories: set MEMORYOS_OBJECT_STORE to where they lie")
+            raise ObjectsUnreachable("the store has cold memories: set MEMORYOS_OBJECT_STORE to their object store")
         return self._objects

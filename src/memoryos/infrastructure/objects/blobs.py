@@ -39,9 +39,9 @@ class Blobs:
         """The bytes, checked. Raises StoreCorrupt when they are missing or altered, ObjectsUnreachable."""
         data = self._found(name)
         if data is None:
-            raise StoreCorrupt(f"the blob {name} is missing in the object store: bring the object back from a copy")
+            raise StoreCorrupt(f"the blob {name} is missing in the object store: restore the object from a copy")
         if sha256(data).hexdigest() != name.removesuffix(_SUFFIX).rsplit(".", 1)[-1]:
-            raise StoreCorrupt(f"the blob {name} in the object store was altered: bring the object back from a copy")
+            raise StoreCorrupt(f"the blob {name} in the object store was altered: restore the object from a copy")
         return data
 
     def remove(self, name: str) -> None:
@@ -54,7 +54,7 @@ class Blobs:
 
     def _known(self) -> list[Objects]:
         if not self._places:
-            raise ObjectsUnreachable("the store has no place for attachments: set MEMORYOS_OBJECT_STORE to it")
+            raise ObjectsUnreachable("the store has no place for attachments: set MEMORYOS_OBJECT_STORE")
         return self._places
 
 

@@ -91,7 +91,7 @@ class Folder:
     def _usable(self) -> Iterator[None]:
         try:
             if not self._path.is_dir():
-                raise ObjectsUnreachable(f"the folder {self._path} of the object store is not there")
+                raise ObjectsUnreachable(f"the folder {self._path} of the object store does not exist")
             yield
         except OSError as error:
             raise ObjectsUnreachable(
@@ -160,7 +160,7 @@ class Bucket:
             yield
         except self._absence as error:
             raise ObjectsUnreachable(
-                f"the object store {self._place} is not there: no such bucket or container"
+                f"the object store {self._place} does not exist: no such bucket or container"
             ) from error
         except (self._failure, OSError) as error:
             raise ObjectsUnreachable(

@@ -61,7 +61,7 @@ def backup(vault: SqlVault, file: Path, *, clock: Clock, progress: Progress | No
     """Write the store, as it is at this moment, into a new file that only its owner may read; writers go on.
 
     The bytes of attachments go into a folder beside it, named like the file with `.objects` behind.
-    Raises InvalidInput when the file is there already.
+    Raises InvalidInput when the file exists already.
     """
     for place in (file, folder_beside(file)):
         if place.exists():
@@ -108,7 +108,7 @@ def checked(file: Path) -> Manifest:
     with _read(file) as connection:
         manifest = manifest_of(connection)
         if manifest is None:
-            raise InvalidInput("backup", f"{file} is no backup", "Name the file that `memoryos backup` made")
+            raise InvalidInput("backup", f"{file} is not a backup", "Name the file that `memoryos backup` made")
         if found := differing(connection, manifest):
             raise StoreCorrupt(f"{file} is damaged or was changed: {', '.join(found)}. Use another backup")
         return manifest

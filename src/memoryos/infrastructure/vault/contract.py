@@ -21,6 +21,7 @@ from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.records import (
     Archived,
+    AskedJob,
     Census,
     CubePlace,
     Entry,
@@ -133,6 +134,10 @@ class Reader(Protocol):
         """Return the scope's jobs in these states (default: all), oldest first."""
         ...
 
+    def asked(self) -> list[AskedJob]:
+        """What of the scope's jobs waits or is being done, oldest first: all that `jobs` tells takes longer to read."""
+        ...
+
     def next_due(self) -> datetime | None:
         """Return when the next job can be leased: now, later, or None if there is none."""
         ...
@@ -237,7 +242,7 @@ class Writer(Reader, Protocol):
         Jobs of kinds that the vault does not know (`Vault.known_jobs`) are left to other programs. For a kind in
         `early`, due jobs bring others of the kind that are not due yet, up to the limit. While another worker holds a
         job of the scope, nothing is leased, because jobs run one after the other. A job that failed before is leased
-        alone. An impossibly late lease or delay is ignored: it comes from a clock that ran ahead.
+        alone. If a lease or a delay would end impossibly late, a clock ran ahead when it was stored, and it is ignored.
         """
         ...
 

@@ -55,7 +55,9 @@ class Target:
         with self.vault.change() as connection:
             earlier = noted(connection, UNFINISHED)
             if earlier not in (None, command):
-                raise InvalidInput("target", f"another copy into it was begun: {earlier}", "Finish that, or remove it")
+                raise InvalidInput(
+                    "target", f"another copy into it was started: {earlier}", "Finish that, or remove it"
+                )
             _note(connection, {UNFINISHED: command, RUN: self._run})
 
     @contextmanager
@@ -63,7 +65,7 @@ class Target:
         """A transaction, as long as no other process has taken over."""
         with self.vault.change() as connection:
             if noted(connection, RUN) != self._run:
-                raise StorageError("another process goes on with this copy; nothing was written")
+                raise StorageError("another process is already continuing this copy; nothing was written")
             yield connection
 
     def finish(self, meta: Mapping[str, str]) -> None:

@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 _TIERS = frozenset((*(tier.value for tier in Tier), COLD_TIER))
+_NUMBER, _NAME = (int, type(None)), (str, type(None))
 
 
 def read_cube(packs: Packs, cube_id: str, stored: str, told: int | None) -> MemCube:
@@ -73,11 +74,13 @@ def read_passages(rows: Iterator[Any]) -> Iterator[StoredPassage]:
 
 def has_types(passage: StoredPassage) -> bool:
     """Whether what stands beside a passage, of which there is no checksum, can be read; SQLite stores any type."""
-    numbers, texts = (passage.position, passage.expires_at), (passage.session, passage.tags, passage.segment)
     return (
         passage.tier in _TIERS
-        and all(one is None or type(one) is int for one in numbers)
-        and all(one is None or type(one) is str for one in texts)
+        and type(passage.position) in _NUMBER
+        and type(passage.expires_at) in _NUMBER
+        and type(passage.session) in _NAME
+        and type(passage.tags) in _NAME
+        and type(passage.segment) in _NAME
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from memoryos.clock import Clock, from_micros, micros
 from memoryos.errors import LeaseLost
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.job_channel import ring
-from memoryos.infrastructure.vault.records import Job, JobKind, JobState
+from memoryos.infrastructure.vault.records import AskedJob, Job, JobKind, JobState
 from memoryos.infrastructure.vault.statements import ask, insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER
 
@@ -49,6 +49,21 @@ _JOBS = (  # of an owner, in the states that are the `ids`
     .order_by(_jobs.c.created_at, _jobs.c.id)
 )
 
+_is_unfinished = or_(*(_jobs.c.state == state.value for state in _UNFINISHED))
+_mine = [_jobs.c[name] == bindparam(name) for name in OWNER]
+_ASKED = (  # as in `records.AskedJob`
+    select(*(_jobs.c[name] for name in AskedJob._fields))
+    .where(*_mine, _is_unfinished)
+    .order_by(_jobs.c.created_at, _jobs.c.id)
+)
+_ABOUT = (  # the unfinished jobs of a kind, on the cubes that are the `ids`
+    select(*(_jobs.c[name] for name in _Row._fields))
+    .where(*_mine, _is_unfinished, _jobs.c.kind == bindparam("kind"))
+    .where(_jobs.c.cube_id.in_(bindparam("ids", expanding=True)))
+    .order_by(_jobs.c.created_at, _jobs.c.id)
+)
+_CUBES_AT_ONCE = 5_000  # named in one statement
+
 
 class WantedJob(NamedTuple):
     """What is to be done, and when."""
@@ -73,6 +88,10 @@ class Queue:
     def jobs(self, states: Sequence[JobState]) -> list[Job]:
         """The jobs in these states, oldest first."""
         return [_job_of(row) for row in self._rows(states or tuple(JobState))]
+
+    def asked(self) -> list[AskedJob]:
+        """What waits or is being done, oldest first."""
+        return list(map(AskedJob._make, ask(self._connection, _ASKED, self._owner)))
 
     def next_due(self) -> datetime | None:
         """When there is something to lease."""
@@ -152,8 +171,18 @@ class Queue:
 
     def _waiting(self, wanted: WantedJob, cube_ids: Sequence[str | None]) -> dict[str | None, _Row]:
         alike = (wanted.kind, _written(wanted.payload))
-        found = (row for row in self._unfinished() if (row.kind, row.payload) == alike)
+        found = (row for row in self._about(wanted.kind, cube_ids) if (row.kind, row.payload) == alike)
         return {row.cube_id: row for row in found if row.cube_id in cube_ids}
+
+    def _about(self, kind: str, cube_ids: Sequence[str | None]) -> Iterator[_Row]:
+        """The unfinished jobs among which those of the kind on these cubes are."""
+        named = [one for one in cube_ids if one is not None]
+        if len(named) < len(cube_ids):
+            yield from self._unfinished()
+            return
+        values = {**self._owner, "kind": str(kind)}
+        for start in range(0, len(named), _CUBES_AT_ONCE):
+            yield from map(_Row._make, ask(self._connection, _ABOUT, values, named[start : start + _CUBES_AT_ONCE]))
 
     def _new(self, wanted: WantedJob, cube_id: str | None) -> dict[str, Any]:
         return {

@@ -274,15 +274,33 @@ class Job(Plain):
     @property
     def known_cube_id(self) -> str:
         """The cube id of a job that must have one."""
-        if self.cube_id is None:
-            raise StoreCorrupt(f"job {self.id} ({self.kind}) is about no memory: `memoryos verify` names it")
-        return self.cube_id
+        return _known_cube(self)
 
     @property
     def is_planned(self) -> bool:
         """Whether the job is only due at some later day, so that nobody waits for it yet."""
         is_untouched = self.state is JobState.QUEUED and not self.attempts
         return is_untouched and not self.priority and self.not_before is not None
+
+
+class AskedJob(NamedTuple):
+    """A job that waits or is being done, as far as it tells what is asked for."""
+
+    id: str
+    kind: str
+    cube_id: str | None
+    priority: int
+
+    @property
+    def known_cube_id(self) -> str:
+        """The cube id of a job that must have one."""
+        return _known_cube(self)
+
+
+def _known_cube(job: Job | AskedJob) -> str:
+    if job.cube_id is None:
+        raise StoreCorrupt(f"job {job.id} ({job.kind}) has no memory: run `memoryos verify`")
+    return job.cube_id
 
 
 @dataclass(frozen=True, slots=True)

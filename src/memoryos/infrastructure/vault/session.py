@@ -37,6 +37,7 @@ from memoryos.infrastructure.vault.owner_part import OwnerPart
 from memoryos.infrastructure.vault.queue import Queue, WantedJob
 from memoryos.infrastructure.vault.records import (
     Archived,
+    AskedJob,
     Census,
     CubePlace,
     Entry,
@@ -68,9 +69,8 @@ from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.scope import Scope
 
+_OPERATIONS, _KINDS = {one.value: one for one in Operation}, {one.value: one for one in Kind}
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
-
-
 IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 
@@ -198,13 +198,17 @@ class SqlReader:
         rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
         with _legible("events"):
             return [
-                Event(sequence, from_micros(at), Operation(operation), Kind(kind), cube_id, version, detail)
+                Event(sequence, from_micros(at), _OPERATIONS[operation], _KINDS[kind], cube_id, version, detail)
                 for sequence, at, operation, kind, cube_id, version, detail in rows
             ]
 
     def jobs(self, *states: JobState) -> list[Job]:
         with _legible("jobs"):
             return self._queue.jobs(states)
+
+    def asked(self) -> list[AskedJob]:
+        with _legible("jobs"):
+            return self._queue.asked()
 
     def next_due(self) -> datetime | None:
         with _legible("jobs"):
@@ -484,8 +488,8 @@ def _legible(table: str) -> Iterator[None]:
     """Say of a row that holds what no program wrote there that it is damaged; what it holds is not told."""
     try:
         yield
-    except (ValueError, TypeError, OverflowError):
-        raise StoreCorrupt(f"a row of {table} is damaged: `memoryos verify` names it; restore from a backup") from None
+    except (LookupError, ValueError, TypeError, OverflowError):
+        raise StoreCorrupt(f"a row of {table} is damaged: run `memoryos verify`, or restore from a backup") from None
 
 
 def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:

@@ -44,7 +44,7 @@ UNFINISHED = "unfinished"  # in the place of the embedder, while a store is bein
 class SqlVault(ABC):
     """A vault behind an engine; `name` is what errors call it, `embedder` names what makes its vectors.
 
-    No embedder, for a store that is there already, is whatever made them: to change to another one. One that is only
+    No embedder, for a store that exists already, is whatever made them: to change to another one. One that is only
     read refuses writes with StoreReadOnly, and is not brought up to date.
     """
 
@@ -287,7 +287,9 @@ class SqlVault(ABC):
 
     def _make_ready(self) -> None:
         if self.is_only_read:
-            raise StoreReadOnly(f"{self.name} has an older schema, or is empty; to open it to be written upgrades it")
+            raise StoreReadOnly(
+                f"{self.name} has an older schema or is empty; open it once without read_only to upgrade it"
+            )
         with self._rewriting() as connection:
             self._upgrade(connection)
             if self._embedder and noted(connection, EMBEDDER) is None:
@@ -299,11 +301,11 @@ class SqlVault(ABC):
         recorded = ask_one(connection, queries.EMBEDDER, {}) if named else noted(connection, EMBEDDER)
         if recorded == UNFINISHED and self._embedder != UNFINISHED:
             command = noted(connection, UNFINISHED) or "the copy that was begun"
-            raise StorageError(f"{self.name} is not complete yet; to finish it, run again: {command}")
+            raise StorageError(f"{self.name} is not complete yet; to finish it, run: {command}")
         if named and recorded != self._embedder:
             raise EmbedderMismatch(
                 f"the vectors in {self.name} were made by the embedder {recorded!r}, not by {self._embedder!r}; "
-                f"open it with the setting `embedder` that gives {recorded!r}"
+                f"open it with the setting `embedder` for {recorded!r}"
             )
 
     @contextmanager

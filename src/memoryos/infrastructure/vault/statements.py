@@ -45,7 +45,7 @@ def insert_links(connection: Connection, rows: Sequence[Row]) -> None:
 
 
 def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An insertion that can be told what to do with a row that is there already."""
+    """An insertion that can be told what to do with a row that exists already."""
     return _insertion_or(connection.dialect.name, table)
 
 

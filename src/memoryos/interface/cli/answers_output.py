@@ -176,7 +176,7 @@ def _cell(group: QuestionGroup | None, metrics: Sequence[str]) -> str:
 
 
 def _overall(systems: Mapping[str, SystemReport]) -> Table:
-    """The other metrics, of all questions that have an answer."""
+    """The other metrics, of all questions with an answer."""
     table = Table(title="Overall, %", title_justify="left")
     table.add_column("system")
     for name in _OTHER:

@@ -76,14 +76,12 @@ class _Benches(LazyGroup):
     }
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, each of whose thousands of calls waits by itself."""
+        """Run the command. Each of its many calls has its own time to wait."""
         return apart(lambda: super(_Benches, self).invoke(ctx))
 
 
 app = typer.Typer(cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False)
-benches = typer.Typer(
-    cls=_Benches, no_args_is_help=True, help="Measure recall and speed, in a store that is gone afterwards."
-)
+benches = typer.Typer(cls=_Benches, no_args_is_help=True, help="Measure recall and speed in a temporary store.")
 
 
 def _print_version(wanted: bool) -> None:
@@ -103,12 +101,12 @@ def root(
 
 @cache
 def command() -> Callable[..., Any]:
-    """The command, put together of its parts: that takes longer than many of them run."""
+    """The command. It is built only once, because that takes longer than many commands."""
     return typer.main.get_command(app)
 
 
 def main() -> None:
-    """Run the command; errors of the memory are told in one line, and with `--json` every error as JSON."""
+    """Run the command; print errors of the memory in one line, and with `--json` every error as JSON."""
     try:
         if _JSON in sys.argv:
             sys.exit(in_one_call(partial(command(), prog_name=_NAME, standalone_mode=False)))

@@ -30,21 +30,19 @@ from memoryos.operation.recall.hit import Strategy
 Embedder = Annotated[
     str | None,
     typer.Option(
-        help="Which embedder: hashing, minilm, static, static-minilm or openai:MODEL (default: MEMORYOS_EMBEDDER).",
+        help="The embedder: hashing, minilm, static, static-minilm or openai:MODEL (default: MEMORYOS_EMBEDDER).",
         show_default=False,
     ),
 ]
 Strategies = Annotated[
     list[Strategy] | None,
-    typer.Option("--strategy", help="May be given several times (default: all).", show_default=False),
+    typer.Option("--strategy", help="May be repeated (default: all).", show_default=False),
 ]
 InLanguages = Annotated[
     list[Strategy] | None,
-    typer.Option(
-        "--strategy", help="May be given several times (default: hybrid, dense and bm25).", show_default=False
-    ),
+    typer.Option("--strategy", help="May be repeated (default: hybrid, dense and bm25).", show_default=False),
 ]
-Ablation = Annotated[bool, typer.Option("--ablation", help="Measure hybrid without each part of its score, too.")]
+Ablation = Annotated[bool, typer.Option("--ablation", help="Also measure hybrid without each part of its score.")]
 
 
 def locomo(
@@ -52,23 +50,24 @@ def locomo(
     strategy: Strategies = None,
     ablation: Ablation = False,
     conversations: Annotated[
-        str | None, typer.Option(help="Some of them, e.g. conv-26,conv-30 (default: all).", show_default=False)
+        str | None, typer.Option(help="Conversations to use, e.g. conv-26,conv-30 (default: all).", show_default=False)
     ] = None,
     embedder: Embedder = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw recall against tokens: a .png, .svg or .pdf.", show_default=False)
+        Path | None, typer.Option(help="Plot recall against tokens: a .png, .svg or .pdf.", show_default=False)
     ] = None,
     db: Annotated[
         str | None,
-        typer.Option(help="An empty PostgreSQL database, left as it becomes (default: a file).", show_default=False),
+        typer.Option(
+            help="An empty PostgreSQL database; it is not emptied afterwards (default: a temporary file).",
+            show_default=False,
+        ),
     ] = None,
-    indexed: Annotated[bool, typer.Option("--indexed", help="Search by the candidate index of --db.")] = False,
-    mounted: Annotated[
-        bool, typer.Option("--mounted", help="Put every other session into a memory that is mounted beside.")
-    ] = False,
+    indexed: Annotated[bool, typer.Option("--indexed", help="Search with the candidate index of --db.")] = False,
+    mounted: Annotated[bool, typer.Option("--mounted", help="Put every other session into a mounted memory.")] = False,
     json: Json = False,
 ) -> None:
-    """Ask the questions of LoCoMo; report how much of the evidence comes back."""
+    """Ask the questions of LoCoMo and report how much of the evidence is found."""
     settings = _settings(embedder)
     if plot:
         check_plot(plot)
@@ -83,12 +82,13 @@ def sweep(
     data: Annotated[Path | None, typer.Option(help="A LoCoMo file.", show_default=False)] = None,
     gvd: Annotated[Path | None, typer.Option(help="A memory bank of GVD.", show_default=False)] = None,
     conversations: Annotated[
-        str | None, typer.Option(help="Some of LoCoMo's, e.g. conv-26,conv-30 (default: all).", show_default=False)
+        str | None,
+        typer.Option(help="Conversations of LoCoMo to use, e.g. conv-26,conv-30 (default: all).", show_default=False),
     ] = None,
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Try theta, tau, m, k and w by hand, and self-tuning against the best of them."""
+    """Compare self-tuning with fixed values of theta, tau, m, k and w."""
     settings = _settings(embedder)
     if not (data or gvd):
         raise InvalidInput("--data", "is missing, and so is --gvd", "Name a LoCoMo file, a memory bank of GVD, or both")
@@ -110,14 +110,14 @@ def sweep(
 def chinese(
     strategy: Strategies = None, ablation: Ablation = False, embedder: Embedder = None, json: Json = False
 ) -> None:
-    """Ask questions about a made-up conversation in Chinese, as `locomo` does about its own."""
+    """Ask questions about a synthetic conversation in Chinese, like `locomo`."""
     settings = _settings(embedder)
     corpus = load_corpus(chinese_talk.FILE)
     _show(corpus, _asked(corpus, strategy, settings, ablation=ablation), json=json)
 
 
 def languages(strategy: InLanguages = None, embedder: Embedder = None, json: Json = False) -> None:
-    """Ask about the same talk in eight languages, in other words; report how often the right page comes first."""
+    """Ask about the same conversation in eight languages and report how often the right page comes first."""
     settings = _settings(embedder)
     strategies = strategy or [Strategy.HYBRID, Strategy.DENSE, Strategy.BM25]
     with watched() as progress:
@@ -133,7 +133,7 @@ def speed(
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Time adding and searching in made-up stores; an interrupt reports the sizes that are done."""
+    """Time adding and searching in synthetic stores; an interrupt reports the finished sizes."""
     settings = _settings(embedder)
     sizes = _sizes(pages)
     done: list[Size] = []
@@ -154,17 +154,17 @@ def speed(
 
 
 def scale(
-    db: Annotated[str, typer.Option(help="A new file or an empty PostgreSQL database; it is left as it becomes.")],
-    tenants: Annotated[str, typer.Option(help="Numbers of tenants, or nothing.")] = "10,1000",
+    db: Annotated[str, typer.Option(help="A new file or an empty PostgreSQL database; it is not removed afterwards.")],
+    tenants: Annotated[str, typer.Option(help="Numbers of tenants to measure; empty: none.")] = "10,1000",
     pages: Annotated[int, typer.Option(help="Pages of each tenant.", min=1)] = 1_000,
     large: Annotated[int, typer.Option(help="Pages of one more tenant; 0: none.", min=0)] = 0,
     searches: Annotated[
-        int, typer.Option(help="How many are timed in one tenant, and as many in any.", min=1)
+        int, typer.Option(help="Searches to time in one tenant, and again across tenants.", min=1)
     ] = SEARCHES,
     embedder: Embedder = None,
     json: Json = False,
 ) -> None:
-    """Time searches in one store of many tenants, and of one very large tenant."""
+    """Time searches in a store with many tenants and with one very large tenant."""
     settings = _settings(embedder)
     numbers = _sizes(tenants, "--tenants") if tenants else []
     with watched() as progress:
@@ -203,5 +203,5 @@ def _sizes(text: str, option: str = "--pages") -> list[int]:
     except ValueError:
         sizes = []
     if not sizes or min(sizes) < 1:
-        raise InvalidInput(option, f"{text!r} is no list of sizes", "Pass e.g. 1000,10000")
+        raise InvalidInput(option, f"{text!r} is not a list of sizes", "Pass e.g. 1000,10000")
     return list(dict.fromkeys(sizes))

@@ -26,21 +26,21 @@ _SHOWN = 1024  # tokens of the context whose loss a table tells
 def abstention(
     data: Annotated[
         list[Path],
-        typer.Option(help="A recall set (docs/explanation/recall.md) or LoCoMo; several.", show_default=False),
+        typer.Option(help="A recall set (docs/explanation/recall.md) or LoCoMo; may be repeated.", show_default=False),
     ],
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Ask so many answerable questions of each file.", show_default=False),
+        typer.Option(min=1, help="Number of answerable questions per file.", show_default=False),
     ] = None,
     embedder: Annotated[
-        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
+        str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the ROC curves: a .png, .svg or .pdf.", show_default=False)
+        Path | None, typer.Option(help="Plot the ROC curves: a .png, .svg or .pdf.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Ask what was said and what was never said; report how well the confidence of a search tells them apart."""
+    """Ask about what was said and what was never said, and report how well the confidence separates them."""
     settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     if plot:
         check_plot(plot)

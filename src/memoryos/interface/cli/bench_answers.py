@@ -34,36 +34,43 @@ Data = Annotated[
     Path, typer.Option(help="LoCoMo, a recall set with answers, or a memory bank of GVD.", show_default=False)
 ]
 Questions = Annotated[
-    Path | None, typer.Option(help="GVD's probing questions: the data is GVD then.", show_default=False)
+    Path | None, typer.Option(help="The probing questions of GVD, if the data is GVD.", show_default=False)
 ]
 Systems = Annotated[
     list[System] | None,
-    typer.Option("--system", help="Several (default: all but the ablations).", show_default=False),
+    typer.Option("--system", help="May be repeated (default: all but the ablations).", show_default=False),
 ]
-Ablation = Annotated[bool, typer.Option("--ablation", help="Leave out STM, MTM, LPM, all and chain summaries, too.")]
+Ablation = Annotated[
+    bool, typer.Option("--ablation", help="Also measure without STM, MTM, LPM, all of them, and chain summaries.")
+]
 Tokens = Annotated[int, typer.Option(help="Tokens of a context.", min=64)]
-Window = Annotated[int, typer.Option(help="Tokens of a whole conversation that the reader takes.", min=64)]
+Window = Annotated[int, typer.Option(help="Tokens of a whole conversation that fit the reader.", min=64)]
 Names = Annotated[
-    str | None, typer.Option(help="Some of them, e.g. conv-26,conv-30 (default: all).", show_default=False)
+    str | None, typer.Option(help="Conversations to use, e.g. conv-26,conv-30 (default: all).", show_default=False)
 ]
-Limit = Annotated[int | None, typer.Option(help="Ask so many questions, spread evenly.", min=1, show_default=False)]
-Embedder = Annotated[str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)]
+Limit = Annotated[int | None, typer.Option(help="Number of questions, spread evenly.", min=1, show_default=False)]
+Embedder = Annotated[str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)]
 Kept = Annotated[
     Path | None,
-    typer.Option(help="Keep what the models say in this file; the next run asks only the rest.", show_default=False),
+    typer.Option(
+        help="Cache the answers of models in this file; the next run asks only what is missing.", show_default=False
+    ),
 ]
-Judge = Annotated[bool, typer.Option("--judge", help="Let a model judge the answers, too.")]
+Judge = Annotated[bool, typer.Option("--judge", help="Also let a model judge the answers.")]
 JudgeModel = Annotated[
-    str | None, typer.Option(help="Which one (default: the reader's); implies --judge.", show_default=False)
+    str | None, typer.Option(help="Model of the judge (default: the reader's); implies --judge.", show_default=False)
 ]
-JudgeUrl = Annotated[str | None, typer.Option(help="Its endpoint (default: the reader's).", show_default=False)]
+JudgeUrl = Annotated[
+    str | None, typer.Option(help="Endpoint of the judge (default: the reader's).", show_default=False)
+]
 Export = Annotated[
-    Path | None, typer.Option(help="Write questions, contexts and prompts here; ask nobody.", show_default=False)
+    Path | None,
+    typer.Option(help="Write questions, contexts and prompts to this file; ask no model.", show_default=False),
 ]
 Answers = Annotated[
-    Path | None, typer.Option("--answers", help="Score the answers in this file; ask no reader.", show_default=False)
+    Path | None, typer.Option("--answers", help="Score the answers of this file; ask no reader.", show_default=False)
 ]
-Plot = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf.", show_default=False)]
+Plot = Annotated[Path | None, typer.Option(help="Write a plot: a .png, .svg or .pdf.", show_default=False)]
 
 
 def answers(
@@ -85,7 +92,7 @@ def answers(
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Ask a reader model with what each system hands it; score the answers, count tokens and time."""
+    """Let a reader model answer from each system's context; score the answers, and count tokens and time."""
     _check(export, answers, plot)
     _check_folders(("--export", export), ("--cache", cache))
     settings = _settings(embedder)

@@ -21,14 +21,14 @@ from memoryos.interface.cli.watched import watched
 
 def compression(
     data: Annotated[Path, typer.Option(help="The LoCoMo file.", show_default=False)],
-    every: Annotated[int, typer.Option(min=1, help="Ask every so many questions: all of them take long.")] = 4,
+    every: Annotated[int, typer.Option(min=1, help="Ask every nth question, because all of them take long.")] = 4,
     embedder: Annotated[
-        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
+        str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf.", show_default=False)] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a plot: a .png, .svg or .pdf.", show_default=False)] = None,
     json: Json = False,
 ) -> None:
-    """Fill budgets of tokens in four ways; report evidence recalled and days covered, and both per token."""
+    """Fill token budgets in four ways and report evidence recalled and days covered, also per token."""
     if plot:
         check_plot(plot)
     corpus = load_corpus(data)

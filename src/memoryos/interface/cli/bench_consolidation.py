@@ -29,16 +29,16 @@ _AMOUNTS = ("pages", "read", "calls", "known", "dead_jobs", "completion_tokens")
 def consolidation(
     data: Annotated[Path, typer.Option(help="The LoCoMo file.", show_default=False)],
     conversations: Annotated[
-        str | None, typer.Option(help="Some of them, e.g. conv-26,conv-30 (default: all).", show_default=False)
+        str | None, typer.Option(help="Conversations to use, e.g. conv-26,conv-30 (default: all).", show_default=False)
     ] = None,
     embedder: Annotated[
-        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
+        str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Live through LoCoMo: model calls and tokens a page, what became of the facts, purity of topics, seconds.
+    """Add LoCoMo and report model calls and tokens per page, outcomes of facts, purity of topics, and seconds.
 
-    The model is scripted and makes mistakes on purpose: it shows what they cost, not how well a model reads.
+    The model is scripted and makes mistakes on purpose. It shows what they cost, not how well a model reads.
     """
     settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     document = _measured(data, conversations, settings)

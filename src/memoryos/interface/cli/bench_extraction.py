@@ -18,11 +18,11 @@ from memoryos.operation.consolidation.extractor import RuleExtractor
 
 def extraction(
     mistakes: Annotated[
-        bool, typer.Option("--mistakes", help="List what was wrong or missed, of the half that rules are made for.")
+        bool, typer.Option("--mistakes", help="List the errors in the half that the rules are developed on.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Let the rules read labelled pages; report precision and recall of facts and profile fields, by half."""
+    """Run the rules on labelled pages and report precision and recall of facts and profile fields, by half."""
     found = {
         collection: [measure(RuleExtractor(), language, collection) for language in Language]
         for collection in Collection

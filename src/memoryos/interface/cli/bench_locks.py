@@ -19,18 +19,21 @@ from memoryos.interface.cli.watched import watched
 def locks(
     pages: Annotated[int, typer.Option(help="Pages of each scope.", min=200)] = 10_000,
     scope: Annotated[
-        list[ScopeKind] | None, typer.Option("--scope", help="May be given twice (default: both).", show_default=False)
+        list[ScopeKind] | None, typer.Option("--scope", help="May be repeated (default: both).", show_default=False)
     ] = None,
     db: Annotated[
         str | None,
-        typer.Option(help="An empty PostgreSQL database, left as it becomes (default: a file).", show_default=False),
+        typer.Option(
+            help="An empty PostgreSQL database; it is not emptied afterwards (default: a temporary file).",
+            show_default=False,
+        ),
     ] = None,
     embedder: Annotated[
-        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
+        str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Time the write lock: the steps of each operation, in an ordinary and in a hostile scope."""
+    """Time the write lock for the steps of each operation, in an ordinary and in a hostile scope."""
     settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     with watched() as progress:
         found = list(measure(scope or list(ScopeKind), pages, settings, progress, db=db))

@@ -25,20 +25,20 @@ def processes(
     db: Annotated[
         str | None,
         typer.Option(
-            help="A new file, or postgresql://... of a database for the purpose (default: a file, gone afterwards).",
+            help="A new file or an empty PostgreSQL database (default: a temporary file).",
             show_default=False,
         ),
     ] = None,
     writers: Annotated[int, typer.Option(min=1, help="Processes that add, correct and delete.")] = 8,
     readers: Annotated[int, typer.Option(min=0, help="Processes that search and check what they get.")] = 8,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that do the jobs (0: the writers do).")] = 0,
-    seconds: Annotated[float, typer.Option(min=0.1, help="How long.")] = 60.0,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that run the jobs (0: the writers do).")] = 0,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Duration in seconds.")] = 60.0,
     embedder: Annotated[
-        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
+        str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Let many processes use one store; exit code 1 when one got an error, or saw what it must not."""
+    """Let many processes use one store; exit code 1 if one got an error or saw wrong data."""
     settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     load_embedder(settings.embedder, settings)  # refuse an unknown one before anything is started
     crowd = Crowd(writers, readers, workers, seconds)
@@ -56,7 +56,7 @@ def processes(
 def _new_place(db: str) -> str:
     place = store_place(db)
     if isinstance(place, Path) and place.exists():
-        raise InvalidInput("--db", f"{place} exists", "Name a new file: what is made up does not belong into a memory")
+        raise InvalidInput("--db", f"{place} exists", "Name a new file: synthetic data does not belong in a memory")
     return db
 
 

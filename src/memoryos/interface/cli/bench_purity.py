@@ -25,10 +25,10 @@ class Shape(StrEnum):
 
 
 def purity(
-    data: Annotated[Path, typer.Option(help="The file.", show_default=False)],
-    shape: Annotated[Shape, typer.Option(help="What it is.")] = Shape.LOCOMO,
+    data: Annotated[Path, typer.Option(help="The data file.", show_default=False)],
+    shape: Annotated[Shape, typer.Option(help="Format of the file.")] = Shape.LOCOMO,
     embedder: Annotated[
-        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
+        str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:

@@ -29,27 +29,27 @@ _TOLD = ("tokens", "tokens_attainable", "turns", "sessions")  # what a program r
 def recall(
     data: Annotated[
         list[Path],
-        typer.Option(help="A recall set (docs/explanation/recall.md) or LoCoMo; several.", show_default=False),
+        typer.Option(help="A recall set (docs/explanation/recall.md) or LoCoMo; may be repeated.", show_default=False),
     ],
     strategy: Annotated[
         list[Strategy] | None,
-        typer.Option(help="Several (default: hybrid, bm25, linear, dense).", show_default=False),
+        typer.Option(help="May be repeated (default: hybrid, bm25, linear, dense).", show_default=False),
     ] = None,
     ablation: Annotated[
-        bool, typer.Option("--ablation", help="Measure hybrid without each part of its score, too.")
+        bool, typer.Option("--ablation", help="Also measure hybrid without each part of its score.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask so many questions of each file, spread evenly.", show_default=False)
+        int | None, typer.Option(min=1, help="Number of questions per file, spread evenly.", show_default=False)
     ] = None,
     embedder: Annotated[
-        str | None, typer.Option(help="Which embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
+        str | None, typer.Option(help="The embedder (default: MEMORYOS_EMBEDDER).", show_default=False)
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw recall against tokens: a .png, .svg or .pdf.", show_default=False)
+        Path | None, typer.Option(help="Plot recall against tokens: a .png, .svg or .pdf.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Ask the questions of any data set; report how much of the evidence search finds and `context` hands over."""
+    """Ask the questions of a data set and report how much of the evidence `search` finds and `context` returns."""
     settings = load_settings(mounts=(), **({"embedder": embedder} if embedder else {}))
     if plot:
         check_plot(plot)

@@ -19,7 +19,7 @@ def cold(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Move the whole store's archived pages that nobody visits to MEMORYOS_OBJECT_STORE; remove packs out of use."""
+    """Move archived pages without visits, of the whole store, to MEMORYOS_OBJECT_STORE; remove unused packs."""
     with open_store(db, must_exist=True) as store, render.counted("moving out", quiet=json) as progress:
         moved = store.admin.cool(after_days=after_days, progress=progress)
     if json:

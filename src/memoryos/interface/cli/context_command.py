@@ -29,12 +29,11 @@ from memoryos.operation.recall.line import Line
 def context(
     query: Annotated[str, typer.Argument(help="The question.")],
     tokens: Annotated[
-        int | None, typer.Option(min=1, help="At most so many (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Most tokens of the text (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False),
     ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Leave this out, by its id; may be given several times.")
-    ] = None,
-    as_of: Annotated[str | None, typer.Option(help="Ask the memory as it was then (default: now).")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Id of a memory to leave out; may be repeated.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Search the memory as it was at this time (default: now).")] = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,
@@ -47,7 +46,7 @@ def context(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Tell what bears on a question, as text for a prompt."""
+    """Print what bears on a question, as text for a prompt."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         found = memory.context(
             query,
@@ -64,7 +63,7 @@ def context(
     elif found.text:
         render.say(found.text)
     else:
-        render.console().print("Nothing is known, or not one line fits; `memoryos stats` lists who has memories.")
+        render.console().print("Nothing was found, or no line fits; `memoryos stats` lists the users.")
 
 
 def _as_json(found: Context) -> dict[str, Any]:

@@ -15,20 +15,20 @@ from memoryos.kinds import Role
 
 CHARS = 200  # of a memory in the question
 
-Ids = Annotated[list[str], typer.Argument(help="Ids, as `list` and `search` show them.")]
+Ids = Annotated[list[str], typer.Argument(help="Ids, from `list` or `search`.")]
 
 
 def update(
-    memory_id: Annotated[str, typer.Argument(help="Its id, as `list` and `search` show it.")],
-    text: Annotated[str, typer.Argument(help="What it is to say.")],
-    role: Annotated[Role, typer.Option(help="Of a page: whose words are replaced.")] = Role.USER,
+    memory_id: Annotated[str, typer.Argument(help="Its id, from `list` or `search`.")],
+    text: Annotated[str, typer.Argument(help="The new text.")],
+    role: Annotated[Role, typer.Option(help="For a page: the turn to correct.")] = Role.USER,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Correct a memory; its old words stay in its history."""
+    """Correct a memory; the earlier versions stay in its history."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         cube = memory.update(memory_id, text, role=role)
     if json:
@@ -39,14 +39,14 @@ def update(
 
 def delete(
     ids: Ids,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Remove memories and what was derived from them alone, for good."""
+    """Delete memories, and what was derived from them alone, for good."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         texts = [memory.get(one).text for one in ids]  # all are there, or nothing is deleted
         if not yes:

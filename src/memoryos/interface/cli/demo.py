@@ -33,7 +33,7 @@ _MOMENT = TypeAdapter(AwareDatetime)
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The conversation that is played, and the questions asked afterwards."""
+    """The conversation of the demo, and its questions."""
 
     user: str
     agent: str
@@ -42,7 +42,7 @@ class Script:
 
     @property
     def turn_count(self) -> int:
-        """How many turns it has."""
+        """The number of turns."""
         return sum(len(session) for session in self.sessions)
 
 
@@ -64,10 +64,12 @@ def _turns(session: dict[str, Any], names: dict[Role, str]) -> Iterator[Turn]:
 
 
 def demo(db: Db = None, json: Json = False) -> None:
-    """Play a conversation of several weeks and ask six questions; no network, no key."""
+    """Play a conversation of several weeks and ask six questions; needs no network and no key."""
     script = load_script()
     if db and Path(db).exists():
-        raise InvalidInput("--db", f"{db} exists already", "Name a new file; the demo would mix with what is in it")
+        raise InvalidInput(
+            "--db", f"{db} exists already", "Name a new file: the demo must not be mixed with other memories"
+        )
     with ExitStack() as stack:
         path = db or Path(stack.enter_context(tempfile.TemporaryDirectory())) / "demo.db"
         memory = stack.enter_context(open_memory(path, user=script.user, agent=script.agent))
@@ -80,7 +82,7 @@ def demo(db: Db = None, json: Json = False) -> None:
 
 
 def _play(memory: Memory, script: Script, *, quiet: bool) -> Sequence[SegmentView]:
-    """Play all sessions; returns the topics as they were when the conversation ended."""
+    """Play all sessions; return the topics at the end of the conversation."""
     with render.progress(quiet=quiet) as bar:
         task = bar.add_task(f"{script.user} talks with {script.agent}", total=script.turn_count, note="")
         for session in script.sessions:
@@ -101,7 +103,7 @@ def _advance(bar: Progress, task: TaskID, turns: int, stats: Stats) -> None:
 
 
 def found_at(question: dict[str, Any], hits: tuple[Hit, ...]) -> int | None:
-    """The rank of the first hit that holds what the question is about, from 1; None when none does."""
+    """The rank of the first hit with the answer, from 1, or None."""
     for rank, hit in enumerate(hits, 1):
         if any(expected in hit.text for expected in question["expects"]):
             return rank

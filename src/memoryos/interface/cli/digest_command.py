@@ -13,20 +13,23 @@ from memoryos.operation.recall.digest import Digest, DigestLine
 
 def digest(
     since: Annotated[
-        str | None, typer.Option(help="From when on, e.g. 2026-05-01T00:00Z (default: from the first).")
+        str | None, typer.Option(help="Start of the period, e.g. 2026-05-01T00:00Z (default: the first turn).")
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Until when (default: now).")] = None,
+    until: Annotated[str | None, typer.Option(help="End of the period (default: now).")] = None,
     tokens: Annotated[
-        int | None, typer.Option(min=1, help="At most so many (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Most tokens of the text (default: MEMORYOS_CONTEXT_TOKENS).", show_default=False),
     ] = None,
-    query: Annotated[str | None, typer.Option(help="Tell most of what bears on this.", show_default=False)] = None,
+    query: Annotated[
+        str | None, typer.Option(help="Give more detail to what bears on this question.", show_default=False)
+    ] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Tell what was said in a stretch of time, all of it, as finely as the budget allows."""
+    """Summarise everything that was said in a period, as detailed as the budget allows."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         told = memory.digest(since, until, tokens=tokens, query=query)
     if json:
@@ -34,9 +37,9 @@ def digest(
     elif told.text:
         render.say(told.text)
     elif told.turns:
-        render.console().print(f"{told.turns} turns; not one line fits: raise --tokens.")
+        render.console().print(f"{told.turns} turns, but no line fits: raise --tokens.")
     else:
-        render.console().print("Nothing was said then.")
+        render.console().print("Nothing was said in this period.")
 
 
 def _as_json(told: Digest) -> dict[str, Any]:

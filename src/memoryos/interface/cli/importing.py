@@ -21,7 +21,7 @@ from memoryos.interface.cli.options import Db, Json, open_store
 from memoryos.memory_os import MemoryOS
 
 app = typer.Typer(
-    help="Import conversations from other systems; importing again adds nothing twice.", no_args_is_help=True
+    help="Import conversations from other systems; repeating an import adds nothing twice.", no_args_is_help=True
 )
 
 Source = Annotated[Path, typer.Argument(help="The file to read.")]
@@ -30,25 +30,25 @@ Zone = Annotated[str, typer.Option(help="Time zone of the dates in the source, e
 
 @app.command()
 def locomo(path: Source, zone: Zone = "UTC", db: Db = None, json: Json = False) -> None:
-    """LoCoMo: each conversation becomes a user named by its sample id."""
+    """Import LoCoMo: each conversation becomes a user named by its sample id."""
     _import(read_locomo(path, zone=_zone(zone)), db, json=json)
 
 
 @app.command()
 def gvd(path: Source, zone: Zone = "UTC", db: Db = None, json: Json = False) -> None:
-    """GVD (MemoryBank): each virtual user becomes a user."""
+    """Import GVD (MemoryBank): each virtual user becomes a user."""
     _import(read_gvd(path, zone=_zone(zone)), db, json=json)
 
 
 @app.command()
 def memoryos(
-    path: Annotated[Path, typer.Argument(help="A data folder that the public MemoryOS code wrote.")],
+    path: Annotated[Path, typer.Argument(help="A data folder of the public MemoryOS code.")],
     assistant: Annotated[str, typer.Option(help="The assistant_id.")] = "default_assistant_profile",
     zone: Annotated[str | None, typer.Option(help="Time zone of its timestamps (default: local).")] = None,
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """A data folder of the public MemoryOS code: every user in it."""
+    """Import a data folder of the public MemoryOS code with all its users."""
     local = datetime.now(UTC).astimezone().tzinfo or UTC
     users = list_users(path)
     legacies = [
@@ -68,7 +68,7 @@ def export(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Memories that `memoryos export` wrote, with their ids, versions and links."""
+    """Import a file of `memoryos export`, with ids, versions and links."""
     with open_store(db) as store:
         loaded = store.admin.load(path)
         store.wait()
@@ -114,4 +114,4 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInput("--zone", f"{name!r} is no time zone", "Use e.g. UTC or Europe/Berlin") from None
+        raise InvalidInput("--zone", f"{name!r} is not a time zone", "Use e.g. UTC or Europe/Berlin") from None

@@ -18,23 +18,23 @@ from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_m
 from memoryos.memory import Memory
 from memoryos.operation.recall.overview import Stats
 
-Timeout = Annotated[float, typer.Option(min=0, max=LONGEST_WAIT, help="Seconds after which it gives up.")]
+Timeout = Annotated[float, typer.Option(min=0, max=LONGEST_WAIT, help="Most seconds to wait.")]
 
 _LOOK_SECONDS = 0.5  # between two looks at jobs that cannot run yet
 
-app = typer.Typer(no_args_is_help=True, help="The work behind the writes: list it, try again what failed, wait for it.")
+app = typer.Typer(no_args_is_help=True, help="Background jobs: list them, retry dead ones, wait for them.")
 
 
 @app.command("list")
 def list_jobs(
-    state: Annotated[list[JobState] | None, typer.Option(help="Only these; or any of several.")] = None,
+    state: Annotated[list[JobState] | None, typer.Option(help="Only jobs in this state; may be repeated.")] = None,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """List the jobs, oldest first; a dead one tells its cause."""
+    """List the jobs, oldest first; dead ones with their error."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         jobs = memory.jobs.list(*(state or ()))
     if json:
@@ -42,7 +42,7 @@ def list_jobs(
     elif jobs:
         render.console().print(_table(jobs))
     else:
-        render.console().print("There are no such jobs.")
+        render.console().print("No jobs found.")
 
 
 @app.command()
@@ -57,7 +57,7 @@ def retry(
     timeout: Timeout = 600.0,
     json: Json = False,
 ) -> None:
-    """Try dead jobs again, and wait for them."""
+    """Try dead jobs again and wait for them."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         tried = memory.jobs.retry(*(job or ()))
         memory.wait(timeout)
@@ -77,10 +77,9 @@ def wait(
     timeout: Timeout = 600.0,
     json: Json = False,
 ) -> None:
-    """Do what waits, and return when all is done; exit code 1 when jobs are dead or still wait.
+    """Run the waiting jobs and return when they are done; exit code 1 if jobs are dead or still wait.
 
-    What failed and is to be tried again, or is held by another worker, is waited for; what is planned for some day is
-    not.
+    It waits for jobs that will be retried and for jobs of other workers, but not for jobs planned for a later day.
     """
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         left = _waited(memory, time.monotonic() + timeout)

@@ -14,7 +14,7 @@ Places = Mapping[str, tuple[str, str]]
 
 
 class LazyGroup(TyperGroup):
-    """A group that knows where its commands are, and loads those that are needed."""
+    """A group that loads its commands when they are needed."""
 
     places: ClassVar[Places]
 
@@ -23,7 +23,7 @@ class LazyGroup(TyperGroup):
         self.commands: dict[str, Any] = dict.fromkeys(self.places)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, made at the first call; None when there is none of that name."""
+        """The command, created at the first call, or None."""
         if cmd_name in self.places and self.commands[cmd_name] is None:
             self.commands[cmd_name] = _command(cmd_name, *self.places[cmd_name])
         return super().get_command(ctx, cmd_name)

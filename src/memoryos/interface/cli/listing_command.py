@@ -44,18 +44,18 @@ class Listed(Choice):
 
 
 What = Annotated[Listed, typer.Argument(help="What to list.")]
-Since = Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01.")]
-Until = Annotated[str | None, typer.Option(help="Nothing said after.")]
+Since = Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01.")]
+Until = Annotated[str | None, typer.Option(help="Only what was said until then.")]
 Speaker = Annotated[str | None, typer.Option(help="Pages with a turn of this speaker.")]
 By = Annotated[Role | None, typer.Option(help="Pages with a turn of this role.")]
 In = Annotated[Tier | None, typer.Option(help="Pages or facts of this tier.")]
-About = Annotated[Subject, typer.Option(help="Whose facts.")]
+About = Annotated[Subject, typer.Option(help="Facts about the user or about the agent.")]
 
 
 def list_(
     what: What,
-    limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Go on after an earlier list: the cursor it gave.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most items to list.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="The cursor that the previous list printed.")] = None,
     since: Since = None,
     until: Until = None,
     tag: Tags = None,
@@ -74,7 +74,7 @@ def list_(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """List pages, facts or segments of a user, or the users of the store, in the order in which they came in."""
+    """List pages, facts or segments of a user, or the users of the store, in the order in which they were added."""
     labels = {"tags": tag or (), "filters": filters_of(any_tag, no_tag, meta)}
     only = _only(what, since, until, labels, session, speaker, role, tier, subject, archive=archive)
     with open_store(db, must_exist=True) as store:
@@ -144,7 +144,7 @@ def _only(
     *,
     archive: bool,
 ) -> dict[str, Any]:
-    """The filters that were given. Raises BadParameter for one that what is listed does not have."""
+    """The filters that were given. Raises BadParameter for one that does not apply."""
     given: dict[str, Any] = {
         "since": since,
         "until": until,
@@ -158,7 +158,7 @@ def _only(
     told = {name: value for name, value in given.items() if value is not None}
     if foreign := [name for name in told if name not in _FILTERS[what]]:
         option = _OPTIONS.get(foreign[0], f"--{foreign[0]}")
-        raise typer.BadParameter(f"{option} is no filter of {what.value}")
+        raise typer.BadParameter(f"{option} is not a filter of {what.value}")
     return told
 
 
@@ -186,7 +186,7 @@ def _print(what: Listed, found: Listing[Any], whose: str, others: Sequence[str])
     else:
         console.print(_table(what, found))
     if found.cursor:
-        console.print(f"There are more: --cursor {found.cursor}", markup=False, soft_wrap=True)
+        console.print(f"More: --cursor {found.cursor}", markup=False, soft_wrap=True)
 
 
 def _table(what: Listed, found: Listing[Any]) -> Table:

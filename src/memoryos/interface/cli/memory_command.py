@@ -39,15 +39,17 @@ from memoryos.scope import Scope
 def add(
     query: Annotated[str, typer.Argument(help="What the user said; - reads it from standard input.")],
     response: Annotated[str | None, typer.Argument(help="What the agent answered.", show_default=False)] = None,
-    at: Annotated[str | None, typer.Option(help="When, e.g. 2026-05-08T13:56:00+00:00 (default: now).")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="A label; may be given several times.")] = None,
+    at: Annotated[
+        str | None, typer.Option(help="Time of the exchange, e.g. 2026-05-08T13:56:00+00:00 (default: now).")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
     meta: Meta = None,
-    ttl: Annotated[str | None, typer.Option(help="For how long it may be found, e.g. 90 (seconds), 12h, 7d.")] = None,
-    expires_at: Annotated[str | None, typer.Option(help="Until when it may be found, e.g. 2027-01-01.")] = None,
-    title: Annotated[str | None, typer.Option(help="Of the document; shown with each part of it.")] = None,
-    source: Annotated[str | None, typer.Option(help="Where it is from, e.g. a URL; shown, too.")] = None,
+    ttl: Annotated[str | None, typer.Option(help="Time until it expires, e.g. 90 (seconds), 12h, 7d.")] = None,
+    expires_at: Annotated[str | None, typer.Option(help="When it expires, e.g. 2027-01-01.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the document; shown with each part of it.")] = None,
+    source: Annotated[str | None, typer.Option(help="Origin, e.g. a URL; shown with each part of it.")] = None,
     idempotency_key: Annotated[
-        str | None, typer.Option(help="Names this call: repeated with the same key, it adds nothing.")
+        str | None, typer.Option(help="Key of this call; a second call with the same key adds nothing.")
     ] = None,
     user: User = "default",
     agent: Agent = "default",
@@ -56,7 +58,7 @@ def add(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Remember one exchange, or a document: `memoryos add - < notes.md`."""
+    """Store one exchange, or a document: `memoryos add - < notes.md`."""
     if query == "-":
         query = _standard_input()
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
@@ -66,38 +68,38 @@ def add(
     if json:
         render.print_json({"id": page})
     else:
-        render.console().print(f"Remembered as {page}.")
+        render.console().print(f"Stored as {page}.")
 
 
 def _standard_input() -> str:
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
-        raise InvalidInput("standard input", f"is no UTF-8 at byte {error.start}", "Convert it to UTF-8") from None
+        raise InvalidInput("standard input", f"is not UTF-8 at byte {error.start}", "Convert it to UTF-8") from None
 
 
 def search(
     query: Annotated[str, typer.Argument(help="The question.")],
     limit: Annotated[int, typer.Option(min=1, help="How many pages to show.")] = 10,
-    strategy: Annotated[Strategy, typer.Option(help="How pages are found.")] = Strategy.HYBRID,
+    strategy: Annotated[Strategy, typer.Option(help="Search strategy.")] = Strategy.HYBRID,
     archive: Annotated[
         bool | None,
-        typer.Option(help="Search what was evicted, too (default: all but two_stage do).", show_default=False),
+        typer.Option(help="Also search evicted memories (default: yes, except with two_stage).", show_default=False),
     ] = None,
-    since: Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01T00:00Z.")] = None,
-    until: Annotated[str | None, typer.Option(help="Nothing said after.")] = None,
-    as_of: Annotated[str | None, typer.Option(help="Ask the memory as it was then (default: now).")] = None,
+    since: Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01T00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only what was said until then.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Search the memory as it was at this time (default: now).")] = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,
     meta: Meta = None,
-    tier: Annotated[list[Tier] | None, typer.Option(help="Only this tier; or any of several.")] = None,
-    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind of memory; or any of several.")] = None,
-    cold: Annotated[bool, typer.Option("--cold", help="Find what lies in the object store, too.")] = False,
+    tier: Annotated[list[Tier] | None, typer.Option(help="Only this tier; may be repeated.")] = None,
+    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind of memory; may be repeated.")] = None,
+    cold: Annotated[bool, typer.Option("--cold", help="Also search the object store.")] = False,
     mount: Mounts = None,
     session: Session = None,
-    min_score: Annotated[float, typer.Option(min=0, max=1, help="Nothing less relevant than this, 0 to 1.")] = 0.0,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each score is made of.")] = False,
+    min_score: Annotated[float, typer.Option(min=0, max=1, help="Least relevance of a hit, 0 to 1.")] = 0.0,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the parts of each score.")] = False,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
@@ -176,7 +178,7 @@ def show(
         return
     console = render.console()
     if not (recent or segments) and profile.user.is_empty and profile.agent.is_empty:
-        console.print(f"There is nothing of {user} with {agent}. In this store: {_named(others)}.", markup=False)
+        console.print(f"There is no memory of {user} with {agent}. In this store: {_named(others)}.", markup=False)
         return
     console.print(render.pages_table("Short-term memory", recent))
     console.print(render.segments_table("Mid-term memory", segments))
@@ -190,7 +192,7 @@ def stats(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Count what is in each tier and what waits, and tell the values the memory is run by, each with its reason."""
+    """Show the sizes of the tiers, the waiting work, and the tuned values with their reasons."""
     with open_store(db, must_exist=True) as store:
         counts = asdict(found := store.memory(user, agent=agent, tenant=tenant).stats())
         scopes = store.admin.scopes(tenant=tenant)
@@ -232,7 +234,7 @@ def _recall_json(found: Recall, limit: int) -> dict[str, object]:
 
 
 def _print_recall(found: Recall, limit: int, *, persona: bool) -> None:
-    """What was found as tables; profile and traits, which are there whatever the question is, only on demand."""
+    """Print the hits as tables; profile and traits, which do not depend on the question, only on demand."""
     console = render.console()
     facts = sorted((*found.user_facts, *found.agent_facts, *found.knowledge), key=lambda hit: -hit.score)
     tables = {"Pages": found.hits, "Topics": found.segments, "Facts": facts}
@@ -243,7 +245,7 @@ def _print_recall(found: Recall, limit: int, *, persona: bool) -> None:
     if known:
         console.print(render.persona_table(known))
     if found.missing:
-        console.print(f"Not searched, for it did not answer: {', '.join(found.missing)}.", markup=False)
+        console.print(f"Not searched, because they did not answer: {', '.join(found.missing)}.", markup=False)
     console.print(f"Confidence that this bears on the question: {found.confidence:.2f}.")
     if not any((*tables.values(), known)):
-        console.print("Nothing is found; `memoryos stats` lists who has memories, and filters may hide them.")
+        console.print("Nothing was found. `memoryos stats` lists the users; filters may hide memories.")

@@ -14,7 +14,7 @@ from memoryos.mount import Mount
 
 
 def mounts(db: Db = None, json: Json = False) -> None:
-    """List the memories that searches look into, too (MEMORYOS_MOUNTS)."""
+    """List the mounted memories, which searches include (MEMORYOS_MOUNTS)."""
     with open_store(db, must_exist=True) as store:
         found = store.mounts.list()
     if json:
@@ -31,10 +31,10 @@ def mounts(db: Db = None, json: Json = False) -> None:
 
 
 def tagged(
-    tag: Annotated[list[str], typer.Argument(help="A label; of several, all are wanted.")],
+    tag: Annotated[list[str], typer.Argument(help="A tag; with several, memories must have all of them.")],
     limit: Annotated[int, typer.Option(min=1, help="How many memories to show.")] = 100,
-    since: Annotated[str | None, typer.Option(help="Nothing said before, e.g. 2026-05-01T00:00Z.")] = None,
-    until: Annotated[str | None, typer.Option(help="Nothing said after.")] = None,
+    since: Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01T00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only what was said until then.")] = None,
     mount: Mounts = None,
     user: User = "default",
     agent: Agent = "default",
@@ -42,7 +42,7 @@ def tagged(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Show what carries a label, here and in mounted memories, the latest first."""
+    """List the memories with a tag, here and in mounted memories, latest first."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         found = memory.tagged(*tag, limit=limit, since=since, until=until, mounts=mount)
     if json:
@@ -50,7 +50,7 @@ def tagged(
     elif found:
         render.console().print(render.hits_table(", ".join(tag), found))
     else:
-        render.console().print("Nothing carries that label.")
+        render.console().print("No memory has that tag.")
 
 
 def _mount_json(mount: Mount) -> dict[str, object]:

@@ -25,32 +25,36 @@ Db = Annotated[
         show_default=False,
     ),
 ]
-User = Annotated[str, typer.Option("--user", help="Whose memory.")]
-Agent = Annotated[str, typer.Option("--agent", help="Which agent's memory of the user.")]
-Tenant = Annotated[str, typer.Option("--tenant", help="Which tenant.")]
-Session = Annotated[str | None, typer.Option("--session", help="Label of the conversation.", show_default=False)]
+User = Annotated[str, typer.Option("--user", help="The user.")]
+Agent = Annotated[str, typer.Option("--agent", help="The agent.")]
+Tenant = Annotated[str, typer.Option("--tenant", help="The tenant.")]
+Session = Annotated[str | None, typer.Option("--session", help="The session.", show_default=False)]
 Mounts = Annotated[
     list[str] | None,
-    typer.Option("--mount", help="Look into this mounted memory; several, or all when left out.", show_default=False),
+    typer.Option("--mount", help="Search this mount; may be repeated (default: all).", show_default=False),
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only what has this label; all of several.")]
-AnyTags = Annotated[list[str] | None, typer.Option("--any-tag", help="Only what has this label, or one of several.")]
-NoTags = Annotated[list[str] | None, typer.Option("--no-tag", help="Nothing that has this label, or one of several.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only memories with this tag; if repeated, with all of them.")
+]
+AnyTags = Annotated[
+    list[str] | None, typer.Option("--any-tag", help="Only memories with this tag; if repeated, with one of them.")
+]
+NoTags = Annotated[list[str] | None, typer.Option("--no-tag", help="No memories with this tag; may be repeated.")]
 Meta = Annotated[
     list[str] | None,
-    typer.Option("--meta", help="key=value of the metadata; several must all hold.", metavar="KEY=VALUE"),
+    typer.Option("--meta", help="key=value in the metadata; if repeated, all must match.", metavar="KEY=VALUE"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-Archive = Annotated[bool, typer.Option("--archive", help="Include what was evicted to the archive.")]
+Archive = Annotated[bool, typer.Option("--archive", help="Include the archive.")]
 
 
 def metadata_of(pairs: Sequence[str] | None) -> dict[str, Any]:
-    """Metadata as `key=value`: the value is JSON, or else a text. Raises InvalidInput."""
+    """Parse metadata as `key=value`; a value that is not JSON is a text. Raises InvalidInput."""
     found: dict[str, Any] = {}
     for pair in pairs or ():
         key, sign, value = pair.partition("=")
         if not sign or not key.strip():
-            raise InvalidInput("--meta", f"{pair[:40]!r} is no KEY=VALUE", "Write e.g. --meta project=apollo")
+            raise InvalidInput("--meta", f"{pair[:40]!r} is not KEY=VALUE", "Write e.g. --meta project=apollo")
         try:
             found[key] = loads(value)
         except ValueError:
@@ -70,12 +74,12 @@ _SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
 def seconds_of(ttl: str) -> float:
-    """A time such as 90, 30m, 12h or 7d in seconds. Raises InvalidInput."""
+    """Convert a duration such as 90, 30m, 12h or 7d to seconds. Raises InvalidInput."""
     number, unit = (ttl[:-1], _SECONDS[ttl[-1]]) if ttl[-1:] in _SECONDS else (ttl, 1.0)
     try:
         return float(number) * unit
     except ValueError:
-        raise InvalidInput("--ttl", f"{ttl[:40]!r} is no time", "Write seconds, or e.g. 30m, 12h, 7d") from None
+        raise InvalidInput("--ttl", f"{ttl[:40]!r} is not a duration", "Write seconds, or e.g. 30m, 12h, 7d") from None
 
 
 def open_memory(
@@ -107,7 +111,7 @@ def _path(db: str | Path | None, settings: Settings, *, must_exist: bool) -> str
 
 
 def existing_place(db: str | Path, fix: str) -> Place:
-    """Where the store is; a file must be there. Whether a database holds a store is seen when it is opened."""
+    """Check the place of a store. A file must exist; a database is checked when it is opened."""
     place = store_place(db)
     if isinstance(place, Path) and not place.exists():
         raise InvalidInput("--db", f"{place} does not exist", fix)

@@ -17,13 +17,13 @@ from memoryos.operation.correction.forget import Forgotten
 
 Whose = Annotated[
     str | None,
-    typer.Option("--agent", help="Only this agent's memory of the user; all agents when left out.", show_default=False),
+    typer.Option("--agent", help="Only this agent's memory (default: all agents).", show_default=False),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 def export(
-    path: Annotated[Path, typer.Argument(help="A new file of JSON Lines; - is standard output.")],
+    path: Annotated[Path, typer.Argument(help="A new file; - is standard output.")],
     user: User,
     agent: Whose = None,
     tenant: Tenant = "default",
@@ -56,7 +56,7 @@ def forget(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Remove everything about a user, or one session, for good: all versions, facts, jobs and attachments."""
+    """Remove everything about a user, or one session, for good: memories with all versions, jobs and attachments."""
     what = _what(user, agent, session)
     if not yes:
         _confirm(what, json=json)

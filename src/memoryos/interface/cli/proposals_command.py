@@ -13,7 +13,7 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 from memoryos.operation.consolidation.propose import Proposal
 
-app = typer.Typer(no_args_is_help=True, help="Changes to what is known: list them, accept or reject them.")
+app = typer.Typer(no_args_is_help=True, help="Proposed changes of facts: list them, accept or reject them.")
 
 Id = Annotated[str, typer.Argument(help="Id of the proposal.")]
 
@@ -22,7 +22,7 @@ Id = Annotated[str, typer.Argument(help="Id of the proposal.")]
 def list_proposals(
     user: User = "default", agent: Agent = "default", tenant: Tenant = "default", db: Db = None, json: Json = False
 ) -> None:
-    """List what waits for an answer, oldest first, with what it would replace."""
+    """List the proposals, oldest first, with the facts that they would replace."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         found = memory.proposals.list()
     if json:
@@ -30,7 +30,7 @@ def list_proposals(
     elif found:
         render.console().print(_table(found))
     else:
-        render.console().print("No change waits for an answer.")
+        render.console().print("No proposal waits for a decision.")
 
 
 @app.command()
@@ -42,7 +42,7 @@ def accept(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Make the change; what gives way stays in the history."""
+    """Accept a proposal; the replaced fact stays in the history."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         cube = memory.proposals.accept(proposal)
     _tell("accepted", cube.id, cube.text, json=json)
@@ -57,7 +57,7 @@ def reject(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Keep what is known; the same is not proposed again."""
+    """Reject a proposal; it is not made again."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         cube = memory.proposals.reject(proposal)
     _tell("rejected", cube.id, cube.text, json=json)

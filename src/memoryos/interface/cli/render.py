@@ -28,35 +28,35 @@ PASSAGES = 3  # of a long page, in a table: those that answer best
 
 
 def print_json(document: Any) -> None:
-    """Print the one JSON document of a command."""
+    """Print the JSON document of a command."""
     typer.echo(visible_json(json.dumps(document, ensure_ascii=False, indent=2)))
 
 
 def say(text: str, *, ends: bool = True) -> None:
-    """Print text that was stored or written by a model, as it is but for control characters."""
+    """Print stored or generated text, with control characters escaped."""
     typer.echo(visible(text), nl=ends)
 
 
 class VisibleConsole(Console):
-    """A console on which no text can steer the terminal: control characters are written out."""
+    """A console that escapes control characters, so that no text can control the terminal."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """The segments of what is printed."""
+        """The segments of the printed object."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Text for a cell or a line, whose width is that of what is seen."""
+        """Text for a cell or a line, with the width of its visible characters."""
         return super().render_str(visible(text), **options)
 
 
 def console() -> Console:
-    """Where tables go."""
+    """The console for tables."""
     return VisibleConsole(highlight=False)
 
 
 def error_console() -> Console:
-    """Where errors go."""
+    """The console for errors."""
     return VisibleConsole(stderr=True, highlight=False)
 
 
@@ -75,19 +75,19 @@ def progress(*, quiet: bool) -> Progress:
 
 @contextmanager
 def counted(doing: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar for one piece of work; call what it gives with (done, total)."""
+    """A bar for one task; call it with (done, total)."""
     with progress(quiet=quiet) as bar:
         task = bar.add_task(doing, total=None, note="")
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def page_json(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
-    """A page as data, with the passages that made it a hit."""
+    """A page as data, with the matching passages."""
     return {**hit.to_dict(), "passages": [turn.to_dict() for turn in turns if turn.cube.id == hit.id]}
 
 
 def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -> Table:
-    """Hits with date, score, topic and why; the words get the room, and of long turns the passages that were found."""
+    """Hits with date, score, topic and reason; long turns are shortened to the found passages."""
     table = Table(title=title, title_justify="left", show_lines=True, expand=True)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("when, score", no_wrap=True)
@@ -117,7 +117,7 @@ def _why(hit: Hit) -> str:
 
 
 def segments_table(title: str, views: Iterable[SegmentView]) -> Table:
-    """Segments with heat, size, time span and what they are about."""
+    """Segments with heat, size, time span and topic."""
     table = Table(title=title, title_justify="left", expand=True)
     for name in ("heat", "visits", "pages"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -147,7 +147,7 @@ def pages_table(title: str, pages: Iterable[MemCube]) -> Table:
 
 
 def profile_table(profile: Profile) -> Table:
-    """Both personas."""
+    """The personas of the user and of the agent."""
     table = Table(title="Long-term personal memory", title_justify="left", expand=True)
     table.add_column("about", no_wrap=True)
     table.add_column("kind", no_wrap=True)
@@ -172,7 +172,7 @@ def persona_table(cubes: Iterable[MemCube]) -> Table:
 
 
 def tuning_table(values: Iterable[Tuned]) -> Table:
-    """The values a memory is run by, and why these."""
+    """The tuned values of a memory, with their reasons."""
     table = Table(title="Values in use", title_justify="left", expand=True)
     table.add_column("value", no_wrap=True)
     for name in ("is", "paper's", "bounds", "samples"):
@@ -185,5 +185,5 @@ def tuning_table(values: Iterable[Tuned]) -> Table:
 
 
 def shortened(text: str, chars: int) -> str:
-    """The beginning of a text, with … when that is not all."""
+    """The start of a text, with … if it goes on."""
     return text if len(text) <= chars else text[: chars - 1] + "…"

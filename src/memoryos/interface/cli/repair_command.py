@@ -15,7 +15,7 @@ Undo = Annotated[
     list[int] | None,
     typer.Option(
         "--undo",
-        help="Put the page of this move back; the sequence of its event. May be given several times.",
+        help="Undo the move with this event sequence; may be repeated.",
         show_default=False,
     ),
 ]
@@ -29,13 +29,13 @@ def repair(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Move pages to the segment they belong to, split mixed segments and merge twins."""
+    """Move pages to the segments they belong to, split mixed segments and merge similar ones."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         report = memory.upkeep.undo(*undo) if undo else memory.upkeep.repair()
     if json:
         render.print_json(asdict(report))
     elif undo:
-        render.console().print(f"Put {len(report.events)} pages back.")
+        render.console().print(f"Moved {len(report.events)} pages back.")
     else:
         _print(report)
 
@@ -48,4 +48,4 @@ def _print(report: RepairReport) -> None:
     )
     if report.events:
         first, last = report.events[0], report.events[-1]
-        console.print(f"Events {first} to {last} tell each move; `memoryos repair --undo SEQUENCE` undoes one.")
+        console.print(f"Events {first} to {last} are the moves; `memoryos repair --undo SEQUENCE` undoes one.")

@@ -21,11 +21,11 @@ _STORE = "A file or postgresql://..."
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The file to write; it must not be there.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Write the whole store into one file, as it is at this moment, while it is in use."""
+    """Write the current state of the whole store to one file, while the store is in use."""
     with render.counted("backing up", quiet=json) as progress:
         manifest = stores.backup(db or load_settings().db, file, progress=progress)
     if json:
@@ -35,11 +35,11 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `memoryos backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="A file of `memoryos backup`.")],
     store: Annotated[str, typer.Argument(help=f"{_STORE}; new, or an empty database.")],
     json: Json = False,
 ) -> None:
-    """Make a store of a backup, after checking that the backup is as it was made."""
+    """Restore a backup into a new store, after checking that the backup is unchanged."""
     with render.counted("restoring", quiet=json) as progress:
         restored = stores.restore(file, store, progress=progress)
     if json:
@@ -53,7 +53,7 @@ def copy(
     target: Annotated[str, typer.Argument(help=f"{_STORE}; new, or an empty database.")],
     json: Json = False,
 ) -> None:
-    """Copy a whole store to another file or database; run it again when it was cut off, and it goes on."""
+    """Copy a whole store to another file or database; an interrupted copy continues when you run it again."""
     with render.counted("copying", quiet=json) as progress:
         copied = stores.copy(source, target, progress=progress)
     if json:
@@ -61,15 +61,15 @@ def copy(
         return
     _print(f"Copied {copied.rows:,} rows.")
     if copied.behind:
-        _print(f"{copied.behind:,} later events of the source are not in it: stop those who write, and copy again.")
+        _print(f"{copied.behind:,} later events of the source are not in the copy: stop the writers and copy again.")
 
 
 def verify(
     store: Annotated[str | None, typer.Argument(help=f"{_STORE}, or a backup (default: MEMORYOS_DB).")] = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Make right what is derived from the memories.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Correct what is derived from the memories.")] = False,
     json: Json = False,
 ) -> None:
-    """Look whether everything in a store, or in a backup, fits together; exit code 1 when something does not."""
+    """Check that a store or a backup is consistent; exit code 1 if it is not."""
     with render.counted("verifying", quiet=json) as progress:
         report = stores.verify(store or load_settings().db, repair=repair, progress=progress)
     if json:
@@ -84,7 +84,7 @@ def scrub(
     store: Annotated[str | None, typer.Argument(help=f"{_STORE} (default: MEMORYOS_DB).")] = None,
     json: Json = False,
 ) -> None:
-    """Overwrite what deleted memories left in the store's files; exit code 1 when some of it was refused."""
+    """Overwrite the remains of deleted memories in the store's files; exit code 1 if some of it was refused."""
     with render.counted("scrubbing", quiet=json) as progress:
         scrubbed = stores.scrub(store or load_settings().db, progress=progress)
     if json:
@@ -116,18 +116,18 @@ def _fields(damage: Damage) -> dict[str, Any]:
 
 
 def _tell(report: Report) -> None:
-    _print(f"Looked at {sum(report.checked.values()):,} rows, {report.checked['cubes']:,} of them memories.")
+    _print(f"Checked {sum(report.checked.values()):,} rows, {report.checked['cubes']:,} of them memories.")
     if report.repaired:
-        _print(f"Repaired {report.repaired:,} damages.")
+        _print(f"Repaired {report.repaired:,} faults.")
     if report.is_sound:
-        _print("Everything fits together.")
+        _print("Everything is consistent.")
         return
     for fault, number in Counter(damage.fault for damage in report.damages).items():
         _print(f"{number:,} x {fault.value}")
     for damage in report.damages[:SHOWN]:
         _print(f"  {damage.fault.value} {damage.id} {damage.detail}")
     if any(damage.can_be_repaired for damage in report.damages):
-        _print("`memoryos verify --repair` makes right what is derived from the memories.")
+        _print("`memoryos verify --repair` corrects what is derived from the memories.")
 
 
 def _print(line: str) -> None:

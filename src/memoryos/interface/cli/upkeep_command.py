@@ -21,11 +21,11 @@ def rebuild(
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
-    every: Annotated[bool, typer.Option("--all", help="Every user and agent of the tenant.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All users and agents of the tenant.")] = False,
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Derive topics, facts, traits and profile again from the raw pages; run it again after an interruption."""
+    """Derive topics, facts, traits and profile again from the raw pages; repeat an interrupted run."""
     with open_store(db, must_exist=True) as store:
         own = Scope(user=user, agent=agent, tenant=tenant)
         scopes = [scope for scope in store.admin.scopes(tenant=tenant) if scope.agent] if every else [own]
@@ -45,7 +45,7 @@ def reembed(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Change the whole store, all tenants, to another embedder, while it is in use; nothing is extracted again."""
+    """Change the embedder of the whole store, all tenants, while it is in use; nothing is extracted again."""
     settings = load_settings()
     path = db or settings.db
     place = existing_place(path, "Name the file of a store")
@@ -57,7 +57,7 @@ def reembed(
         render.print_json({"embedder": chosen.name})
     else:
         again = "" if settings.embedder == embedder else f" Open it with MEMORYOS_EMBEDDER={embedder} from now on."
-        render.console().print(f"The vectors of {shown(place)} are those of {chosen.name} now.{again}", markup=False)
+        render.console().print(f"{shown(place)} now uses the embedder {chosen.name}.{again}", markup=False)
 
 
 def _told(bar: rich.progress.Progress, task: rich.progress.TaskID) -> Progress:

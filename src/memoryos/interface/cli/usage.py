@@ -20,14 +20,14 @@ _SUMMED = ("calls", "prompt_tokens", "completion_tokens")
 
 
 def usage(
-    days: Annotated[int, typer.Option(min=1, help="How many days, with today (UTC).")] = 30,
+    days: Annotated[int, typer.Option(min=1, help="Number of days, including today (UTC).")] = 30,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Show what model calls for a user took: tokens by day, purpose and model, and their cost by your prices."""
+    """Show the usage of models for a user: tokens by day, purpose and model, and the cost at your prices."""
     since = system_clock().date() - timedelta(days=days - 1)
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         spent = memory.log.usage(since=since)
@@ -36,7 +36,7 @@ def usage(
     elif spent:
         render.console().print(_table(spent))
     else:
-        render.console().print("No model was called.")
+        render.console().print("No model was used.")
 
 
 def _total(spent: Sequence[Spending]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from memoryos.interface.cli import render
 
 @contextmanager
 def watched() -> Iterator[Progress]:
-    """Progress as bars, where a person looks on: one for each thing that is being done."""
+    """Progress bars in a terminal: one for each task."""
     with render.progress(quiet=not sys.stderr.isatty()) as bar:
         tasks: dict[str, TaskID] = {}
 

@@ -44,7 +44,7 @@ class Streams:
             threads = list(self._speaking)
             self._waiting.clear()
         for flow in flows:
-            flow.end(ModelError("the memory was closed before the answer was whole; nothing was stored"))
+            flow.end(ModelError("the memory was closed before the answer was complete; nothing was stored"))
             flow.stop()
         for thread in threads:
             thread.join()

@@ -30,11 +30,11 @@ def decoded(url: str, field: str) -> tuple[bytes, str | None]:
     """The bytes of a data URL, and their media type. Raises InvalidInput."""
     found = _FORM.match(url)
     if found is None:
-        raise InvalidInput(field, "is no data URL", _FIX)
+        raise InvalidInput(field, "is not a data URL", _FIX)
     body = url[found.end() :]
     if ";base64" not in found[2].lower():
         return unquote_to_bytes(body), found[1] or None
     try:
         return base64.b64decode(unquote_to_bytes(body), validate=True), found[1] or None
     except (binascii.Error, ValueError):
-        raise InvalidInput(field, "is no base64", _FIX) from None
+        raise InvalidInput(field, "is not base64", _FIX) from None

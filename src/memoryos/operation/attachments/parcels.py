@@ -98,7 +98,7 @@ def _known(vault: Vault, scope: Scope, wanted: str) -> StoredBlob:
 def _put(vault: Vault, owner: Scope, parcels: Parcels, clock: Clock) -> None:
     if not vault.blobs.are_kept:
         fix = "Set MEMORYOS_OBJECT_STORE to where they shall lie, or pass URLs"
-        raise InvalidInput("attachment", "has bytes, for which this store has no place", fix)
+        raise InvalidInput("attachment", "has bytes, but this store has no place for them", fix)
     with vault.write(owner) as writer:
         known = writer.blobs.kept(parcels)
         new = [

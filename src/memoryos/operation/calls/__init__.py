@@ -1,1 +1,1 @@
-"""What every public call passes: the gate, the thread that no interrupt reaches."""
+"""What every public call passes through: the gate, and the thread that no interrupt reaches."""

@@ -1,7 +1,7 @@
-"""Door: what each public method passes on its way in, whatever class it belongs to.
+"""Door: what each public method passes through first, in every class.
 
-A copy in a forked child is refused. The rest runs in the hand of the store, where no interrupt reaches it, as one call
-for what it waits, and in the name of its caller.
+A copy in a forked child is refused. Everything else runs in the hand of the store, where no interrupt reaches it, as
+one call for its waiting time, on behalf of its caller.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ C = TypeVar("C", bound=type)
 
 
 class BehindDoor(Protocol):
-    """What has a hand for its calls, and somebody who makes them."""
+    """An object with a hand for its calls, and a caller."""
 
     @property
     def _hand(self) -> Hand: ...
@@ -32,7 +32,7 @@ class BehindDoor(Protocol):
 
 
 def door(cls: C) -> C:
-    """Let each public method of the class be entered through the door."""
+    """Make each public method of the class pass through the door."""
     for name, method in list(vars(cls).items()):
         if isfunction(method) and not name.startswith("_"):
             setattr(cls, name, _entered(method))

@@ -1,8 +1,8 @@
-"""Hand: runs calls of the main thread in a thread of its own, where no interrupt reaches them.
+"""Hand: runs calls of the main thread in a separate thread, where no interrupt reaches them.
 
-What a signal handler raises (Ctrl-C is one) Python raises in the main thread, between any two bytecodes: also between
-the taking of a lock and the `try` that would release it. So all that takes locks, connections and transactions runs in
-another thread, and the main thread waits for it. An interrupt ends the waiting only: the call is finished nevertheless,
+Python raises the exceptions of signal handlers (such as Ctrl-C) in the main thread, between any two bytecodes: even
+between taking a lock and the `try` that would release it. So everything that takes locks, connections and transactions
+runs in another thread, and the main thread waits for it. An interrupt only ends the wait: the call is still completed,
 and the next one begins after it.
 """
 
@@ -28,10 +28,10 @@ _Calls = SimpleQueue[tuple[Callable[[], Any], "SimpleQueue[_Answer]"] | None]
 
 
 class Hand:
-    """Runs calls of the main thread one after the other; calls of other threads run where they are."""
+    """Runs calls of the main thread one after the other; calls of other threads run in their own thread."""
 
     def __init__(self, name: str, zone: tzinfo = UTC) -> None:
-        """`zone` is that of times without one, as its callers state them."""
+        """`zone` is the time zone of times without one."""
         self._name = name
         self.zone = zone
         self._process = os.getpid()
@@ -39,11 +39,11 @@ class Hand:
 
     @property
     def is_forked(self) -> bool:
-        """Whether this is a copy in the child of a fork, which has none of the threads."""
+        """Whether this is a copy in a forked child, which has none of the threads."""
         return self._process != os.getpid()
 
     def run(self, call: Callable[[], T]) -> T:
-        """What the call returns or raises."""
+        """Run the call; return its result or raise its exception."""
         if threading.get_ident() != threading.main_thread().ident:
             return call()
         if not self._end.alive:
@@ -59,7 +59,7 @@ class Hand:
         return cast("T", value)
 
     def stop(self) -> None:
-        """End the thread after the calls that wait; a later call begins another one."""
+        """End the thread after the waiting calls; a later call starts a new one."""
         self._end()
 
     def _start(self) -> None:
@@ -72,7 +72,7 @@ class Hand:
 
 
 def _serve(calls: _Calls) -> None:
-    """Do what the queue gives until it gives None; nothing of a call is kept when it is done."""
+    """Run calls from the queue until it gives None, and keep nothing of a finished call."""
     while (taken := calls.get()) is not None:
         call, answer = taken
         answer.put(_done(call))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memoryos.language.marked import Marked, marks
-from memoryos.language.orders import gives_orders
+from memoryos.language.orders import gives_orders, may_give_orders
 from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.transcript import said_by_others
 
@@ -151,7 +151,7 @@ def own_sentences(text: str) -> list[str]:
     """The sentences of a turn that its speaker says of themselves and means; each is an exact part of the text."""
     said = split_sentences(text)
     plain = text.replace("’", "'")  # of the same length, so that places in it are places in the text
-    if any(map(gives_orders, said)) or _IRONY.search(plain, plain.lower()):
+    if (may_give_orders(text) and any(map(gives_orders, said))) or _IRONY.search(plain, plain.lower()):
         return []
     end = end_of_own(plain)
     if end < len(text) or _HAS_OTHERS.search(text):

@@ -105,7 +105,9 @@ class Promoter:
             portions = self._portions(scope, waiting)
             wanted = [page.id for portion in portions for page in portion.pages]
             if wanted and wanted == before:
-                raise StoreCorrupt("pages that were read are still to be read: `memoryos verify` tells what is damaged")
+                raise StoreCorrupt(
+                    "pages that were read are still marked as unread: run `memoryos verify` to find the damage"
+                )
             before = wanted
             self._promote(scope, portions)
             ended = {portion.job.id for portion in portions if portion.ends_job}
@@ -210,14 +212,15 @@ class Promoter:
         count_rejected(writer, reading.rejected)
         count(writer, Tally(rejected=sum(reading.rejected.values())))
         _note_read(writer, portions)
+        left = _mark_extracted(writer, portions, reading.summaries)
         for portion in portions:
-            left = _mark_extracted(writer, portion, reading.summaries.get(portion.job.known_cube_id))
             if portion.ends_job:
                 writer.finish(portion.job)
+                segment = left.get(portion.job.known_cube_id)
                 if portion.is_of_stm:
                     ask_for_recent(writer, self.settings)  # pages came in meanwhile
-                elif left and left.behaviour.interactions:  # pages joined meanwhile
-                    self._ask_again(writer, left)
+                elif segment and segment.behaviour.interactions:  # pages joined meanwhile
+                    self._ask_again(writer, segment)
 
     def _ask_again(self, writer: Writer, segment: MemCube) -> None:
         """Have the rest of a segment read: soon when it is hot, some day when it is not."""
@@ -286,7 +289,7 @@ class Promoter:
 
 def new_pages(reader: Reader, segment: MemCube, limit: int | None = None) -> list[MemCube]:
     """The pages that joined the segment since its last extraction, or the first ones up to the limit."""
-    fresh, pages = _new_ids(reader, segment), list[MemCube]()
+    fresh, pages = _new_ids(reader, [segment.id])[segment.id], list[MemCube]()
     for some in some_at_a_time(fresh, limit or len(fresh) or 1):
         stored = reader.get(some)
         pages += [stored[page] for page in some if page in stored]  # the others are damaged
@@ -295,11 +298,15 @@ def new_pages(reader: Reader, segment: MemCube, limit: int | None = None) -> lis
     return pages[:limit]
 
 
-def _new_ids(reader: Reader, segment: MemCube) -> list[str]:
-    """The pages of the segment that were not read with it; L_interaction counts them."""
-    ids = [link.source for link in reader.sources([segment.id], LinkKind.MEMBER_OF)]
-    read = extracted(reader, ids)
-    return [page for page in ids if page not in read]
+def _new_ids(reader: Reader, segments: Iterable[str]) -> dict[str, list[str]]:
+    """The pages of each segment that were not read with it; L_interaction counts them."""
+    fresh: dict[str, list[str]] = {name: [] for name in segments}
+    members = reader.sources(fresh, LinkKind.MEMBER_OF)
+    read = extracted(reader, [link.source for link in members])
+    for link in members:
+        if link.source not in read:
+            fresh[link.target].append(link.source)
+    return fresh
 
 
 def was_extracted(reader: Reader, page_id: str) -> bool:
@@ -383,18 +390,23 @@ def _lost_words(segment: MemCube, now: MemCube) -> bool:
     return left < read or segment_of(now).written != segment_of(segment).written
 
 
-def _mark_extracted(writer: Writer, portion: Portion, summary: str | None) -> MemCube | None:
-    """Mark what was read, lower L_interaction, and write the summary; returns the segment, if it is there."""
-    name = portion.job.known_cube_id
-    segment = writer.get([name]).get(name)
-    if segment is None or not isinstance(segment.payload, Segment):
-        return None
-    note_extracted(writer, [page.id for page in portion.pages])
-    later = new_pages(writer, segment) if summary else []
-    cube = replace(segment, behaviour=replace(segment.behaviour, interactions=len(_new_ids(writer, segment))))
-    read = _summarised(cube, summary, later) if summary else cube
-    writer.update([Entry(read)], Operation.PROMOTE)
+def _mark_extracted(writer: Writer, portions: Sequence[Portion], summaries: Mapping[str, str]) -> Mapping[str, MemCube]:
+    """Mark what was read, lower L_interaction, and write the summaries; returns the segments that are there, by id."""
+    cubes = writer.get(portion.job.known_cube_id for portion in portions)
+    segments = {name: cube for name, cube in cubes.items() if isinstance(cube.payload, Segment)}
+    here = [portion for portion in portions if portion.job.known_cube_id in segments]
+    note_extracted(writer, [page.id for portion in here for page in portion.pages])
+    left = _new_ids(writer, segments)
+    names = dict.fromkeys(portion.job.known_cube_id for portion in here)
+    read = {name: _read_on(writer, segments[name], len(left[name]), summaries.get(name)) for name in names}
+    writer.update([Entry(segment) for segment in read.values()], Operation.PROMOTE)
     return read
+
+
+def _read_on(reader: Reader, segment: MemCube, left: int, summary: str | None) -> MemCube:
+    """The segment of which so many pages are left to read, with the summary that a model wrote."""
+    cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
+    return _summarised(cube, summary, new_pages(reader, segment)) if summary else cube
 
 
 def _summarised(segment: MemCube, summary: str, later: Sequence[MemCube]) -> MemCube:

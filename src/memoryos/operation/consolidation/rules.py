@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
 from memoryos.kinds import Role, SemanticType, Subject
@@ -24,6 +25,17 @@ _NAME_ALONE = re.compile(  # a sentence that says no more than the name: the pro
     r"(?:i'm|i am|my name(?:'s| is)|this is|call me|我叫|我是|我的名字[是叫])\W*",
     re.IGNORECASE,
 )
+# What each shape of a statement or of a profile field has: a text without any tells nothing.
+_TELLS = re.compile(
+    r"\b(?=[imwthanfb])"  # far faster than to try each
+    r"(?:i(?:m|ve)?|m[ye]|we|this is|as an?|here|moved|any ?more|any longer|no longer|again|at last|finally|fan of|been"
+    r"|having)\b"
+)
+
+
+def may_tell(text: str) -> bool:
+    """Whether facts or profile fields may be read in a text: in most there is not even a word for it."""
+    return not text.isascii() or _TELLS.search(text.lower()) is not None
 
 
 def findings(pages: Sequence[MemCube], traits: TraitReader) -> list[Finding]:
@@ -34,7 +46,7 @@ def findings(pages: Sequence[MemCube], traits: TraitReader) -> list[Finding]:
 
 
 def _trait_findings(read: Iterable[Utterance], traits: TraitReader) -> list[Finding]:
-    own = [item for item in read if item.subject is Subject.USER]
+    own = [item for item in read if item.subject is Subject.USER and traits.may_read(item.own_text)]
     moments = {item.page: item.at for item in own}
     return [
         Finding(trait, pages, max(moments[page] for page in pages), SemanticType.TRAIT)
@@ -44,8 +56,11 @@ def _trait_findings(read: Iterable[Utterance], traits: TraitReader) -> list[Find
 
 def _own(pages: Sequence[MemCube]) -> Iterator[Utterance]:
     """The turns that may tell of their speakers: not the reply to somebody who plays."""
-    played = {cube.id for cube in pages if isinstance(cube.payload, Page) and _is_played(cube.payload)}
-    return (one for one in utterances(pages) if one.subject is Subject.USER or one.page not in played)
+    played = lru_cache(_is_played)
+    payloads = {cube.id: cube.payload for cube in pages if isinstance(cube.payload, Page)}
+    for one in utterances(pages):
+        if one.subject is Subject.USER or (may_tell(one.own_text) and not played(payloads[one.page])):
+            yield one
 
 
 def _is_played(page: Page) -> bool:
@@ -55,7 +70,7 @@ def _is_played(page: Page) -> bool:
 
 def _read(utterance: Utterance) -> Iterator[Finding]:
     """Read the facts and profile fields of one turn."""
-    for sentence in utterance.own_sentences:
+    for sentence in utterance.own_sentences if may_tell(utterance.own_text) else ():
         is_chinese = chinese.is_chinese(sentence)
         claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
         yield from (_profile_finding(claim, sentence, utterance) for claim in claims)

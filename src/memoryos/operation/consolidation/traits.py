@@ -64,6 +64,10 @@ class TraitReader:
             found = shown[number]
             yield _trait(self._dimensions[number].name, found.cues, found.pages), tuple(found.pages)
 
+    def may_read(self, text: str) -> bool:
+        """Whether a cue may be in a text, and so in one of its sentences."""
+        return bool(self._may_show(text.replace("’", "'")))
+
     def _look(self, number: int, page: str, said: str, averse: str, shown: dict[int, _Shown]) -> None:
         """See what a page shows of a dimension."""
         matched = {cue.casefold() for cue in self._patterns[number].findall(said)}

@@ -49,10 +49,15 @@ class Utterance:
             return True
         return bool(self.speaker) and self.speaker.casefold() not in _GENERIC_SPEAKERS
 
+    @property
+    def own_text(self) -> str:
+        """What the speaker wrote, as far as it is read."""
+        return self.turn.text[:READ_CHARS]
+
     @cached_property
     def own_sentences(self) -> list[str]:
         """What the speaker says of themselves and means."""
-        return own_sentences(self.turn.text[:READ_CHARS])
+        return own_sentences(self.own_text)
 
     @cached_property
     def said(self) -> Said:

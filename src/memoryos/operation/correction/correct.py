@@ -1,11 +1,11 @@
-"""Correction: changing or removing a memory, and everything that was derived from it.
+"""Correction: changing or removing a memory and everything that was derived from it.
 
-Raw pages are the truth. When one changes or goes, its segment is described anew from the pages that
-remain, the summaries of its chain are made again, and what LPM derived from it is derived again from
-the pages that still support it, or goes as well.
+Raw pages are the truth. When a page changes or goes, its segment is described again from the remaining pages, the
+summaries of its chain are made again, and what LPM derived from it is derived again from the pages that still support
+it, or removed.
 
-Much of that is done in several steps (`step`), what is derived first: a crash in between leaves the page, and the
-user can ask again.
+Much of this takes several steps (`step`), derived memories first: a crash in between leaves the page, and the user can
+call again.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Corrector:
     scope: Scope
 
     def delete(self, cube_id: str) -> None:
-        """Remove a memory with what rests on it alone; a segment goes with its pages. Raises NotFound.
+        """Remove a memory with what rests on it alone; deleting a segment deletes its pages. Raises NotFound.
 
-        One that is damaged goes as well: nothing but its kind is read.
+        A damaged memory can be deleted, too, because only its kind is read.
         """
         kind, home = self._kind(cube_id)
         self._load_rules()
@@ -61,7 +61,7 @@ class Corrector:
             is_last = take(self._vault, home, lambda reader: self._deletion(reader, home, cube_id, kind)).is_last
 
     def postpone(self, cube_id: str) -> None:
-        """Note that a memory is to be deleted as soon as the object store answers. Raises NotFound."""
+        """Record that a memory is to be deleted once the object store answers. Raises NotFound."""
         for home in dict.fromkeys((self._owner, self._persona)):
             with self._vault.write(home) as writer:
                 if writer.added([cube_id]):
@@ -70,9 +70,9 @@ class Corrector:
         raise NotFound(f"there is no memory {cube_id!r} in this scope")
 
     def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
-        """Give a memory new words; the old ones stay in its history. Raises NotFound.
+        """Give a memory new words; its old version stays in the history. Raises NotFound.
 
-        `role` says which turn of a page is meant.
+        `role` selects the turn of a page.
         """
         cube, home = self.find(cube_id)
         self._load_rules()
@@ -89,7 +89,7 @@ class Corrector:
         return self.find(cube_id)[0]
 
     def find(self, cube_id: str) -> tuple[MemCube, Scope]:
-        """A memory of the scope, or of the persona its agents share, and where it lives. Raises NotFound."""
+        """Return a memory of the scope, or of the shared persona, and its home scope. Raises NotFound."""
         for home in dict.fromkeys((self._owner, self._persona)):
             with self._vault.read(home) as reader:
                 if cube := reader.one(cube_id):
@@ -97,7 +97,7 @@ class Corrector:
         raise NotFound(f"there is no memory {cube_id!r} in this scope")
 
     def _kind(self, cube_id: str) -> tuple[Kind, Scope]:
-        """What kind a memory is of, and where it lives. Raises NotFound."""
+        """The kind of a memory, and its home scope. Raises NotFound."""
         for home in dict.fromkeys((self._owner, self._persona)):
             with self._vault.read(home) as reader:
                 if kind := reader.kinds([cube_id]).get(cube_id):
@@ -106,7 +106,7 @@ class Corrector:
 
     @property
     def shares_persona(self) -> bool:
-        """Whether what pages say of the user is kept in a persona that other agents share."""
+        """Whether facts about the user are stored in a persona that other agents share."""
         return self._persona != self._owner
 
     @property
@@ -122,19 +122,19 @@ class Corrector:
         return persona_scope(self.scope, self.promoter.settings)
 
     def _load_rules(self) -> None:
-        """Load what reads pages again, the first time for 0.2 s or longer, before a snapshot is taken."""
+        """Load the extraction rules (0.2 s or longer the first time) before a snapshot is taken."""
         self.promoter.extractor.extract([])
 
     def again(self, home: Scope) -> Again:
-        """What derives again in `home` what rests on pages of the scope."""
+        """The object that derives memories in `home` again from pages of the scope."""
         return Again(self.promoter, self.scope, home)
 
     # Chains
 
     def _shorten_chains(self, home: Scope, described: Callable[[Reader], Sequence[MemCube]]) -> None:
-        """Describe the far ends of long chains, so that few pages are left for the step that is to come.
+        """Describe the far ends of long chains, so that the following step has few pages left.
 
-        The last first: who asks again after a crash begins where the chain is described as before.
+        The last pages come first: after a crash, a second call begins where the chain still has its old description.
         """
         with self._vault.read(home) as reader:
             _, *later = some_at_a_time(described(reader)) or [[]]
@@ -151,7 +151,7 @@ class Corrector:
     # Deletion
 
     def withdraw(self, pages: Sequence[str]) -> None:
-        """Take what pages support from a persona that is shared with other agents; where none is, nothing."""
+        """Remove the support of pages from a persona that is shared with other agents, if there is one."""
         if not self.shares_persona:
             return
         for some in some_at_a_time(pages):
@@ -168,7 +168,7 @@ class Corrector:
         return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was)
 
     def _unlearn(self, home: Scope, segment: str) -> None:
-        """Derive again what rests on a large segment once, and not for each few of its pages that go."""
+        """Derive again what rests on a large segment once, and not for each batch of its pages."""
         with self._vault.read(home) as reader:
             pages = _pages_of(reader, segment, Kind.SEGMENT)
             derived = derived_from(reader, pages) if len(pages) > PAGES_AT_ONCE else []
@@ -181,7 +181,7 @@ class Corrector:
         return Step(planned.flush, {*evidence.ids, *changes.touched})
 
     def _deletion(self, reader: Reader, home: Scope, cube_id: str, kind: Kind) -> Step:
-        """Take out what is derived, and then the pages; of a large segment, some of them."""
+        """Remove what is derived, and then the pages; for a large segment, some of them."""
         changes = Changes(reader)
         if cube_id not in reader.kinds([cube_id]):
             return Step(changes.flush, ())  # somebody else was faster

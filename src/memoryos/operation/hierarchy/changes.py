@@ -15,7 +15,7 @@ from enum import IntEnum
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import Entry, JobKind, JobState, Link, LinkKind, Operation, Vector
+from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Vector
 from memoryos.kinds import Tier
 
 REVISIONS = 32  # of one memory, written by one operation
@@ -152,7 +152,7 @@ class Changes:
 
     def _asked_for(self, reader: Reader) -> dict[str, bool]:
         if self._jobs is None:
-            asked = reader.jobs(JobState.QUEUED, JobState.LEASED)
+            asked = reader.asked()
             extractions = [job for job in asked if job.kind == JobKind.EXTRACT]
             self._others = {job.kind for job in asked} - {JobKind.EXTRACT}
             self._jobs = {job.known_cube_id: job.priority > Urgency.SOME_DAY for job in extractions}

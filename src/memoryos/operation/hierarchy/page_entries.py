@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryos.clock import from_micros
 from memoryos.cube import MemCube, Page, Turn
@@ -27,6 +28,8 @@ from memoryos.language.passages import passage_bounds
 from memoryos.language.times import named_periods
 from memoryos.language.words import KEYWORD_LIMIT, index_words, keywords, stem, stems, words
 from memoryos.models.embedder import Embedder
+
+Vectors = NDArray[np.float32]
 
 
 class _Draft(NamedTuple):
@@ -99,9 +102,20 @@ def page_direction(passages: Sequence[StoredPassage]) -> Vector:
     """The direction of the weighted mean of passages; that of the first when they cancel each other."""
     halves = np.frombuffer(b"".join([passage.vector for passage in passages]), "<f2")
     vectors = halves.reshape(len(passages), -1).astype(np.float32)
-    total = np.array([_weight(passage) for passage in passages], np.float32) @ vectors
+    return weighed(vectors, [weight(len(one.words.split()), one.speaker, one.said_at) for one in passages])
+
+
+def weighed(vectors: Vectors, weights: Sequence[int]) -> Vector:
+    """The direction of the weighted mean of some vectors, shape (k, dim); that of the first when they cancel out."""
+    total = np.array(weights, np.float32) @ vectors
     length = np.sqrt(total @ total)
     return np.asarray(total / length if length > 0 else vectors[0], dtype=np.float32)
+
+
+def weight(words: int, speaker: str | None, said_at: int) -> int:
+    """How many of the words that a passage is found by are not common to all of its speaker's on that day."""
+    common = len(_found_by(speaker or "")) + _words_of_day(said_at // _DAY)
+    return max(words - common, 1)
 
 
 def direction_of(entry: Entry) -> Vector:
@@ -158,12 +172,6 @@ def _words(speaker: str | None, said: str, said_at: datetime) -> list[str]:
         found += [word for word in period.words if word not in found]
         found.append(period.term)
     return found
-
-
-def _weight(passage: StoredPassage) -> int:
-    """How many words the passage is found by, beside those that all of its speaker's have."""
-    common = len(_found_by(passage.speaker or "")) + _words_of_day(passage.said_at // _DAY)
-    return max(len(passage.words.split()) - common, 1)
 
 
 @lru_cache(1024)

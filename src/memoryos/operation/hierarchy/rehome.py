@@ -33,7 +33,6 @@ class Members:
 
     cube: MemCube
     pages: tuple[str, ...]
-    unread: frozenset[str]  #: those that wait for extraction
 
 
 def members_of(reader: Reader, segments: Iterable[str]) -> dict[str, Members]:
@@ -42,8 +41,7 @@ def members_of(reader: Reader, segments: Iterable[str]) -> dict[str, Members]:
     pages: dict[str, list[str]] = {name: [] for name in cubes}
     for link in reader.sources(cubes, LinkKind.MEMBER_OF):
         pages[link.target].append(link.source)
-    read = extracted(reader, [page for some in pages.values() for page in some])
-    return {name: Members(cube, tuple(pages[name]), frozenset(pages[name]) - read) for name, cube in cubes.items()}
+    return {name: Members(cube, tuple(pages[name])) for name, cube in cubes.items()}
 
 
 def carry_out(writer: Writer, plan: Plan, now: datetime) -> None:
@@ -82,7 +80,8 @@ class Rehomer:
         self._changes = Changes(reader)
         self._homes = {one.page: one.target for one in moves}
         self._before = members_of(reader, [name for one in moves for name in (one.source, one.target)])
-        self._unread = frozenset[str]().union(*(members.unread for members in self._before.values()))
+        pages = [page for members in self._before.values() for page in members.pages]
+        self._unread = frozenset(pages) - extracted(reader, pages)  # they wait for extraction
         self._moved = reader.get(self._homes)
         arriving: dict[str, list[MemCube]] = {}
         for page, target in self._homes.items():
@@ -133,10 +132,7 @@ class Rehomer:
             home = self._homes.get(link.source, link.target)
             if home in pages:
                 pages[home].append(link.source)
-        return [
-            Members(members.cube, tuple(pages[name]), self._unread.intersection(pages[name]))
-            for name, members in self._before.items()
-        ]
+        return [Members(members.cube, tuple(pages[name])) for name, members in self._before.items()]
 
     def _new(self, name: str, pages: Sequence[MemCube]) -> Entry:
         """A segment that these pages form; it counts as visited and used as often as they were."""
@@ -169,7 +165,7 @@ class Rehomer:
         behaviour = members.cube.behaviour
         behaviour = replace(
             behaviour,
-            interactions=len(members.unread),
+            interactions=self._waiting_in(members.pages),
             last_access=max([behaviour.last_access, *(page.descriptive.event_at for page in arriving)]),
             visits=max([behaviour.visits, *(page.behaviour.visits for page in arriving)]),
         )
@@ -188,7 +184,8 @@ class Rehomer:
         """The segments to be extracted: where the pages go whose extraction was asked for."""
         waiting = writer.jobs(JobState.QUEUED, JobState.LEASED)
         asked = {job.known_cube_id for job in waiting if job.kind == JobKind.EXTRACT}
-        for_pages = [page for name in asked & self._before.keys() for page in self._before[name].unread]
+        before = [page for name in asked & self._before.keys() for page in self._before[name].pages]
+        for_pages = self._unread.intersection(before)
         targets = {self._homes[page] for page in for_pages if page in self._homes}
         present = [*self._opened, *(members.cube.id for members in self._after if members.pages)]
         return [name for name in present if name in targets]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 import numpy as np
 
@@ -20,10 +21,10 @@ class Shelf:
         self._stems = [probe.stems for probe in probes.values()]
         self._units = np.stack([probe.unit for probe in probes.values()])
         self._sizes = np.array([len(stems) for stems in self._stems], np.float64)
-        held = [(column, row) for row, stems in enumerate(self._stems) for column in self._numbers(stems)]
-        columns, rows = np.array(held, np.intp).reshape(-1, 2).T
+        columns = self._numbers(chain.from_iterable(self._stems))
+        rows = np.repeat(np.arange(len(probes)), [len(stems) for stems in self._stems])
         self._has = np.zeros((_STEMS + len(self._columns), len(probes)), np.uint8)  # (stems, segments)
-        self._has[columns, rows] = 1
+        self._has[np.array(columns, np.intp), rows] = 1
 
     def put(self, name: str, probe: Probe) -> None:
         """Add a segment, or put another probe into the place of its own."""

@@ -70,7 +70,7 @@ class ArrayWriter:
             case Postings() | Facets():
                 self.write(name, value)
             case _:
-                raise TypeError(f"{name}: a {type(value).__name__} cannot be kept; name it in NOT_KEPT")
+                raise TypeError(f"{name}: a {type(value).__name__} cannot be saved; add it to NOT_KEPT")
 
     def _write_dictionary(self, name: str, value: Mapping[Any, Any]) -> None:
         """The keys are texts or numbers; the values are numbers, or lists or sets of them."""

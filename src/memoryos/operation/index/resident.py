@@ -20,6 +20,7 @@ from memoryos.models.embedder import Embedder
 from memoryos.operation.hierarchy.mid_term import Topic
 from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.index.arrays import ArrayReader, ArrayWriter
+from memoryos.operation.index.directions import directions
 from memoryos.operation.index.evicted_facts import EvictedFacts
 from memoryos.operation.index.keeper import Kept, followed
 from memoryos.operation.index.turns import TurnIndex
@@ -104,6 +105,13 @@ class Resident:
             if entry := held.get(cube_id):
                 return entry.cube
         return None
+
+    def page_vectors(self, reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
+        """The direction of each page; read only of those whose turns are not here."""
+        wanted = list(pages)
+        with self.lock:
+            here = directions(self.turns, wanted)
+        return here | page_vectors(reader, [page for page in wanted if page not in here])
 
     def kin(self, words: Sequence[str]) -> Mapping[str, Kin]:
         """For each word, the owner's terms close to it in meaning."""
@@ -219,7 +227,7 @@ class Resident:
     def _look_back(self, reader: Reader) -> None:
         """See what STM holds now."""
         cubes = reader.cubes(Kind.PAGE, tiers=[Tier.STM], last=self._capacity)
-        vectors = page_vectors(reader, (cube.id for cube in cubes))
+        vectors = self.page_vectors(reader, (cube.id for cube in cubes))
         self._recent = [Entry(cube, vectors.get(cube.id)) for cube in cubes]
 
     def _hold(self, reader: Reader, cubes: Sequence[MemCube]) -> None:

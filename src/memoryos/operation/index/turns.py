@@ -157,6 +157,11 @@ class TurnIndex:
         """The speakers of living rows by name."""
         return self.derived("speakers", self._living_speakers)
 
+    def speakers_of(self, rows: Ints) -> list[str | None]:
+        """The name of the speaker of each of these rows, if there is one."""
+        names: list[str | None] = [*self._speaker_ids, None]  # NOBODY is the last
+        return [names[number] for number in self.speakers[rows].tolist()]
+
     @property
     def order(self) -> Ints:
         """A number that grows with the page's position and the passage's place in it, shape (n,)."""

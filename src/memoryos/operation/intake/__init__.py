@@ -1,1 +1,1 @@
-"""From what a caller passes to pages in the store: messages, checking, pagination, storing once."""
+"""From a caller's arguments to pages in the store: messages, checks, pagination, storing once."""

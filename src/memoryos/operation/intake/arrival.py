@@ -1,8 +1,8 @@
-"""Arrival: new pages go into the store once, whatever becomes of the connection or of the caller.
+"""Arrival: stores new pages exactly once, even if the connection or the caller fails.
 
-With a key, the ids of the pages are noted under it in the transaction that stores them, so that a call which is
-repeated finds them. The ids themselves are not made of the key: time is in them, and what was said at one moment is
-told in their order.
+With a key, the transaction that stores the pages also stores their ids under the key, so that a repeated call finds
+them. The ids are not derived from the key, because they contain the time, and their order is the order of pages of the
+same time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memoryos.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """The new pages of one call, and the key that the caller gave it."""
+    """The new pages of one call, and the caller's key."""
 
     vault: Vault
     owner: Scope
@@ -30,16 +30,17 @@ class Arrival:
     key: str | None
 
     def known(self) -> list[str] | None:
-        """The ids of the pages that came with this key before. Raises InvalidInput when they said something else."""
+        """The ids of earlier pages with this key. Raises InvalidInput if they stored a different dialogue."""
         if self.key is None:
             return None
         with self.vault.read(self.owner) as reader:
             return self._earlier(reader)
 
     def store(self, entries: Sequence[Entry]) -> list[str]:
-        """Put the pages into the store, unless another call with the key was faster; returns the ids of what is there.
+        """Store the pages, unless another call with the key was faster; return the ids of the stored pages.
 
-        A commit whose end nobody heard is looked up, and made good. Raises OutcomeUnknown when that fails, too.
+        If the outcome of a commit is unknown, check whether it landed, and retry if not. Raises OutcomeUnknown if that
+        fails, too.
         """
         try:
             with self.vault.write(self.owner) as writer:
@@ -48,7 +49,7 @@ class Arrival:
             return self._settled(entries, error)
 
     def _settled(self, entries: Sequence[Entry], cut: OutcomeUnknown) -> list[str]:
-        """What the first try would have returned. Its session is over when this one writes: it had the owner's lock."""
+        """The result of the first try, whose session has ended once this one holds the owner's lock."""
         ids = [page.id for page in self.pages]
         try:
             with self.vault.write(self.owner) as writer:
@@ -73,22 +74,24 @@ class Arrival:
         present = reader.get(ids)
         both = zip(self.pages, (present.get(cube_id) for cube_id in ids), strict=False)
         if len(ids) != len(self.pages) or not all(_is_told_again(new, _first(reader, old)) for new, old in both if old):
-            raise InvalidInput("idempotency_key", "was used for something else", "Give each call a key of its own")
+            raise InvalidInput(
+                "idempotency_key", "was used for a different dialogue", "Give each call a key of its own"
+            )
         return ids
 
 
 def _note(key: str) -> str:
-    """What the key is noted under: it may be long, and may name somebody."""
+    """The name of the note for a key: a hash, because a key may be long or name somebody."""
     return f"add:{blake2b(key.encode(), digest_size=16).hexdigest()}"
 
 
 def _first(reader: Reader, page: MemCube) -> MemCube:
-    """The page as it came in."""
+    """The page as it was first stored."""
     return page if page.version.number == 1 else reader.history(page.id)[0]
 
 
 def _is_told_again(new: MemCube, old: MemCube) -> bool:
-    """Whether both came from the same call; a time that the caller did not state is that of the call."""
+    """Whether both come from the same call; an unstated time is the time of the call."""
     unstated = new.descriptive.recorded_at
     times = zip((turn.at for turn in page_of(new).turns), (turn.at for turn in page_of(old).turns), strict=False)
     return _call(new) == _call(old) and all(at in (known, unstated) for at, known in times)

@@ -36,12 +36,12 @@ def turns_of(
     now: datetime,
     limit: int,
 ) -> list[Turn]:
-    """The turns of one exchange, checked, said at the time that was stated, or now.
+    """Check one exchange and return its turns, with the stated time or now.
 
-    Raises InvalidInput naming the field; also without query and response.
+    Raises InvalidInput with the field, also if there is neither query nor response.
     """
     if query is None and response is None and not attachments:
-        raise InvalidInput("query", "is missing, and so is the response", "Pass at least one of them")
+        raise InvalidInput("query", "neither it nor the response is given", "Pass at least one of them")
     said_at = now if at is None else parse_moment("at", at, now=now)
     for index, attachment in enumerate(attachments):
         _check_attachment(attachment, limit, f"attachments[{index}]")
@@ -57,7 +57,7 @@ def turns_of(
 
 
 def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") -> Turn:
-    """The turn with its time in UTC (now, when it has none). Raises InvalidInput naming the field."""
+    """Return the turn with its time in UTC (default: now). Raises InvalidInput with the field."""
     if turn.text.strip() or not turn.attachments:
         checked_text(f"{field}.text", turn.text, limit=limit, fix=_SPLIT)
     for attachment in turn.attachments:
@@ -82,8 +82,8 @@ def _check_attachment(attachment: Attachment, limit: int, field: str) -> None:
 def paginate(turns: Iterable[Turn]) -> list[Page]:
     """Group turns into pages of at most one query and one response; nothing is dropped.
 
-    A page closes when a turn of a role it already has arrives, or a user turn after a response.
-    System and tool messages go with the page that is open, up to TURNS_PER_PAGE.
+    A page closes when a turn of a role that it already has arrives, or a user turn after a response. System and tool
+    messages join the open page, up to TURNS_PER_PAGE.
     """
     pages: list[list[Turn]] = []
     for turn in turns:
@@ -103,7 +103,7 @@ def _closes(page: Sequence[Turn], turn: Turn) -> bool:
 
 
 def page_cube(page: Page, scope: Scope, *, now: datetime, origin: Origin, about: About = NOTHING) -> MemCube:
-    """A new cube in STM for a page whose turns have been checked."""
+    """Make a new cube in STM for a page with checked turns."""
     moments = [turn.at for turn in page.turns if turn.at]
     said_at = min(moments)
     cube = MemCube(

@@ -1,8 +1,7 @@
-"""Messages as chat APIs pass them become turns: dicts or objects of an SDK, with parts, images and tool calls.
+"""Messages: messages of chat APIs become turns: dicts or SDK objects, with parts, images and tool calls.
 
-The forms are those of OpenAI's chat completions and responses and of Anthropic's messages. What a tool was asked and
-what it said becomes tool turns, which stay on the page of their exchange; what the assistant says between two calls
-is part of its one answer.
+The supported forms are OpenAI's chat completions and responses, and Anthropic's messages. Tool calls and their results
+become tool turns on the page of their exchange. What the assistant says between two calls is part of one answer.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ Messages = Mapping[str, Any] | Iterable[Any]
 
 
 def is_messages(value: object) -> TypeGuard[Messages]:
-    """Whether this is a message or several, and not a text."""
+    """Whether the value is a message or a list of messages, and not a text."""
     return isinstance(value, Mapping | Iterable) and not isinstance(value, str | bytes)
 
 
 def turns_of_messages(messages: Messages) -> list[Turn]:
-    """The turns of some messages, in order. Raises InvalidInput naming the message and the field."""
+    """Return the turns of messages, in order. Raises InvalidInput with the message and the field."""
     several = [messages] if isinstance(messages, Mapping) else messages
     turns: list[Turn] = []
     said: list[_Said] = []  # by the assistant, between tool calls
@@ -49,13 +48,13 @@ def turns_of_messages(messages: Messages) -> list[Turn]:
             turns += one.turns()
     turns += _answer(said)
     if not turns:
-        raise InvalidInput("messages", "say nothing", "Pass at least one message with content")
+        raise InvalidInput("messages", "have no content", "Pass at least one message with content")
     return turns
 
 
 @dataclass
 class _Said:
-    """What one message says."""
+    """The content of one message."""
 
     role: Role
     texts: list[str] = field(default_factory=list)
@@ -66,7 +65,7 @@ class _Said:
     source_id: str | None = None
 
     def turns(self) -> list[Turn]:
-        """What was said as a turn, after the results of tools that came with it; none for a message without words."""
+        """The message as a turn, after its tool results; empty for a message without words."""
         if not (self.texts or self.attachments):
             return self.calls
         return [*self.calls, self._turn(self.texts, self.attachments)]
@@ -82,13 +81,13 @@ class _Said:
         )
 
     def joined(self, others: Sequence[_Said]) -> Turn:
-        """One turn of what this message and those before it say."""
+        """One turn of this message and those before it."""
         every = [*others, self]
         return self._turn([text for one in every for text in one.texts], [a for one in every for a in one.attachments])
 
 
 def _answer(said: list[_Said]) -> list[Turn]:
-    """What the assistant said since the user spoke: one turn for an exchange with calls, else each message its own."""
+    """What the assistant said since the user spoke: one turn for an exchange with calls, otherwise one per message."""
     spoken = [one for one in said if one.texts or one.attachments]
     has_calls = any(one.calls for one in said)
     said.clear()
@@ -107,7 +106,7 @@ def _said(message: Any, place: str) -> _Said:
 
 
 def _fields(message: Any, place: str) -> Mapping[str, Any]:
-    """The fields of a dict, or of an object of an SDK."""
+    """The fields of a dict or an SDK object."""
     if isinstance(message, Mapping):
         return message
     if isinstance(message, Turn):
@@ -116,7 +115,7 @@ def _fields(message: Any, place: str) -> Mapping[str, Any]:
         return dict(dump())
     known = {name: getattr(message, name) for name in _NAMES if hasattr(message, name)}
     if not known:
-        raise InvalidInput(place, f"is a {type(message).__name__}", "Pass a dict, as chat APIs have them")
+        raise InvalidInput(place, f"is a {type(message).__name__}", "Pass a dict as in chat APIs")
     return known
 
 
@@ -129,7 +128,7 @@ def _role(known: Mapping[str, Any], place: str) -> Role:
 
 
 def _content(known: Mapping[str, Any], place: str) -> Iterable[Any]:
-    """The parts; a text is one."""
+    """The parts; a text is one part."""
     content = known.get("content")
     return [content] if isinstance(content, str | Mapping) else _listed(content, place)
 
@@ -167,7 +166,7 @@ def _text(value: Any, place: str) -> str:
 
 
 def _call(call: Any, place: str) -> Turn:
-    """What a tool was asked, as a turn."""
+    """A tool call as a turn."""
     known = _fields(call, place)
     named = _fields(known.get("function") or known, f"{place}.function")
     asked = named.get("arguments", named.get("input", {}))
@@ -176,7 +175,7 @@ def _call(call: Any, place: str) -> Turn:
 
 
 def _result(known: Mapping[str, Any], place: str) -> Turn:
-    """What a tool said, where it comes as a part of a message."""
+    """A tool result that is a part of a message."""
     said = _Said(Role.TOOL)
     for part in _content(known, place):
         _take(said, part, place)
@@ -184,7 +183,7 @@ def _result(known: Mapping[str, Any], place: str) -> Turn:
 
 
 def _attachment(kind: str, known: Mapping[str, Any]) -> Attachment:
-    """An image, a sound or a file, by its URL or with its bytes as a data URL."""
+    """An image, a sound or a file, by its URL or as a data URL."""
     inner = next((one for name in ("image_url", "source", "file", "input_audio") if (one := known.get(name))), known)
     held: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {"url": inner}
     media = held.get("media_type") or held.get("format")

@@ -1,4 +1,4 @@
-"""Intake: turns that were checked become pages of a store, all of them or none."""
+"""Intake: stores checked turns as pages, all of them or none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memoryos.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """The turns of one call, and what holds for all of them."""
+    """The turns of one call, with the details that apply to all of them."""
 
     turns: Sequence[Turn]
     now: datetime
@@ -33,7 +33,7 @@ class Arriving:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Takes turns into one store."""
+    """Stores turns in one store."""
 
     vault: Vault
     embedder: Embedder
@@ -42,7 +42,7 @@ class Intake:
     max_attachment_bytes: int
 
     def store(self, owner: Scope, arriving: Arriving, progress: Progress | None = None) -> list[str]:
-        """Store the turns; returns the ids of their pages."""
+        """Store the turns and return the ids of their pages."""
         turns, parcels = taken_out(arriving.turns, self.max_attachment_bytes)
         arrival = Arrival(self.vault, owner, self._pages(owner, replace(arriving, turns=turns)), arriving.key)
         with self.housekeeping.call():

@@ -25,7 +25,7 @@ def fact_of(holder: MemCube | Lesson) -> Fact:
     """The fact that a cube or a lesson holds."""
     if isinstance(holder.payload, Fact):
         return holder.payload
-    raise TypeError(f"{type(holder.payload).__name__} is no fact")
+    raise TypeError(f"{type(holder.payload).__name__} is not a fact")
 
 
 def candidate_of(lesson: Lesson, words: Fact, scope: Scope, now: datetime, *, keep_mentions: bool = True) -> MemCube:

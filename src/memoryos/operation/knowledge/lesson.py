@@ -60,7 +60,7 @@ def identity(payload: object) -> Identity:
         return (payload.type, payload.subject, payload.dimension)
     if isinstance(payload, ProfileField):
         return (payload.type, payload.subject, payload.field)
-    raise TypeError(f"{type(payload).__name__} is no part of a persona")
+    raise TypeError(f"{type(payload).__name__} is not a part of a persona")
 
 
 def fact_identity(fact: Fact, text: str) -> Identity:

@@ -140,7 +140,5 @@ def _last_use(document: str) -> datetime:
     try:
         cube = from_json(document)
     except InvalidInput:
-        raise StoreCorrupt(
-            "a stored memory cannot be read: `memoryos verify` names it; restore from a backup"
-        ) from None
+        raise StoreCorrupt("a stored memory cannot be read: run `memoryos verify`, or restore from a backup") from None
     return max(cube.behaviour.last_access, cube.descriptive.updated_at)

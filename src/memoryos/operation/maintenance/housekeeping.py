@@ -1,8 +1,8 @@
-"""Housekeeping: what follows a write, beside the callers.
+"""Housekeeping: the background work after a write.
 
-A write only puts pages into STM. Here they find their chain and, when STM is full, their segment; visits are
-counted; and hot segments go to extraction. What waits is told by the store itself: pages in STM
-without a mark, and queued jobs. So nothing is lost when the process dies; the next one that uses the scope goes on.
+A write only puts pages into STM. Housekeeping finds their chain and, when STM is full, their segment; it counts visits,
+and queues hot segments for extraction. The store itself records what waits: pages in STM without a mark, and queued
+jobs. So nothing is lost if the process dies; the next one that uses the scope continues.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 class Housekeeping:
-    """The work behind the calls of one memory."""
+    """The background work of one store."""
 
     def __init__(
         self, runner: JobRunner, rebuilder: Rebuilder, residency: Residency, cooler: Cooler, settings: Settings
@@ -70,37 +70,37 @@ class Housekeeping:
         self._is_closed = False
 
     def call(self) -> AbstractContextManager[None]:
-        """A call is in flight: housekeeping lets it pass."""
+        """Mark a call as in flight: housekeeping lets it go first."""
         return self._background.call()
 
     def work_apart(self) -> None:
-        """Do jobs beside the moving of pages from now on: some may wait for a model."""
+        """From now on, run jobs in a thread separate from the moves, because some may wait for a model."""
         if self._worker is self._background:
             self._worker = Background("jobs")
 
     def written(self, scope: Scope) -> None:
-        """Pages came in."""
+        """Note that pages were added."""
         with self._lock:
             self._tidy.discard(scope.owner)
         self._schedule(scope.owner)
 
     def queued(self, scope: Scope) -> None:
-        """Jobs were put into the queue."""
+        """Note that jobs were added."""
         self._schedule(scope.owner)
 
     def visited(self, scope: Scope, ids: Iterable[str], at: datetime) -> None:
-        """A search returned these cubes."""
+        """Note that a search returned these cubes."""
         if self._visits.record(scope, ids, at) or self._residency.is_worth_keeping(scope):
             self._schedule(scope.owner)
 
     def unvisited(self, scope: Scope) -> None:
-        """Forget the visits of an owner that are not written yet."""
+        """Drop the visits of an owner that are not written yet."""
         self._visits.take(scope.owner)
 
     def catch_up(self, scope: Scope) -> None:
-        """Move the pages that wait, now and here, so that the caller finds each where it belongs.
+        """Move the waiting pages now, in this thread, so that the caller finds each in its segment.
 
-        When the store cannot be written, or is being rebuilt, the caller reads what is there.
+        If the store cannot be written, or is being rebuilt, the caller reads the current state.
         """
         acting(SYSTEM, lambda: self._catch_up(scope.owner, lambda: True))
 
@@ -119,17 +119,17 @@ class Housekeeping:
             self._schedule(owner)
 
     def in_turn(self, owners: Iterable[Scope]) -> list[Scope]:
-        """The owners in the order in which they are worked for."""
+        """The owners in the order of service."""
         return self._runner.rota.ordered(owners)
 
     def claim(self) -> tuple[Scope, list[Job]] | None:
-        """Take the jobs of the next owner of the store whom no other worker is at, for `work`."""
+        """Lease the jobs of the next owner of the store without a worker, for `work`."""
         return self._runner.claim()
 
     def work(self, scope: Scope, goes_on: GoesOn, taken: Sequence[Job] = ()) -> int:
-        """Do the jobs that were taken, move what waits and do more jobs; returns how many were finished.
+        """Do the leased jobs, move waiting pages and do more jobs; return how many were finished.
 
-        While other owners wait, it ends after the first step: where no jobs were taken, when pages have moved.
+        While other owners wait, this ends after the first step, or, without leased jobs, after pages have moved.
         """
         owner = scope.owner
         turn = TimeSlice(goes_on, lambda: self._runner.others_wait(owner))
@@ -142,7 +142,7 @@ class Housekeeping:
         return finished + self._runner.run_all(owner, turn)
 
     def promote_all(self, scope: Scope) -> None:
-        """Extract every page that nobody has read, in STM and in segments hot or not, and wait for it."""
+        """Extract all unread pages, in STM and in all segments, and wait for it."""
         self.check_writable()
         self.catch_up(scope)
         self._mover.promote_all(scope.owner)
@@ -150,7 +150,7 @@ class Housekeeping:
         self.wait()
 
     def rebuild(self, scope: Scope, progress: Progress | None = None) -> None:
-        """Derive everything again from the raw pages, and wait for it; goes on with a rebuild that was cut off."""
+        """Derive everything again from the raw pages and wait for it, or continue an interrupted rebuild."""
         owner = scope.owner
         self._rebuilder.begin(owner)
         with self._lock:
@@ -166,25 +166,25 @@ class Housekeeping:
         self.wait()
 
     def check_writable(self) -> None:
-        """Raise StoreReadOnly when the store is only read, for work that would be put off for ever."""
+        """Raise StoreReadOnly if the store is open for reading only, where the work would never be done."""
         if self._vault.is_only_read:
-            raise StoreReadOnly("the store is opened to be read: open it without read_only")
+            raise StoreReadOnly("the store is open for reading only: open it without read_only")
 
     def wait(self, until: float = math.inf) -> bool:
-        """Whether nothing waits any more, until then. Raises the first error of the work behind earlier calls."""
+        """Wait until that time; return whether nothing waits any more. Raises the first background error."""
         return self._background.wait(until) and self._worker.wait(until)
 
     @property
     def unfinished(self) -> dict[str, int]:
-        """Of how many owners there are "pages" to move and "jobs" to do."""
+        """The numbers of owners with "pages" to move and with "jobs" to do."""
         with self._lock:
             return {"pages": len(self._scheduled | self._kept), "jobs": len(self._due | self._served)}
 
     def close(self) -> None:
-        """Finish, and write the visits that wait. Of the jobs that ask a model, only the one that runs is finished.
+        """Finish the work and write the waiting visits. Of the jobs with a model, only the running one is finished.
 
-        No index is kept just because the process ends: what followed the last one is followed in a fraction of a
-        second by the next process.
+        No index is saved just because the process ends: the next process catches up with the log in a fraction of a
+        second.
         """
         if self._is_closed:  # visits that could not be written are lost, and no reason to fail now
             return
@@ -198,7 +198,7 @@ class Housekeeping:
             steps.callback(self._background.close)
 
     def abandon(self) -> None:
-        """Leave what waits to the next process; only the step that runs is finished."""
+        """Finish only the running step and leave the rest to the next process."""
         self._is_abandoned = True
 
     def _schedule(self, owner: Scope) -> None:
@@ -211,7 +211,7 @@ class Housekeeping:
         self._background.submit(lambda: self._next(self._keep, self._scheduled, self._kept, self._rota))
 
     def _hire(self, owner: Scope) -> None:
-        """Have the jobs of the owner done, when it is their turn."""
+        """Queue the owner's jobs."""
         with self._lock:
             if owner in self._due:
                 return
@@ -219,7 +219,7 @@ class Housekeeping:
         self._worker.submit(lambda: self._next(self._run_jobs, self._due, self._served, self._job_rota))
 
     def _next(self, work: Callable[[Scope], None], waiting: set[Scope], at_work: set[Scope], rota: Rota) -> None:
-        """Work for the owner whose turn it is."""
+        """Work for the next owner."""
         with self._lock:
             owner = rota.ordered(waiting)[0]
             waiting.discard(owner)
@@ -232,7 +232,7 @@ class Housekeeping:
                 at_work.discard(owner)
 
     def _others_wait(self, owner: Scope, waiting: set[Scope]) -> bool:
-        """Whether others wait for the same thread."""
+        """Whether other owners wait for the same thread."""
         with self._lock:
             both = waiting if self._worker is not self._background else self._scheduled | self._due
             return not both <= {owner}
@@ -244,7 +244,7 @@ class Housekeeping:
             _log_delay(error)
 
     def _patiently(self, work: Callable[[Scope], None], owner: Scope) -> None:
-        """Begin again when others keep the store busy: no caller waits for us, and what waits is in the store."""
+        """Retry while others keep the store busy: no caller waits for this, and the store records what waits."""
         for tries_left in reversed(range(TRIES)):
             try:
                 work(owner)
@@ -258,7 +258,7 @@ class Housekeeping:
                 return
 
     def _keep(self, owner: Scope) -> None:
-        """All that waits for one owner, in steps between which callers go first."""
+        """Do everything that waits for one owner, in steps; callers go first between them."""
         left = Left(pages=True, jobs=False)
         turn = TimeSlice(self._goes_on, lambda: self._others_wait(owner, self._scheduled))
         try:
@@ -280,7 +280,7 @@ class Housekeeping:
         self._tend_cold(owner)
 
     def _tend_cold(self, owner: Scope) -> None:
-        """Move what has grown cold into the object store, and look again when a pack there is to be removed."""
+        """Move cold pages into the object store, and check again when a pack there is to be removed."""
         if self._is_closed or not self._goes_on():
             return
         try:
@@ -292,7 +292,7 @@ class Housekeeping:
             self._alarm.set(owner, max(seconds, RETRY_SECONDS))
 
     def _run_jobs(self, owner: Scope) -> None:
-        """Do the jobs that are due; or leave them to the workers."""
+        """Run the due jobs, or leave them to workers."""
         if self._settings.jobs is JobsRun.WORKER:
             return
         self._run_due(owner)
@@ -300,9 +300,9 @@ class Housekeeping:
             self._residency.keep(owner)
 
     def _run_due(self, owner: Scope) -> None:
-        """Do the jobs that are due, and come back when the next one is; in the end behind others that wait.
+        """Run the due jobs, and come back when the next one is due, after other waiting owners.
 
-        One that is still due afterwards cannot be finished, for its row is damaged: it is tried again later.
+        A job that is still due afterwards cannot be finished, because its row is damaged: it is retried later.
         """
         last = None
         while (moment := self._runner.next_due(owner)) is not None and self._works_on():
@@ -321,12 +321,12 @@ class Housekeeping:
             last = moment
 
     def _goes_on(self) -> bool:
-        """Let callers go first; then, whether to go on."""
+        """Let callers go first, then return whether to go on."""
         self._background.give_way()
         return not self._is_abandoned
 
     def _works_on(self) -> bool:
-        """The same for jobs; those that ask a model are left to the next process when this one ends."""
+        """The same for jobs; at the end of the process, jobs with a model are left to the next one."""
         self._worker.give_way()
         return not self._is_abandoned and not self._is_closing
 
@@ -346,7 +346,7 @@ class Housekeeping:
             self._tidy.add(owner)
 
     def _step(self, owner: Scope, *, in_a_hurry: bool = False) -> Left:
-        """Move some pages and write the visits that wait; or the next step of a rebuild."""
+        """Move some pages and write the waiting visits, or take the next step of a rebuild."""
         with self._vault.read(owner) as reader:
             stage = stage_of(reader)
         if stage and stage.phase is not Phase.PLACE:

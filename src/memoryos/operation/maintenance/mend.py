@@ -1,4 +1,4 @@
-"""Mend: what was found damaged of derived data is made again from the cubes; a cube itself is never removed."""
+"""Mend: correct damaged derived data from the cubes. A cube itself is never removed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AT_A_TIME = 256  # cubes mended in one transaction
 
 
 def mend(vault: SqlVault, embedder: Embedder, progress: Progress | None = None) -> Report:
-    """Verify the store, make right what is derived, and verify it again."""
+    """Verify the store, correct what is derived, and verify it again."""
     before = found = verify(vault, embedder.dim, progress)
     if wrong := _of(found, Fault.COLUMNS):
         _rewrite(vault, wrong)
@@ -40,7 +40,7 @@ def mend(vault: SqlVault, embedder: Embedder, progress: Progress | None = None) 
 
 
 def _of(report: Report, fault: Fault) -> list[Damage]:
-    """The damages of that kind, but for those of cubes that cannot be read."""
+    """The damages of that kind, except those of unreadable cubes."""
     unreadable = {damage.id for damage in report.damages if damage.fault in (Fault.DOCUMENT, Fault.COLD)}
     return [damage for damage in report.damages if damage.fault is fault and damage.id not in unreadable]
 
@@ -53,7 +53,7 @@ def _rewrite(vault: Vault, damages: Iterable[Damage]) -> None:
 
 
 def _unlink(vault: Vault, damages: Iterable[Damage]) -> None:
-    """Remove links; the event tells who follows the log to look at the links again."""
+    """Remove links; the event tells processes that follow the log to read the links again."""
     for owner, some in _portions(damages):
         with vault.write(owner) as writer:
             writer.unlink([damage.link for damage in some if damage.link])
@@ -72,7 +72,7 @@ def _index(vault: Vault, embedder: Embedder, damages: Iterable[Damage]) -> None:
 
 
 def _portions(damages: Iterable[Damage]) -> Iterator[tuple[Scope, list[Damage]]]:
-    """The damages of each owner, some at a time."""
+    """The damages of each owner, in batches."""
     owned = [(damage.owner, damage) for damage in damages if damage.owner]
     for owner, group in groupby(sorted(owned, key=lambda pair: repr(pair[0])), key=lambda pair: pair[0]):
         for some in batches((damage for _, damage in group), AT_A_TIME):
@@ -80,7 +80,7 @@ def _portions(damages: Iterable[Damage]) -> Iterator[tuple[Scope, list[Damage]]]
 
 
 def _cubes(writer: Writer, damages: Sequence[Damage]) -> list[MemCube]:
-    """Those of them that are still there."""
+    """The cubes that still exist."""
     return list(writer.get(damage.id for damage in damages).values())
 
 

@@ -1,7 +1,7 @@
-"""Moves: the pages that wait find their places, planned beside the writers and written when the plan still holds.
+"""Moves: waiting pages find their segments. A move is planned on a snapshot and written if the plan is still valid.
 
-To find places takes ten times as long as to write them. So a step reads a snapshot and plans on it; then it locks the
-store, and writes the plan unless something it may rest on has changed: then it plans again, under the lock.
+Planning takes ten times as long as writing. So a step plans on a snapshot, then locks the store and writes the plan. If
+something that it rests on has changed, it plans again under the lock.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EVENTS = 1_000  # more than these since the snapshot, and to plan again is simp
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left to do for an owner after a step."""
+    """The work that is left for an owner after a step."""
 
     pages: bool
     jobs: bool
@@ -63,7 +63,7 @@ class Mover:
         self._lock = Lock()  # two threads would plan the same moves
 
     def step(self, owner: Scope, visits: Counts, settled: Callable[[], None], *, in_a_hurry: bool = False) -> Left:
-        """Move some pages and count the visits; `settled` is called while the store is locked and no page waits."""
+        """Move some pages and count the visits; `settled` is called under the lock when no page waits."""
         limit = MANY_AT_A_TIME if in_a_hurry else AT_A_TIME
         with self._alone():
             for _ in range(_TRIES):
@@ -77,7 +77,7 @@ class Mover:
                 return _written(self._planned_alone(owner, writer, visits), writer, 0, settled)
 
     def promote_all(self, owner: Scope) -> None:
-        """Ask for the extraction of every segment with new pages, hot or not, and of the pages of STM."""
+        """Queue the extraction of all segments with new pages, hot or not, and of the pages of STM."""
         with self.vault.write(owner) as writer:
             pager = self._pager(owner, writer)
             pager.promote_all()
@@ -87,20 +87,20 @@ class Mover:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         if not patience(self.settings.busy_timeout_seconds).takes(self._lock):
-            raise StoreBusy("another thread of this process moves pages, and waits for the store; try again")
+            raise StoreBusy("another thread of this process is moving pages; try again")
         try:
             yield
         finally:
             self._lock.release()
 
     def _planned(self, owner: Scope, visits: Counts, limit: int) -> _Plan | None:
-        """The moves by a snapshot; None when the segments are to be formed anew, which takes a writer."""
+        """Plan the moves on a snapshot; None if the segments must be formed again, which needs a writer."""
         with self.vault.read(owner) as reader:
             pager = self._pager(owner, reader)
             return None if pager.asks_for_other_segments else _plan(pager, reader, visits, limit)
 
     def _planned_alone(self, owner: Scope, writer: Writer, visits: Counts) -> _Plan:
-        """A few moves, while nobody else writes; none, when the few pages of a young scope find other segments."""
+        """Plan a few moves under the lock; none if a young scope forms its segments again."""
         pager = self._pager(owner, writer)
         if not pager.asks_for_other_segments:
             return _plan(pager, writer, visits, FEW_AT_A_TIME)
@@ -110,7 +110,7 @@ class Mover:
         return _Plan(pager, True, 0, stage, stage)
 
     def _since(self, plan: _Plan, writer: Writer) -> int | None:
-        """How many pages came in since the plan was made; None when it no longer holds."""
+        """The number of pages added since the plan was made; None if the plan is no longer valid."""
         if stage_of(writer) != plan.stage:
             return None
         events = writer.events(after=plan.sequence, limit=_EVENTS + 1)

@@ -39,7 +39,7 @@ _NOTE = "rebuild"
 
 
 class Phase(StrEnum):
-    """What a rebuild is doing."""
+    """The phase of a rebuild."""
 
     UNWIND = "unwind"  # -> forget
     FORGET = "forget"  # -> place
@@ -49,7 +49,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How far a rebuild got."""
+    """The progress of a rebuild."""
 
     phase: Phase
     total: int  #: pages when it began
@@ -59,14 +59,14 @@ class Stage:
 
     @property
     def pages(self) -> int:
-        """How many of the pages can be taken for done: each is unwound and placed."""
+        """The number of finished pages, where unwinding and placing count half each."""
         unwound = self.done if self.phase is Phase.UNWIND else self.total
         moved = {Phase.PLACE: self.done, Phase.LEARN: self.total}.get(self.phase, 0)
         return min((unwound + moved) // 2, self.total)
 
 
 def stage_of(reader: Reader) -> Stage | None:
-    """Where the rebuild of the reader's owner is, if there is one under way."""
+    """The stage of the owner's running rebuild, or None."""
     note = reader.note(_NOTE)
     if note is None:
         return None
@@ -75,7 +75,7 @@ def stage_of(reader: Reader) -> Stage | None:
 
 
 def placed(stage: Stage | None, move: Callable[[int], bool], limit: int) -> tuple[bool, Stage | None]:
-    """Let `move` take that many pages, unless a rebuild holds them back; whether more is to be done, and its stage."""
+    """Let `move` take that many pages, unless a rebuild prevents it; return whether more is to do, and the stage."""
     if stage is None:
         return move(limit), None
     if stage.phase is not Phase.PLACE:
@@ -84,7 +84,7 @@ def placed(stage: Stage | None, move: Callable[[int], bool], limit: int) -> tupl
 
 
 def write_stage(writer: Writer, stage: Stage | None) -> None:
-    """Note how far a rebuild got; None when it is done."""
+    """Record the progress of a rebuild; None when it is done."""
     writer.write_note(_NOTE, json.dumps(asdict(stage)) if stage else None)
 
 
@@ -95,7 +95,7 @@ class Rebuilder:
     promoter: Promoter
 
     def begin(self, owner: Scope) -> None:
-        """Start a rebuild, or leave the one that is under way as it is."""
+        """Start a rebuild, unless one is running."""
         with self.promoter.vault.read(owner) as reader:  # to count takes long
             pages = reader.census().of(Kind.PAGE)
         with self.promoter.vault.write(owner) as writer:
@@ -103,7 +103,7 @@ class Rebuilder:
                 write_stage(writer, Stage(Phase.UNWIND, pages))
 
     def step(self, owner: Scope, stage: Stage) -> None:
-        """Do the next step of a phase that is not PLACE; nothing, when another process was faster."""
+        """Take the next step of a phase other than PLACE; nothing if another process was faster."""
         if stage.phase is Phase.UNWIND:
             self._unwind(owner)
         elif stage.phase is Phase.FORGET:
@@ -152,7 +152,7 @@ class Rebuilder:
             return set(reader.get(pages))
 
     def _unlearn(self, reader: Reader, *, home: Scope, ids: Sequence[str], gone: set[str]) -> Step:
-        """Take these pages from what supports the memories; one without support goes, but for what was stated of it."""
+        """Remove these pages from the support of the memories; delete those without support that nobody stated."""
         changes = Changes(reader)
         cubes = [cube for cube in reader.get(ids).values() if _is_inferred(cube)]
         kept = [_resting(cube, rest) for cube in cubes if (rest := _rest(cube, gone))]
@@ -197,7 +197,7 @@ def _list(number: int) -> str:
 
 
 def _placed_pages(reader: Reader) -> list[MemCube]:
-    """Some pages that are not as they came in, the oldest first, so that the new pages of a segment come last."""
+    """Pages that are not as they were added, oldest first, so that the new pages of a segment come last."""
     for tier in (Tier.ARCHIVE, Tier.MTM):
         if pages := reader.cubes(Kind.PAGE, tiers=[tier], first=AT_A_TIME):
             return pages
@@ -205,7 +205,7 @@ def _placed_pages(reader: Reader) -> list[MemCube]:
 
 
 def _raw(page: MemCube) -> MemCube:
-    """The page as it came in; its visits and its state are kept."""
+    """The page as it was added, with its visits and its state."""
     return replace(
         page,
         tier=Tier.STM,
@@ -216,7 +216,7 @@ def _raw(page: MemCube) -> MemCube:
 
 
 def _take_out(writer: Writer, pages: set[str]) -> list[str]:
-    """Take pages out of their chains and segments; returns those that LPM had read."""
+    """Take pages out of their chains and segments; return those that LPM had read."""
     homes = writer.targets(pages, LinkKind.MEMBER_OF)
     early = read_early(writer, pages)
     members: dict[str, list[str]] = {}
@@ -242,7 +242,7 @@ def _may_be_empty(segment: MemCube, leaving: Sequence[str]) -> bool:
 
 
 def _smaller(segment: MemCube, leaving: Sequence[str]) -> MemCube:
-    """The segment without these pages; as it goes soon, it is not described anew."""
+    """The segment without these pages; it is not described again, because it will be removed."""
     payload: Segment = segment_of(segment)
     pages = max(1, payload.pages - len(leaving))
     behaviour = replace(segment.behaviour, interactions=min(segment.behaviour.interactions, pages))
@@ -250,7 +250,7 @@ def _smaller(segment: MemCube, leaving: Sequence[str]) -> MemCube:
 
 
 def _together(cubes: Iterable[MemCube]) -> Iterator[list[MemCube]]:
-    """The memories that are unlearned in one transaction; one that rests on very many pages alone."""
+    """Memories to unlearn in one transaction; one that rests on very many pages comes alone."""
     some, support = list[MemCube](), 0
     for cube in cubes:
         pages = len(cube.descriptive.provenance)
@@ -268,7 +268,7 @@ def _is_inferred(cube: MemCube) -> bool:
 
 
 def _rest(cube: MemCube, gone: set[str]) -> tuple[str, ...]:
-    """What supports a memory beside these pages."""
+    """The support of a memory without these pages."""
     return tuple(page for page in cube.descriptive.provenance if page not in gone)
 
 

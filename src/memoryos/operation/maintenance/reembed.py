@@ -1,8 +1,8 @@
-"""Reembed: give a whole store, all tenants, the vectors of another embedder, without extracting anything again.
+"""Reembed: replace the vectors of a whole store, all tenants, without extracting anything again.
 
-The new vectors are made beside the old ones, some cubes at a time, while searches and writes go on with the old
-embedder. When nearly all are there, one transaction makes the rest and switches. A process that was cut off leaves
-what it made; the next one goes on.
+The new vectors are made beside the old ones, some cubes at a time, while searches and writes use the old embedder. When
+nearly all are there, one transaction makes the rest and switches. An interrupted process leaves its vectors, and the
+next one continues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _START = ("", "")
 
 
 def reembed(vault: Reembeddable, embedder: Embedder, progress: Progress | None = None) -> None:
-    """Change the store to that embedder; when it is the store's already, give up a change to another one."""
+    """Change the store to that embedder. If the store already uses it, abandon a change to another one."""
     _begin(vault, embedder)
     if not _is_done(vault, embedder):
         for _ in range(ROUNDS):
@@ -57,7 +57,7 @@ def _sweep(vault: Reembeddable, embedder: Embedder) -> bool:
 
 
 def _round(vault: Reembeddable, embedder: Embedder, progress: Progress | None) -> int:
-    """Go through the cubes once, but not after those that come in meanwhile; returns how many had no new vectors."""
+    """Process the existing cubes once; return how many had no new vectors."""
     with vault.reembedding(embedder.name) as change:
         ready, total = change.tally()
     after, count, is_full = _START, 0, True
@@ -75,7 +75,7 @@ def _round(vault: Reembeddable, embedder: Embedder, progress: Progress | None) -
 
 
 def _finish(vault: Reembeddable, embedder: Embedder) -> None:
-    """Make what is missing still, and switch, in one transaction."""
+    """Make the missing vectors and switch, in one transaction."""
     with vault.reembedding(embedder.name) as change:
         if change.is_done():  # another process was faster
             return
@@ -93,7 +93,7 @@ def _made(found: Sequence[Unembedded], embedder: Embedder) -> list[NewVectors]:
 
 
 def _texts(one: Unembedded) -> list[str]:
-    """What is embedded of a cube: the passages of a page that has some, and of anything else the whole."""
+    """The texts to embed for a cube: the passages of a page, otherwise the whole text."""
     return [said_in(one.cube, passage.extent) for passage in one.passages] or [one.cube.meaning]
 
 

@@ -21,7 +21,6 @@ from memoryos.kinds import Tier
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import Topic, segment_of
-from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.hierarchy.redescribe import redescribe_segments
 from memoryos.operation.hierarchy.rehome import (
     Members,
@@ -33,6 +32,7 @@ from memoryos.operation.hierarchy.rehome import (
 )
 from memoryos.operation.hierarchy.repair import is_mixed, plan, strays
 from memoryos.operation.index.residency import Residency
+from memoryos.operation.index.resident import Resident
 from memoryos.operation.scheduler.job_runner import GoesOn
 from memoryos.operation.scheduler.step import Step, take
 from memoryos.plain import Plain
@@ -145,20 +145,22 @@ class Repairer:
 
     def _found(self, reader: Reader, scope: Scope, names: Iterable[str]) -> PlannedRepair:
         """Make a plan for these segments."""
-        topics = self._topics(reader, scope)
+        resident = self.residency.following(scope, reader)
+        topics = _topics(resident)
         members = _free(reader, members_of(reader, [name for name in names if name in topics]))
-        placed = _placed(reader, members)
+        placed = _placed(reader, resident, members)
         room = max(0, self.settings.mid_term_capacity - len(topics))
         made = plan(placed, self.settings.segment_threshold, room)
         return PlannedRepair(made, reader.sequence(), len(placed), len(members))
 
     def _suspects(self, reader: Reader, scope: Scope, names: Iterable[str]) -> list[str]:
         """Those segments that seem mixed or seem to hold strays, and the segments where the strays seem to belong."""
-        topics = self._topics(reader, scope)
+        resident = self.residency.following(scope, reader)
+        topics = _topics(resident)
         found: dict[str, None] = {}
         for name, members in members_of(reader, [name for name in names if name in topics]).items():
             step = -(-len(members.pages) // SAMPLE)
-            sample = _placed(reader, {name: replace(members, pages=members.pages[::step] if step else ())})
+            sample = _placed(reader, resident, {name: replace(members, pages=members.pages[::step] if step else ())})
             others = {other: topic.probe.unit for other, topic in topics.items() if other != name}
             belonging = strays(sample, others, self.settings.segment_threshold)
             if belonging or is_mixed(sample):
@@ -166,11 +168,12 @@ class Repairer:
         return _at_once([topics[name].cube for name in found])
 
     def _all(self, reader: Reader, scope: Scope) -> list[str]:
-        cubes = [topic.cube for topic in self._topics(reader, scope).values()]
+        cubes = [topic.cube for topic in self.residency.following(scope, reader).topics]
         return _at_once(sorted(cubes, key=lambda cube: -segment_of(cube).pages))
 
-    def _topics(self, reader: Reader, scope: Scope) -> dict[str, Topic]:
-        return {topic.cube.id: topic for topic in self.residency.following(scope, reader).topics}
+
+def _topics(resident: Resident) -> dict[str, Topic]:
+    return {topic.cube.id: topic for topic in resident.topics}
 
 
 def _at_once(cubes: Iterable[MemCube]) -> list[str]:
@@ -194,12 +197,13 @@ def _being_extracted(reader: Reader) -> set[str]:
     return {job.known_cube_id for job in reader.jobs(JobState.LEASED) if job.kind == JobKind.EXTRACT}
 
 
-def _placed(reader: Reader, members: Mapping[str, Members]) -> list[Placed]:
+def _placed(reader: Reader, resident: Resident, members: Mapping[str, Members]) -> list[Placed]:
     """The pages of these segments, by position."""
     homes = {page: one for one in members.values() for page in one.pages}
     kept = _kept(reader)
-    vectors = page_vectors(reader, homes)
-    ordered = [link.source for link in reader.sources(members, LinkKind.MEMBER_OF) if link.source in homes]
+    vectors = resident.page_vectors(reader, homes)
+    several = reader.sources(members, LinkKind.MEMBER_OF) if len(members) > 1 else []
+    ordered = [link.source for link in several if link.source in homes] or list(homes)
     return [Placed(page, homes[page].cube.id, vectors[page], page in kept) for page in ordered]
 
 
@@ -301,7 +305,7 @@ def _check_takes_back(reader: Reader, moves: Sequence[Rehoming]) -> None:
     """Refuse moves that MTM cannot take back now."""
     members = members_of(reader, _segments(moves))
     if any(one.cube.tier is not Tier.MTM for one in members.values()):
-        raise InvalidInput("sequence", "a segment of that move lies in the archive", "What was evicted stays as it is")
+        raise InvalidInput("sequence", "a segment of that move is in the archive", "Evicted segments cannot be changed")
     if _being_extracted(reader).intersection(members):
         raise StoreBusy("a segment of that move is being extracted; try again")
 

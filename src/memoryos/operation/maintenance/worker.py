@@ -1,7 +1,7 @@
-"""The worker: does the jobs of a whole store, scope after scope, until it is told to stop.
+"""Worker: runs the jobs of a whole store, scope by scope, until it is told to stop.
 
-Several may run, in one process and in many: each takes the jobs of a scope that no other is at. A bell wakes it; it
-looks for work without one, too, so that it finds what came due by itself and what a process left that died.
+Several may run, in one process or in many: each takes the jobs of a scope that no other works on. A notification wakes
+it. It also looks for work regularly, to find jobs that are due at a certain time, and those of dead processes.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ Task = Callable[[], int]  # returns how many jobs it finished
 
 @dataclass
 class Worker:
-    """Does the work of one store."""
+    """Runs the jobs of one store."""
 
     vault: Vault
     housekeeping: Housekeeping
 
     def run(self, stop: Event, *, threads: int, poll_seconds: float | None) -> int:
-        """Work until `stop` is set, or (None) until nothing is due; returns how many jobs were finished.
+        """Work until `stop` is set, or (None) until nothing is due; return how many jobs were finished.
 
-        Without a bell it looks for work every `poll_seconds`. Who stays tries again after a StorageError, else it is
-        raised.
+        Without notifications, it looks for work every `poll_seconds`. A worker that stays retries after a StorageError;
+        otherwise the error is raised.
         """
         shift = _Shift(self.vault, self.housekeeping, stop, stays=poll_seconds is not None)
         finished, running = 0, set[Future[int]]()
@@ -69,7 +69,7 @@ class Worker:
 
 @dataclass
 class _Shift:
-    """What one call of `run` goes on."""
+    """The state of one call of `run`."""
 
     vault: Vault
     housekeeping: Housekeeping
@@ -81,20 +81,20 @@ class _Shift:
     looks: int = 0  #: in vain, one after the other, while jobs were due
 
     def next_task(self) -> Task | None:
-        """Something to do, which nobody else does; None when there is nothing."""
+        """The next task that nobody else does, or None."""
         task = self._in_spite_of_the_store(self._found, None)
         self.looks = 0 if task else self.looks
         return task
 
     def looks_again(self) -> bool:
-        """Whether jobs are due of an owner at whom a writer may have been just now; waits a moment for that one."""
+        """Whether jobs are due for an owner whose lock a writer may have held a moment ago; wait a moment for it."""
         self.looks += 1
         if self.looks > MOST_LOOKS or not self.vault.waiting():
             return False
         return not self.stop.wait(LOOK_AGAIN_SECONDS)
 
     def do(self, task: Task) -> int:
-        """Do it; returns how many jobs were finished."""
+        """Do the task; return how many jobs were finished."""
         return self._in_spite_of_the_store(task, 0)
 
     def _found(self) -> Task | None:

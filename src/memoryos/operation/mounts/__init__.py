@@ -1,1 +1,1 @@
-"""Several memories searched as one: what is mounted, and how what they find is fused."""
+"""Several memories searched as one: the mounts, and how their results are fused."""

@@ -1,4 +1,4 @@
-"""Beside: one question to the own memory and to those that are mounted."""
+"""Beside: one question to the owner's memory and to the mounted ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The own searcher, and the mounts that one question goes to."""
+    """The owner's searcher, and the mounts for one question."""
 
     searcher: Searcher
     adapters: Mapping[str, MemoryAdapter]
@@ -31,7 +31,7 @@ class Beside:
     is_named: bool  #: whether the caller named the mounts: then each must answer
 
     def recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:
-        """What all of them hold for the question, ranked as one memory."""
+        """Return what all of them hold for the question, ranked as one memory."""
         if not self.adapters:
             return self.searcher.recall(owner, asked, search)
         settings = self.searcher.settings
@@ -44,7 +44,7 @@ class Beside:
         return replace(together, missing=tuple(missing))
 
     def latest(self, owner: Scope, wanted: Wanted) -> list[Hit]:
-        """What the filters admit in any of them, the latest first; a page that several have, once."""
+        """Return what passes the filters in any of them, latest first; a page in several memories comes once."""
         offers, _ = self._offers(self.searcher.latest(owner, wanted), wanted)
         hits: dict[str, Hit] = {}
         for name, here in offers.items():
@@ -55,9 +55,9 @@ class Beside:
         return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)[: wanted.pages]
 
     def _offers(self, own: Found, wanted: Wanted) -> tuple[Offers, list[str]]:
-        """What all of them have, and the names of mounts that could not tell.
+        """The offers of all, and the names of mounts that did not answer.
 
-        The own memory answers, whether an expert base is away or not; but a mount that was named must answer.
+        The owner's memory answers even if a mount is unreachable, but a mount that the call names must answer.
         """
         offers: dict[str | None, Found] = {None: own}
         missing: list[str] = []

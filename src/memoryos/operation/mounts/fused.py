@@ -1,8 +1,8 @@
-"""Fused: what several memories found for a question, ranked as if it were one memory.
+"""Fused: the results of several memories, ranked as one memory.
 
-Scores of two memories cannot be compared: each is scaled by the best and the farthest turn of its own. So the turns
-that each puts forward, with those around them, become one small index, with what is known of all turns together, and
-the same code ranks them. A memory that has nothing to say about the question so gets no place for itself.
+Scores of two memories cannot be compared, because each is scaled by the best and the farthest turn of its own. So the
+turns that each offers, with those around them, become one small index with the statistics of all turns, and the normal
+code ranks them. A memory without relevant turns gets no place.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Offers = Mapping[str | None, Found]  #: by the name of the mount; None is the ow
 
 
 def fused(own: Recall, offers: Offers, asked: Asked, wanted: Wanted, lexicon: Embedder) -> Recall:
-    """The own recall with the turns of all, the best first, and with what is known elsewhere."""
+    """The owner's recall with the turns of all memories, best first, and with the facts of mounts."""
     cubes, mounts = _pages(offers, wanted.search.filters)
     resident = Resident(len(asked.vector), lexicon, 0)
     resident.turns = _index(offers, asked, frozenset(cubes))
@@ -56,7 +56,7 @@ def _turns(resident: Resident, cubes: Mapping[str, MemCube], asked: Asked, wante
 
 
 def _pages(offers: Offers, filters: Filters) -> tuple[dict[str, MemCube], dict[str, str | None]]:
-    """The pages, and where each comes from; one that several have is that of the first."""
+    """The pages and their mounts; a page in several memories counts for the first."""
     cubes: dict[str, MemCube] = {}
     mounts: dict[str, str | None] = {}
     for name, found in offers.items():
@@ -83,7 +83,7 @@ def _index(offers: Offers, asked: Asked, pages: frozenset[str]) -> TurnIndex:
 
 
 def _passages(offers: Offers) -> Iterator[StoredPassage]:
-    """The turns of all, each page once, and no session of two memories the same."""
+    """The turns of all memories, each page once; sessions of two memories are kept apart."""
     seen: set[str] = set()
     behind = 0  # positions begin again in each memory
     for number, found in enumerate(offers.values()):
@@ -101,7 +101,7 @@ def _added(totals: Sequence[Totals], stems: Collection[str]) -> dict[str, int]:
 
 
 def _knowledge(own: Recall, offers: Offers, wanted: Wanted) -> tuple[Hit, ...]:
-    """The facts of mounts, each once, without those that are the own memory's, too."""
+    """The facts of mounts, each once, without those that the owner's memory also has."""
     known = {hit.id for hit in (*own.user_facts, *own.agent_facts)}
     told: dict[str, Hit] = {}
     for name, found in offers.items():

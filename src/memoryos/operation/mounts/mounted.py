@@ -1,4 +1,4 @@
-"""Mounted: the memories that are mounted beside the own one, by name; who may look into which, and who may write."""
+"""Mounted: the mounts of a store by name, whom they serve, and which are writable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Entry:
 
 
 class Mounted:
-    """The mounts of one memory. Threads may share it."""
+    """The mounts of one store. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -29,20 +29,20 @@ class Mounted:
         self._is_closed = False
 
     def check(self, mount: Mount) -> None:
-        """Raise InvalidInput when the name is taken, StorageError when the memory is closed."""
+        """Raise InvalidInput if the name is taken, StorageError if the memory is closed."""
         if self._is_closed:
             raise StorageError(f"the memory is closed: {mount.name!r} cannot be mounted")
         if mount.name in self._entries:
             raise InvalidInput("mount.name", f"{mount.name!r} is mounted already", "Unmount it, or choose another name")
 
     def add(self, mount: Mount, adapter: MemoryAdapter) -> None:
-        """Mount; from now on the adapter is closed here. Raises InvalidInput when the name is taken."""
+        """Add a mount; the adapter is closed here from now on. Raises InvalidInput if the name is taken."""
         with self._lock:
             self.check(mount)
             self._entries[mount.name] = _Entry(mount, adapter)
 
     def remove(self, name: str) -> None:
-        """Unmount, and release the back end. Raises InvalidInput when nothing has that name."""
+        """Remove a mount and release the back end. Raises InvalidInput if there is no mount of that name."""
         with self._lock:
             entry = self._entries.pop(name, None)
         if entry is None:
@@ -51,33 +51,33 @@ class Mounted:
 
     @property
     def mounts(self) -> list[Mount]:
-        """What is mounted, in the order it was."""
+        """The mounts in the order in which they were added."""
         return [entry.mount for entry in list(self._entries.values())]
 
     def for_search(self, caller: Scope, names: Iterable[str] | None) -> dict[str, MemoryAdapter]:
-        """What the caller looks into: all that serve it, or those named. Raises InvalidInput for one it may not."""
+        """The mounts of a search: all that serve the caller, or those named. Raises InvalidInput for any other."""
         if names is None:
             entries = list(self._entries.values())
             return {one.mount.name: one.adapter for one in entries if one.mount.serves(caller)}
         return {name: self._serving(caller, name).adapter for name in names}
 
     def store(self, caller: Scope, name: str, arriving: Arriving) -> list[str]:
-        """Store turns in a mounted memory; returns the ids of their pages.
+        """Store turns in a mounted memory and return the ids of their pages.
 
-        Raises StoreReadOnly when it is mounted to be read, InvalidInput like a search.
+        Raises StoreReadOnly if the mount is not writable, and InvalidInput like a search.
         """
         entry = self._serving(caller, name)
         if not entry.mount.writable:
-            raise StoreReadOnly(f"{name!r} is mounted to be read: mount it with writable=True to write there")
+            raise StoreReadOnly(f"{name!r} is mounted for reading: mount it with writable=True to write to it")
         if not arriving.about.is_plain:
             problem = "takes tags, but no metadata, end, title or source"
-            raise InvalidInput("mount", problem, "Leave these out, or add it to the memory that is mounted there")
+            raise InvalidInput("mount", problem, "Leave these out, or add to the mounted memory directly")
         return entry.adapter.write(
             arriving.turns, tags=arriving.about.tags, origin=arriving.origin, idempotency_key=arriving.key
         )
 
     def sync(self) -> None:
-        """Let every back end do what waits."""
+        """Let every back end finish its waiting work."""
         for entry in list(self._entries.values()):
             if entry.mount.writable:
                 entry.adapter.sync()
@@ -100,4 +100,4 @@ class Mounted:
         return entry
 
     def _unknown(self, name: str) -> InvalidInput:
-        return InvalidInput("mount", f"nothing is mounted as {name!r}", "See MemoryOS.mounts for the names")
+        return InvalidInput("mount", f"there is no mount {name!r}", "See MemoryOS.mounts for the names")

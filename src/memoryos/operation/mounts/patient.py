@@ -1,7 +1,7 @@
-"""Patient: a mount that is opened when it is first asked, and left alone for a while when it fails.
+"""Patient: a mount that is opened at its first use, and skipped for a while after a failure.
 
-Who asks does not wait for ever: a server may take a question and say nothing. The question goes on beside, and nobody
-waits for its answer any more.
+A caller does not wait forever: if a server takes a question and does not answer, the question continues in the
+background, and its answer is dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Patient:
-    """An adapter around another one, that answers within so many seconds. Threads may share it."""
+    """A wrapper of an adapter that answers within a time limit. Threads may share it."""
 
     def __init__(self, name: str, opener: Callable[[], MemoryAdapter], seconds: float) -> None:
         self._name = name
@@ -38,7 +38,7 @@ class Patient:
         self._is_closed = False
 
     def open(self) -> MemoryAdapter:
-        """The adapter itself. Raises whatever opening it does."""
+        """Return the adapter. Raises the errors of opening it."""
         with self._opening:
             if self._adapter is None and not self._is_closed:
                 self._keep(self._opener())
@@ -48,7 +48,7 @@ class Patient:
         return adapter
 
     def _keep(self, adapter: MemoryAdapter) -> None:
-        """Have it, unless nobody wants it any more."""
+        """Keep the opened adapter, unless this was closed meanwhile."""
         with self._lock:
             if not self._is_closed:
                 self._adapter = adapter
@@ -56,9 +56,9 @@ class Patient:
         adapter.close()
 
     def query(self, wanted: Wanted) -> Found:
-        """What it has. Raises StorageError at once while it is left alone, when it cannot be opened, or is too late."""
+        """Return its results. Raises StorageError if it is skipped, cannot be opened, or is too late."""
         if monotonic() - self._failed < AWAY_SECONDS:
-            raise StorageError(f"{self._name!r} did not answer a moment ago, and is left alone for a while")
+            raise StorageError(f"{self._name!r} did not answer a moment ago and is skipped for a while")
         try:
             return self._in_time(lambda: self._reached().query(wanted))
         except StorageError:
@@ -96,12 +96,12 @@ class Patient:
         return self.open().write(turns, tags=tags, origin=origin, idempotency_key=idempotency_key)
 
     def sync(self) -> None:
-        """Let it do what waits, if it was ever asked."""
+        """Let it finish its waiting work, if it was ever used."""
         if self._adapter is not None:
             self._adapter.sync()
 
     def close(self) -> None:
-        """Release it. Calling it twice is harmless."""
+        """Release it. A second call does nothing."""
         with self._lock:
             self._is_closed = True
             adapter, self._adapter = self._adapter, None

@@ -1,4 +1,4 @@
-"""Recaller: one owner's question to the store and to the mounted memories; what is found counts as visited."""
+"""Recaller: asks the store and the mounts one owner's question, and counts the results as visited."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Recaller:
     reranker: Reranker | None = None  #: puts the turns that were found in its own order
 
     def recall(self, owner: Scope, text: str, search: Search, mounts: Sequence[str] | None = None) -> Recall:
-        """What the memory and the mounts hold for a question; `mounts` names those to ask, all when it is None."""
+        """Return what the memory and the mounts hold for a question; `mounts` names the mounts, None means all."""
         beside = self._beside(owner, mounts)
         if search.filters.tiers != set(Tier) or search.strategy is Strategy.TWO_STAGE:
             self.housekeeping.catch_up(owner)  # the answer depends on where the pages lie
@@ -50,34 +50,34 @@ class Recaller:
         return recalled
 
     def latest(self, owner: Scope, filters: Filters, most: int, mounts: Sequence[str] | None = None) -> list[Hit]:
-        """What the filters admit, the latest first."""
+        """Return what passes the filters, latest first."""
         with self.housekeeping.call():
             wanted = Wanted(None, Search(Strategy.HYBRID, most, filters), most, most)
             return self._beside(owner, mounts).latest(owner, wanted)
 
     def fill(self, owner: Scope, text: str, tokens: int) -> Recall:
-        """What the memory holds for a question, as much as fills so many tokens."""
+        """Return enough of what the memory holds for a question to fill so many tokens."""
         filters = Filters(self.clock())
         search = Search(Strategy.HYBRID, self.pages(tokens), filters, reranker=self.reranker, tokens=tokens)
         return self.recall(owner, text, search)
 
     def asked(self, text: str, filters: Filters) -> Asked:
-        """The question, ready to be compared; "last week" is the week before `as_of`, or before now."""
+        """The analysed question; "last week" is the week before `as_of`, or before now."""
         return analysed(text, self.questions.vector, filters.as_of or self.clock())
 
     def pages(self, budget: int) -> int:
-        """How many pages to ask for, so that short turns can fill that many tokens; STM may be told elsewhere."""
+        """The number of pages to request, so that short turns can fill that many tokens without those of STM."""
         if most := self.settings.most_pages:
             return most + self.settings.short_term_capacity
         return max(self.settings.recall_pages, budget // SHORT_TURN)
 
     def visited(self, owner: Scope, ids: Iterable[str], *, at_once: bool) -> None:
-        """Count visits, which are written when there are many; or soon."""
+        """Count visits; they are written in batches, or after a while."""
         self.housekeeping.visited(owner, ids, self.clock())
         if at_once:
             self.housekeeping.queued(owner)
 
     def _beside(self, owner: Scope, names: Sequence[str] | None) -> Beside:
-        """The own memory with the mounts that the caller looks into."""
+        """The owner's memory with the mounts of the search."""
         adapters = self.mounted.for_search(owner, names)
         return Beside(self.searcher, adapters, self.lexicon, is_named=names is not None)

@@ -1,4 +1,4 @@
-"""The adapters that packages register: entry points of the group `memoryos.adapters`, named as places begin."""
+"""Registry: the adapters that packages register as entry points of the group `memoryos.adapters`, by URL scheme."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STORES = ("postgresql", "postgres", "postgresql+psycopg")
 
 
 def adapter_for(place: str | Path | None) -> OpenAdapter | None:
-    """What opens the place; None when it is a store of MemoryOS. Raises InvalidInput for a URL nobody opens."""
+    """The adapter that opens the place; None for a MemoryOS store. Raises InvalidInput for an unknown scheme."""
     found = _SCHEME.match(place) if isinstance(place, str) else None
     if found is None or found[1].lower() in _STORES:
         return None
@@ -27,7 +27,9 @@ def adapter_for(place: str | Path | None) -> OpenAdapter | None:
     if found.string[found.end() :].startswith("//"):
         names = ", ".join(sorted(known)) or "none"
         raise InvalidInput(
-            "mount.place", f"no adapter is installed for {scheme}://", f"Install one ({names} here), or name a store"
+            "mount.place",
+            f"no adapter is installed for {scheme}://",
+            f"Install one (installed: {names}), or name a store",
         )
     return None
 
@@ -37,6 +39,6 @@ def _loaded(entry: EntryPoint) -> OpenAdapter:
         opener: OpenAdapter = entry.load()
     except (ImportError, AttributeError) as error:
         raise InvalidInput(
-            "mount.place", f"the adapter {entry.value} cannot be loaded: {error}", "Install it anew"
+            "mount.place", f"the adapter {entry.value} cannot be loaded: {error}", "Reinstall it"
         ) from error
     return opener

@@ -1,4 +1,4 @@
-"""StoreAdapter: a store of MemoryOS, or a part of the own one, mounted."""
+"""StoreAdapter: a mounted MemoryOS store, or another scope of the same store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StoreAdapter:
     release: Callable[[], None] | None = None
 
     def query(self, wanted: Wanted) -> Found:
-        """What the owner's tiers hold."""
+        """Return what the owner's tiers hold."""
         if wanted.asked is None:
             return self.searcher.latest(self.scope, wanted)
         search = wanted.of_each
@@ -41,11 +41,11 @@ class StoreAdapter:
         return self.intake.store(self.scope, arriving)
 
     def sync(self) -> None:
-        """Return when the work behind the writes is done; what others write is seen by each query."""
+        """Wait for the background work of the writes; each query sees what others wrote."""
         if self.wait:
             self.wait()
 
     def close(self) -> None:
-        """Release the store, unless it is the own one."""
+        """Release the store, unless it is the same store."""
         if self.release:
             self.release()

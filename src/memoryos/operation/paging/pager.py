@@ -19,7 +19,7 @@ from memoryos.operation.hierarchy.chain import continues, summarised
 from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
-from memoryos.operation.hierarchy.page_entries import page_vectors, topic_words
+from memoryos.operation.hierarchy.page_entries import topic_words
 from memoryos.operation.hierarchy.recent import ask_for_recent
 from memoryos.operation.hierarchy.reform import form_anew
 from memoryos.operation.hierarchy.short_term import ShortTerm
@@ -33,6 +33,7 @@ class Pager:
     def __init__(self, reader: Reader, resident: Resident, settings: Settings, now: datetime) -> None:
         """Begin; the resident follows the reader, and no writer has written yet."""
         self._reader = reader
+        self._resident = resident
         self._now = now
         self._settings = settings
         self._latest = extracted_by(settings, now)
@@ -94,7 +95,7 @@ class Pager:
     def _stored(self, limit: int) -> list[Entry]:
         """The first pages of STM, oldest first, as this step left them so far."""
         cubes = self._reader.cubes(Kind.PAGE, tiers=[Tier.STM], first=limit)
-        vectors = page_vectors(self._reader, (cube.id for cube in cubes))
+        vectors = self._resident.page_vectors(self._reader, (cube.id for cube in cubes))
         return [Entry(self.changes.present(cube), vectors.get(cube.id)) for cube in cubes]
 
     def _chained(self, page: Entry, last: Entry | None) -> Entry:

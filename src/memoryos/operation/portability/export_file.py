@@ -16,7 +16,7 @@ LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
 def write_lines(target: Target, lines: Iterable[str]) -> None:
     """Write all lines; a file has its name once it is whole, and only its owner may read it.
 
-    Raises InvalidInput when the file is there already, or cannot be written.
+    Raises InvalidInput when the file exists already, or cannot be written.
     """
     if not isinstance(target, str | Path):
         target.writelines(lines)
@@ -28,9 +28,9 @@ def write_lines(target: Target, lines: Iterable[str]) -> None:
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file; of one that is too long, no more than a character too many.
+    """Yield the lines of a file; a line that is too long is cut one character after the limit.
 
-    Raises InvalidInput when it cannot be read as text.
+    Raises InvalidInput if the file cannot be read as text.
     """
     try:
         with Path(path).open(encoding="utf-8") as stream:
@@ -39,12 +39,12 @@ def read_lines(path: str | Path) -> Iterator[str]:
     except OSError as error:
         raise InvalidInput("file", f"{path}: {error.strerror}", "Name a file that can be read") from None
     except UnicodeDecodeError:
-        raise InvalidInput("file", f"{path} is not UTF-8 text", "Pass what `export` wrote") from None
+        raise InvalidInput("file", f"{path} is not UTF-8 text", "Pass a file that `export` wrote") from None
 
 
 def _write_new(path: Path, lines: Iterable[str]) -> None:
     if path.exists():
-        raise InvalidInput("target", f"{path} is there already", "Name another file, or remove it")
+        raise InvalidInput("target", f"{path} exists already", "Name another file, or remove it")
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         _write(part, lines)

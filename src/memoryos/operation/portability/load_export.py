@@ -183,4 +183,4 @@ def _object(number: int, line: str) -> dict[str, Any]:
 
 
 def _wrong(number: int, problem: str) -> InvalidInput:
-    return InvalidInput("file", f"line {number:,} {problem}", "Pass what `export` wrote")
+    return InvalidInput("file", f"line {number:,} {problem}", "Pass a file that `export` wrote")

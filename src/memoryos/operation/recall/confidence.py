@@ -65,7 +65,7 @@ _OF_TALKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What tells whether a question can be answered, each from 0 to 1."""
+    """The signals for whether a question can be answered, each from 0 to 1."""
 
     covered: float
     unsaid: float
@@ -90,20 +90,20 @@ class Signals:
 
 @dataclass(frozen=True, slots=True)
 class SaidText:
-    """A text, ready to be looked at for words."""
+    """A text, prepared for word lookups."""
 
     text: str  #: in lower case
     stems: frozenset[str]  #: of its words in ASCII
 
     @classmethod
     def of(cls, text: str) -> SaidText:
-        """Segments no Chinese: that takes longer than the search."""
+        """Prepare the text without segmenting Chinese, which would take longer than the search."""
         low = text.lower()
         dated = text.isascii() and _DIGIT.search(text) is not None
         return cls(low, frozenset(map(stem, index_words(text) if dated else _ASCII_WORD.findall(low))))
 
     def has(self, form: str) -> bool:
-        """Whether the stem of a word is there."""
+        """Whether the text has the stem of a word."""
         return form in self.stems if form.isascii() else form in self.text
 
 
@@ -118,7 +118,7 @@ class Word:
     unsaid: float  #: 1 when nobody said it
 
     def within(self, said: SaidText) -> float:
-        """How far a text has the word, from 0 to 1."""
+        """How well a text contains the word, from 0 to 1."""
         if said.has(self.stem):
             return 1.0
         near = max((self.near[other] for other in said.stems.intersection(self.near)), default=0.0)
@@ -135,12 +135,12 @@ class Examined:
 
     @cached_property
     def language(self) -> Tongue | None:
-        """The language of the question, if it can be told."""
+        """The language of the question, or None if it is unclear."""
         return tongue(self.asked.text)
 
     @cached_property
     def words(self) -> tuple[list[Word], int]:
-        """The words of the question, and how many passages the memory has."""
+        """The words of the question, and the number of passages in the memory."""
         return words_of(self.resident, self.asked)
 
     @cached_property
@@ -156,7 +156,7 @@ class Examined:
 
     @cached_property
     def elsewhere(self) -> float:
-        """As of Signals."""
+        """As in Signals."""
         return _elsewhere(self.resident, self.asked, self.words[0], self.turns)
 
     def is_in(self, texts: Sequence[str]) -> bool:
@@ -180,7 +180,7 @@ def confidence(examined: Examined, known: Iterable[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WordJudge:
-    """Says of each text how likely it bears on a question."""
+    """Estimates for each text how likely it bears on a question."""
 
     words: Sequence[Word]
     size: float  #: what counts of what nobody said, from 0 to 1
@@ -189,7 +189,7 @@ class WordJudge:
 
     @classmethod
     def of(cls, examined: Examined) -> WordJudge:
-        """The judge of what was found."""
+        """The judge for a search result."""
         asked_words, _ = examined.words
         if examined.language is None:
             is_foreign = not _are_said(asked_words)
@@ -214,7 +214,7 @@ def _are_said(asked_words: Sequence[Word]) -> bool:
 
 
 def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
-    """The words of the question, and how many passages the memory has."""
+    """The words of the question, and the number of passages in the memory."""
     with resident.lock:
         index = resident.turns
         passages = index.total
@@ -266,7 +266,7 @@ def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
 
 
 def _near(index: TurnIndex, kin: Kin) -> dict[str, float]:
-    """Stems near to a word, and how near."""
+    """Stems with a meaning close to a word, and how close."""
     found = zip(kin.terms.tolist(), kin.shares.tolist(), strict=True)
     return {index.postings.stems[term]: share / SHARE for term, share in found}
 

@@ -1,4 +1,4 @@
-"""Filters: what a search may find at all. They come before the ranking, so they never shorten what it finds."""
+"""Filters: which memories a search may find. They apply before the ranking, so they never shorten a result."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Filters:
         return Admitted(index, rows & self._labelled(index) if self._has_labels else rows)
 
     def admits(self, page: MemCube) -> bool:
-        """Whether a page by itself may be found, with one of its turns at least."""
+        """Whether a page passes, with at least one of its turns."""
         return self.allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
 
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
-        """Those that may be found; what was derived has the labels and the sessions of the pages it rests on, too."""
+        """The entries that pass; derived memories also have the labels and sessions of their pages."""
         present = [entry for entry in held if self.allows(entry.cube)]
         if not self._has_labels:
             return present
@@ -56,7 +56,7 @@ class Filters:
         return [entry for entry in present if self._inherits(entry.cube, pages, labelled, excluded)]
 
     def _inherits(self, cube: MemCube, pages: TurnIndex, labelled: Flags, excluded: Flags) -> bool:
-        """Whether it has the labels by itself or by one of its pages, and does not rest on excluded ones alone."""
+        """Whether it, or one of its pages, has the labels, and not all of its pages are excluded."""
         labels = labels_of(cube)
         if self.labels.none_of.intersection(labels):
             return False
@@ -79,7 +79,7 @@ class Filters:
         return self.labels.admits(labels_of(cube)) and self.session in (None, cube.scope.session)
 
     def allows(self, cube: MemCube) -> bool:
-        """Whether a memory may be found, whatever its labels and its time."""
+        """Whether a memory passes, apart from its labels and its time."""
         return (
             cube.kind in self.kinds
             and cube.tier in self.tiers
@@ -89,7 +89,7 @@ class Filters:
         )
 
     def covers(self, moment: datetime) -> bool:
-        """Whether what was said then may be found."""
+        """Whether this time passes."""
         ends = [end for end in (self.until, self.as_of) if end]
         return (not self.since or moment >= self.since) and all(moment <= end for end in ends)
 
@@ -108,5 +108,5 @@ class Admitted:
     rows: Flags  #: shape (n,)
 
     def turns(self, page: str) -> list[int]:
-        """Which turns of a page they are."""
+        """The admitted turns of a page."""
         return sorted({self.index.place(row).turn for row in self.index.rows_of(page) if self.rows[row]})

@@ -75,7 +75,7 @@ class Weights:
         for one in fields(self):
             value = getattr(self, one.name)
             if not isinstance(value, int | float) or not abs(value) <= LARGEST_WEIGHT:
-                raise InvalidInput(f"weights.{one.name}", f"{shown(value)} is no weight", "Pass a number, e.g. 0.5")
+                raise InvalidInput(f"weights.{one.name}", f"{shown(value)} is not a weight", "Pass a number, e.g. 0.5")
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -83,7 +83,7 @@ DEFAULT_WEIGHTS = Weights()
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, analysed once."""
+    """An analysed question."""
 
     text: str
     vector: Vector
@@ -96,12 +96,12 @@ class Asked:
         return (self, *self.clauses)
 
     def weighed(self, weights: Weights) -> Asked:
-        """The question as these weights take it: without its clauses, where they do not count."""
+        """The question for these weights: without its clauses if they do not count."""
         return self if weights.clauses else replace(self, clauses=())
 
 
 def analysed(text: str, embed: Callable[[str], Vector], at: datetime | None) -> Asked:
-    """The question with its vector, and its clauses with theirs."""
+    """The question and its clauses with their vectors."""
     return Asked(text, embed(text), at, tuple(Asked(clause, embed(clause), at) for clause in clauses(text)))
 
 
@@ -114,7 +114,7 @@ class Scores:
 
     @property
     def parts(self) -> Mapping[str, Floats]:
-        """The parts that are not all zero: computed when they are asked for."""
+        """The parts that are not all zero, computed on demand."""
         found = self.find_parts()
         return {name: part for name, part in found.items() if part.any()} or dict(list(found.items())[:1])
 
@@ -148,7 +148,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
 
 
 def _alike(resident: Resident, asked: Asked, weights: Weights) -> tuple[dict[str, Floats], Floats]:
-    """What the question has in common with each row, by its parts; and in meaning."""
+    """The similarity of the question and each row, by part, and in meaning."""
     index, weight = resident.turns, np.float32(weights.meaning)
     if len(index) < MANY:
         return _of_words(resident, asked, weights), _nearness(index, asked) * weight
@@ -161,7 +161,10 @@ def _alike(resident: Resident, asked: Asked, weights: Weights) -> tuple[dict[str
 
 @lru_cache(1)
 def _others(_process: int) -> ThreadPoolExecutor:
-    """Threads that compute cosines; to start one for each search takes a fifth of what it saves. A fork has its own."""
+    """The threads that compute cosines; starting one per search would take a fifth of what it saves.
+
+    A forked process has its own.
+    """
     return ThreadPoolExecutor(os.cpu_count(), "memoryos-cosines")
 
 
@@ -183,7 +186,7 @@ def _nearness(index: TurnIndex, asked: Asked) -> Floats:
 
 
 def _by_clause(scores: Sequence[Floats]) -> Floats:
-    """The score for the whole question; when it asks several things, half of that and half of the best clause's."""
+    """The score for the whole question; with several clauses, half of that and half of the best clause's."""
     whole, *others = scores
     return np.asarray((whole + np.maximum.reduce(others)) / 2, np.float32) if others else whole
 
@@ -207,7 +210,7 @@ def _word_scores(resident: Resident, asked: Asked, weights: Weights) -> Floats:
 
 
 def _identified(index: TurnIndex, asked: Asked) -> Floats:
-    """How far each row has the numbers and codes of the question, but for times, shape (n,)."""
+    """How many of the question's numbers and codes, except times, each row has, shape (n,)."""
     with_digits = [word for word in dict.fromkeys(index_words(asked.text)) if any(map(str.isdigit, word))]
     return identified(index, timeless(asked, with_digits) if with_digits else ())
 
@@ -291,7 +294,7 @@ def _roles(index: TurnIndex) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Priors:
-    """What makes a passage worth telling, of the question only whether it is about the assistant's words."""
+    """The priors of a passage. Of the question, they only use whether it is about the assistant's words."""
 
     parts: Mapping[str, Floats]
     total: Floats

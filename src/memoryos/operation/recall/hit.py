@@ -61,7 +61,7 @@ class Hit(Plain):
 
     @property
     def provenance(self) -> tuple[str, ...]:
-        """Ids of the memories that it was derived from; empty for what was said or stored as it is."""
+        """The ids of the memories from which it was derived; empty for pages and stated facts."""
         return self.cube.descriptive.provenance
 
     @property

@@ -1,7 +1,7 @@
-"""Moments: a memory as it was then, so that a question can be asked as of a past day.
+"""Moments: a memory as it was at an earlier time, for questions as of that time.
 
-A page has the turns that had been said. A fact, trait or field is there from its first page until it ended, in the
-words of the version that had been said last.
+A page has the turns that had been said. A fact, trait or field exists from its first page until it ended, with the
+words of its version at that time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memoryos.kinds import Kind, State, Subject, Tier
 
 
 def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None) -> list[Entry]:
-    """Those that there were at the moment, as they were; all as they are when it is None."""
+    """The entries that existed at the moment, as they were; the current ones if it is None."""
     if moment is None:
         return list(entries)
     then = ((entry, cube_at(reader, entry.cube, moment)) for entry in entries)
@@ -26,7 +26,7 @@ def entries_at(reader: Reader, entries: Iterable[Entry], moment: datetime | None
 
 
 def cubes_at(reader: Reader, ids: Iterable[str], moment: datetime | None) -> dict[str, MemCube]:
-    """The memories with these ids that there were at the moment, as they were; as they are when it is None."""
+    """The memories with these ids that existed at the moment, as they were; the current ones if it is None."""
     cubes = reader.get(ids)
     if moment is None:
         return cubes
@@ -35,7 +35,7 @@ def cubes_at(reader: Reader, ids: Iterable[str], moment: datetime | None) -> dic
 
 
 def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
-    """The memory as it was at the moment; None when it was not there yet, or no more."""
+    """The memory as it was at the moment; None if it did not exist then."""
     if isinstance(cube.payload, Page):
         return _page_at(cube, cube.payload, moment)
     if cube.kind is Kind.PROFILE:
@@ -49,14 +49,14 @@ def cube_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
 
 
 def _field_at(reader: Reader, cube: MemCube, moment: datetime) -> MemCube | None:
-    """The profile field with the value that held then; each version tells since when it does."""
+    """The profile field with its value at that time; each version has the start of its value."""
     versions = [*reader.history(cube.id), cube] if cube.version.number > 1 else [cube]
     known = [version for version in versions if first_said(version) <= moment]
     return known[-1] if known and not known[-1].is_over(moment) else None
 
 
 def _page_at(cube: MemCube, page: Page, moment: datetime) -> MemCube | None:
-    """The page up to its first turn after the moment; its summary may tell of what follows."""
+    """The page up to its first turn after the moment, without its summary, which may tell what follows."""
     said = tuple(takewhile(lambda turn: (turn.at or cube.descriptive.event_at) <= moment, page.turns))
     if said == page.turns:
         return cube
@@ -71,14 +71,14 @@ def _page_at(cube: MemCube, page: Page, moment: datetime) -> MemCube | None:
 
 
 def former(reader: Reader, subject: Subject) -> list[Entry]:
-    """The facts that gave way to others, as the part of LPM that they were."""
+    """The facts that others replaced, as facts of LPM."""
     cubes = reader.cubes(Kind.FACT, tiers=[Tier.ARCHIVE], states=[State.MERGED], subject=subject)
     vectors = reader.vectors(cube.id for cube in cubes)
     return [Entry(cube.moved(Tier.LPM), vectors.get(cube.id)) for cube in cubes]
 
 
 def predecessors(reader: Reader, cube: MemCube) -> list[MemCube]:
-    """The facts whose place this one took, oldest first."""
+    """The facts that this one replaced, oldest first."""
     found: dict[str, MemCube] = {}
     left = [cube.id]
     while left:
@@ -90,12 +90,12 @@ def predecessors(reader: Reader, cube: MemCube) -> list[MemCube]:
 
 
 def _holds(reader: Reader, cube: MemCube, moment: datetime) -> bool:
-    """Whether it was known and true then: from the first time it was said until it ended or gave way to another."""
+    """Whether it was known and valid then: from the first mention until it ended or was replaced."""
     return first_said(cube) <= moment and not cube.is_over(moment) and not _gave_way(reader, cube, moment)
 
 
 def _gave_way(reader: Reader, cube: MemCube, moment: datetime) -> bool:
-    """Whether one that came to be in its place had been said by then."""
+    """Whether its replacement had been said by then."""
     while heir := reader.get([heir_id]).get(heir_id) if (heir_id := cube.version.superseded_by) else None:
         if first_said(heir) <= moment:
             return True

@@ -1,4 +1,4 @@
-"""Offers: what one memory is asked by another, and what it tells so that both can be ranked together."""
+"""Offers: what one memory asks another, and the answer that allows ranking both together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memoryos.operation.recall.two_stage import cosine
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked of a mounted memory."""
+    """A query to a mounted memory."""
 
     asked: Asked | None  #: the question; None is all that the filters admit, the latest first
     search: Search
@@ -31,17 +31,20 @@ class Wanted:
 
     @property
     def text(self) -> str:
-        """The question in words; empty when there is none."""
+        """The text of the question; empty if there is none."""
         return self.asked.text if self.asked else ""
 
     @property
     def vector(self) -> Vector | None:
-        """The question as the embedder of the asking memory sees it."""
+        """The vector of the question, by the embedder of the searching memory."""
         return self.asked.vector if self.asked else None
 
     @property
     def of_each(self) -> Search:
-        """How each memory searches for it: what is ranked again needs no reranker, and one page more to end before."""
+        """The options for each memory.
+
+        There is no reranker, because the results are ranked again, and one page more, to mark the end of the others.
+        """
         pages = self.search.pages if self.strategy is Strategy.TWO_STAGE else self.pages + 1
         return replace(self.search, pages=pages, reranker=None, min_score=0.0)
 
@@ -52,18 +55,18 @@ class Wanted:
 
     @property
     def strategy(self) -> Strategy:
-        """By words, by meaning or by both."""
+        """The search strategy."""
         return self.search.strategy
 
     @property
     def now(self) -> datetime:
-        """What has expired by then is gone."""
+        """The time at which expiry is checked."""
         return self.filters.now
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What is known of all turns of a memory, of which only some are told: it makes their words rare or common."""
+    """Statistics of all turns of a memory that offers only some. They decide how rare a word is."""
 
     turns: int
     words: int
@@ -73,7 +76,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a mounted memory has for a question."""
+    """The results of a mounted memory for a question."""
 
     pages: Mapping[str, MemCube]  #: by id
     passages: Sequence[StoredPassage]  #: the turns of these pages and, if known, of those around them
@@ -89,7 +92,7 @@ class Found:
         return cls(pages, passages, [Hit(fact.cube, _closeness(fact, wanted)) for fact in facts])
 
     def known(self, question: Vector) -> Totals:
-        """What is known of all turns."""
+        """The statistics of all turns."""
         return self.totals or _counted(self.passages, question)
 
 
@@ -114,7 +117,7 @@ def _closeness(fact: Entry, wanted: Wanted) -> float:
 
 
 def _counted(passages: Sequence[StoredPassage], question: Vector) -> Totals:
-    """What can be counted in the turns that were told."""
+    """The statistics of the offered turns."""
     found: Counter[str] = Counter()
     for passage in passages:
         found.update({stem(word) for word in passage.words.split()})

@@ -1,10 +1,9 @@
-"""Repetition: a turn that says again what a better one says. A reader has no use for it.
+"""Repetition: finds turns that repeat a better one, which are useless to a reader.
 
-Two turns say the same when the same speaker uses the same words in the same order, whatever their case, the spaces,
-the punctuation around words (but not a question mark) and an "Oh" or "Well" in front. A number, a name or a "not"
-that differs makes them different, and so does what the words do not say themselves: a turn that mentions a time
-("yesterday") says the same on the same day only, one that answers says the same to the same question only, and a
-short one ("I love it!") lives off what stands around it.
+Two turns say the same if the same speaker uses the same words in the same order, ignoring case, spaces, punctuation
+around words (but not a question mark) and a leading "Oh" or "Well". A different number, name or "not" makes them
+different. So does the situation: a turn that mentions a time ("yesterday") repeats only turns of the same day, an
+answer repeats only answers to the same question, and a short turn ("I love it!") depends on its neighbours.
 """
 
 from __future__ import annotations
@@ -26,7 +25,10 @@ _OPENINGS = {"oh", "ah", "well", "hey", "wow", "hmm"}
 
 
 def told_once(turns: Iterable[tuple[TurnHit, bool]]) -> tuple[list[TurnHit], list[TurnHit]]:
-    """The turns without those that repeat a better one, and these; each comes with whether it answers a question."""
+    """Split the turns into those to keep and those that repeat a better one.
+
+    Each turn comes with whether it answers a question.
+    """
     found = list(turns)
     first: list[TurnHit] = []
     again: list[TurnHit] = []
@@ -53,7 +55,7 @@ def _opening(words: str) -> list[str]:
 
 
 def _saying(hit: TurnHit, *, is_answer: bool) -> Hashable | None:
-    """What equal turns have in common; None for a turn that is like no other."""
+    """The key that equal turns share; None for a turn that equals no other."""
     turn, words = hit.turn, hit.text
     text = _plain(words)
     question = _question(hit) if is_answer else ""
@@ -64,7 +66,7 @@ def _saying(hit: TurnHit, *, is_answer: bool) -> Hashable | None:
 
 
 def _question(hit: TurnHit) -> str | None:
-    """What the turn answers, when that is on the same page."""
+    """The question that the turn answers, if it is on the same page."""
     before = turns_of(hit.cube)[hit.index - 1].words if hit.index else ""
     return _plain(before) if asks(before) else None
 

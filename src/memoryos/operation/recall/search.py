@@ -1,6 +1,6 @@
 """Search: from a question to ranked turns, their pages, facts and profile.
 
-No model is called but the embedder, and nothing is written: the caller records the visits.
+The embedder is the only model, and nothing is written: the caller records the visits.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AT_A_TIME = 32  # archived facts
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How to search."""
+    """The options of a search."""
 
     strategy: Strategy
     pages: int | None  #: None is what the settings say; with two_stage, what the scope's scores say
@@ -51,20 +51,20 @@ class Search:
         return settings.recall_facts if self.facts is None else self.facts
 
     def parts(self, **parts: float) -> Mapping[str, float]:
-        """What a score is made of, if that is wanted."""
+        """The parts of a score, if they are requested."""
         return parts if self.explain else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an owner's memory is read: the store and what is resident of it."""
+    """Where an owner's memory is read: the store and the resident index."""
 
     reader: Reader
     resident: Resident
 
 
 def recall(owner: Source, persona: Source, asked: Asked, search: Search, settings: Settings) -> Recall:
-    """Everything the three tiers hold for the question; `persona` is where the user's persona lives."""
+    """Return everything the three tiers hold for the question; `persona` is the scope of the user's persona."""
     turns, found, chosen = _turns(owner, asked, search, settings)
     turns = reranked(turns, asked, search)
 
@@ -104,7 +104,7 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
 
 
 def judged(recalled: Recall, resident: Resident, asked: Asked, search: Search) -> Recall:
-    """The recall with its confidence, and each hit with its relevance; `resident` holds the turns that were ranked."""
+    """Return the recall with its confidence and the relevance of each hit; `resident` has the ranked turns."""
     facts = [hit.text for hit in (*recalled.user_facts, *recalled.agent_facts, *recalled.knowledge)]
     persona = [cube.text for cube in (*recalled.profile, *recalled.traits)]
     examined = Examined(resident, asked, recalled.turns)
@@ -117,7 +117,7 @@ def judged(recalled: Recall, resident: Resident, asked: Asked, search: Search) -
 def _turns(
     owner: Source, asked: Asked, search: Search, settings: Settings
 ) -> tuple[list[TurnHit], Mapping[str, Home], tuple[str, ...]]:
-    """The turns that were found, where their pages lie, and the segments that were chosen to be looked into."""
+    """The found turns, the segments of their pages, and the segments that were chosen."""
     if Kind.PAGE not in search.filters.kinds:
         return [], {}, ()
     if search.strategy is Strategy.TWO_STAGE:
@@ -131,7 +131,7 @@ def _turns(
 
 
 def ranking(resident: Resident, asked: Asked, search: Search) -> Ranking:
-    """The resident's turns in the order in which they answer the question, under the filters."""
+    """Rank the resident's turns for the question, under the filters."""
     with resident.lock:
         index = resident.turns
         scores = scored(resident, asked, search.strategy, search.weights)
@@ -142,7 +142,7 @@ def ranking(resident: Resident, asked: Asked, search: Search) -> Ranking:
 
 
 def reranked(turns: list[TurnHit], asked: Asked, search: Search) -> list[TurnHit]:
-    """The same turns in the reranker's order; the score they were found by becomes a part."""
+    """The same turns in the reranker's order; their earlier score becomes a part."""
     if search.reranker is None or not turns:
         return turns
     judged = search.reranker.scores(
@@ -156,7 +156,7 @@ def reranked(turns: list[TurnHit], asked: Asked, search: Search) -> list[TurnHit
 
 
 def pages_of(turns: Sequence[TurnHit], found: Mapping[str, Home]) -> Iterator[Hit]:
-    """Each page once, with its best turn's score; `found` says where pages lie."""
+    """Each page once, with the score of its best turn; `found` has the segments of pages."""
     seen = set()
     for turn in turns:
         if turn.cube.id not in seen:
@@ -166,7 +166,7 @@ def pages_of(turns: Sequence[TurnHit], found: Mapping[str, Home]) -> Iterator[Hi
 
 
 def _segments(owner: Source, asked: Asked, search: Search, settings: Settings) -> Iterator[Hit]:
-    """The topics that fit best and have a page that may be found, when segments are asked for."""
+    """The best topics with an admitted page, if segments are requested."""
     filters = search.filters
     if Kind.SEGMENT not in filters.kinds:
         return
@@ -190,7 +190,7 @@ def _nearest(
 
 
 def _batched(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
-    """Some at a time: most searches need the first few alone."""
+    """The items in batches, because most searches need only the first few."""
     while some := list(islice(entries, _AT_A_TIME)):
         yield some
 

@@ -1,4 +1,4 @@
-"""Searcher: what one store's memories hold for a question, and what of it can be ranked beside another memory's."""
+"""Searcher: searches one store, and offers its results for ranking with other memories."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ _TOLD_WHOLE = tuple(kind for kind in SEARCHABLE if kind not in (Kind.PAGE, Kind.
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Searches the memories of one store; nothing is written."""
+    """Searches the memories of one store without writing."""
 
     sources: Sources
     settings: Settings
 
     def recall(self, owner: Scope, asked: Asked, search: Search) -> Recall:
-        """Everything the owner's tiers hold for the question."""
+        """Return everything the owner's tiers hold for the question."""
         return self._with_persona(owner, asked, search, lambda recalled, _: recalled)
 
     def offer(self, owner: Scope, asked: Asked, search: Search) -> tuple[Recall, Found]:
-        """The same, and what another memory needs to rank the turns beside its own."""
+        """Return the same, with what another memory needs to rank the turns with its own."""
         return self._with_persona(
             owner, asked, search, lambda recalled, source: (recalled, _told(recalled, source, asked))
         )
 
     def latest(self, owner: Scope, wanted: Wanted) -> Found:
-        """What the filters admit, the latest first: the pages as hits of no question."""
+        """Return the pages that pass the filters as hits without a question, latest first."""
         home = persona_scope(owner, self.settings)
         with self.sources.of(owner) as source:
             pages = _latest_pages(source, wanted.filters, wanted.pages)
@@ -80,7 +80,7 @@ def _told(recalled: Recall, source: Source, asked: Asked) -> Found:
 
 
 def _totals(resident: Resident, passages: Iterable[StoredPassage], asked: Asked) -> Totals:
-    """What is known of all turns of the resident."""
+    """The statistics of all turns of the resident."""
     with resident.lock:
         index = resident.turns
         if corpus := index.corpus:  # its index answers only as long as the search lasts
@@ -121,7 +121,7 @@ def _in_order(reader: Reader, ids: Iterable[str]) -> dict[str, MemCube]:
 
 
 def _held(persona: Source, pages: Source, filters: Filters) -> list[Hit]:
-    """What LPM holds that the filters admit; it has the labels of the pages that it rests on, too."""
+    """The memories of LPM that pass the filters; they also have the labels of their pages."""
     held = [entry for kind in _TOLD_WHOLE for entry in persona.resident.entries(kind)]
     with pages.resident.lock:
         admitted = filters.entries(held, pages.resident.turns)

@@ -1,8 +1,7 @@
-"""Sources: where owners' memories are read, each in step with the store.
+"""Sources: where owners' memories are read, following the store.
 
-What a search needs of an owner is in memory. When their turns alone pass the budget for that, they move to the
-candidate index, where the store has one: then memory holds the cubes beside them, and a search brings in the turns it
-needs.
+What a search needs of an owner is in memory. If the turns alone exceed the memory budget, they move to the candidate
+index, if the store has one. Then memory holds only the other cubes, and a search loads the turns it needs.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Sources:
-    """The sources of one memory."""
+    """The sources of one store."""
 
     vault: Vault
     embedder: Embedder
@@ -51,7 +50,7 @@ class Sources:
 
     @contextmanager
     def of(self, owner: Scope) -> Iterator[Source]:
-        """The owner's memory with all their turns."""
+        """The owner's memory with all turns."""
         with self.vault.read(owner) as reader:
             resident = self.residency.following(owner, reader, whole=True)
             self._note_size(owner, resident.nbytes)
@@ -64,9 +63,9 @@ class Sources:
             yield Source(reader, self.residency.following(owner, reader, whole=True))
 
     def answer(self, owner: Scope, asked: Asked, search: Search, pages: int, find: Callable[[Source], T]) -> T:
-        """What `find` makes of the owner's memory, with the turns that a search for that many pages needs, at least.
+        """Call `find` with the owner's memory, with at least the turns that a search for that many pages needs.
 
-        When the candidate index fails, even in the middle of it, all turns in memory serve as well.
+        If the candidate index fails, even during the search, all turns are loaded into memory instead.
         """
         follower = self.follower
         if follower is not None and search.strategy is not Strategy.TWO_STAGE and follower.may_have(owner):
@@ -87,7 +86,7 @@ class Sources:
     def _excerpt(
         self, follower: Follower, owner: Scope, asked: Asked, search: Search, pages: int
     ) -> Iterator[Source | None]:
-        """The owner's memory with the candidates of a question; None when there is no index of them."""
+        """The owner's memory with the candidates of a question; None without a candidate index."""
         with self.vault.read(owner) as reader:
             if not follower.follow(owner, reader):
                 yield None
@@ -97,7 +96,7 @@ class Sources:
                 yield Source(reader, self.residency.following(owner, reader, whole=False).having(turns))
 
     def follow_erasure(self, owner: Scope) -> None:
-        """Let the candidate index of the owner lose at once what was deleted; one that is away loses it later."""
+        """Remove deleted turns from the owner's candidate index at once; an unreachable index does it later."""
         follower = self.follower
         if follower is None or not follower.may_have(owner):
             return
@@ -108,7 +107,7 @@ class Sources:
             follower.put_off(error)
 
     def forget(self, owner: Scope) -> None:
-        """Let the owner leave memory and the candidate index, whose deletion is caught up later where it is away."""
+        """Remove the owner from memory and from the candidate index; an unreachable index does it later."""
         self.residency.forget(owner)
         if self.follower is not None:
             try:
@@ -117,7 +116,7 @@ class Sources:
                 self.follower.put_off(error)
 
     def move_out(self, owner: Scope) -> bool:
-        """Move the owner's turns to the candidate index, whatever their size; False when there is none."""
+        """Move the owner's turns to the candidate index, whatever their size; False if there is none."""
         if self.follower is None:
             return False
         with self.vault.read(owner) as reader:
@@ -126,11 +125,11 @@ class Sources:
         return True
 
     def wait(self) -> None:
-        """Return when nothing is being moved. Raises the first error of that."""
+        """Wait until no turns are being moved. Raises the first error of a move."""
         self._background.wait()
 
     def close(self) -> None:
-        """Finish, and release the candidate index."""
+        """Finish and release the candidate index."""
         try:
             self._background.close()
         finally:
@@ -138,11 +137,11 @@ class Sources:
                 self.follower.close()
 
     def _outdated(self, resident: Resident) -> Sequence[str]:
-        """The pages to index before they are searched."""
+        """The pages that must be indexed before a search."""
         return () if self.vault.is_only_read else resident.unindexed
 
     def _note_size(self, owner: Scope, nbytes: int) -> None:
-        """Begin to move turns that are too many for memory, once."""
+        """Start moving turns that are too many for memory, once."""
         follower = self.follower
         if follower is None or nbytes <= self.residency.budget or owner in self._moving or follower.is_away:
             return
@@ -160,7 +159,7 @@ class Sources:
             logger.warning("index put off", extra={"action": "index", "error": type(error).__name__})
 
     def _index(self, owner: Scope, pages: Sequence[str]) -> None:
-        """Make the passages of pages that an older program stored without, or with long turns as one."""
+        """Make the passages of pages that an older program stored without passages, or with long turns as one."""
         for some in batches(pages, AT_A_TIME):
             with self.vault.write(owner) as writer:
                 entries = page_entries(list(writer.get(some).values()), self.embedder)

@@ -1,4 +1,4 @@
-"""The alarm: comes back to scopes when there will be something to do for them."""
+"""Alarm: a timer that calls back for scopes with future work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoryos.scope import Scope
 
 
 class Alarm:
-    """Calls `ring` with each scope at its time, from a thread of its own; the earliest time for a scope counts."""
+    """Calls `ring` with each scope at its time, from its own thread; the earliest time of a scope counts."""
 
     def __init__(self, ring: Callable[[Scope], None]) -> None:
         self._ring = ring
@@ -26,7 +26,7 @@ class Alarm:
         self._is_closed = False
 
     def set(self, scope: Scope, seconds: float) -> None:
-        """Ring for the scope after that many seconds."""
+        """Call back for the scope after that many seconds."""
         at = time.monotonic() + max(0.0, seconds)
         with self._lock:
             if self._is_closed or self._times.get(scope, at + 1) <= at:
@@ -37,7 +37,7 @@ class Alarm:
             self._wind()
 
     def close(self) -> None:
-        """Ring no more; returns when what rings has ended."""
+        """Stop the timer; return when a running callback has ended."""
         with self._lock:
             self._is_closed = True
             if self._cancel:
@@ -46,7 +46,7 @@ class Alarm:
             pass
 
     def _wind(self) -> None:
-        """Let one thread wait for the earliest time; it does not keep an alarm that is forgotten."""
+        """Start a thread that waits for the earliest time. It does not keep an unreferenced alarm alive."""
         if self._cancel:
             self._cancel()
         if self._queue and not self._is_closed:
@@ -63,7 +63,7 @@ class Alarm:
                     self._ring(scope)
 
     def _taken(self) -> list[Scope]:
-        """The scopes whose time has come."""
+        """The scopes that are due."""
         due: list[Scope] = []
         with self._lock:
             while self._queue and self._queue[0][0] <= time.monotonic():
@@ -76,7 +76,7 @@ class Alarm:
 
 
 def _wait(ends: SimpleQueue[None], seconds: float, due: WeakMethod[Callable[[], None]]) -> None:
-    """Call what is due after that many seconds, unless the queue says that the waiting ends."""
+    """Call back after that many seconds, unless the queue ends the wait."""
     try:
         ends.get(timeout=seconds)
     except Empty:

@@ -1,4 +1,4 @@
-"""One thread beside the callers: work that must happen, but that nobody should wait for."""
+"""Background: one thread for work that must happen but that no caller should wait for."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ logger = logging.getLogger(__name__)
 
 
 class Background:
-    """Runs tasks one after the other, in the order they were given.
+    """Runs tasks one after the other, in the order of submission.
 
-    With `patience_seconds` a task stays out of the callers' way: it begins once no call has been in flight for
-    QUIET_SECONDS, or when it has waited that long, or when somebody waits for it. The thread is not a daemon: at
-    the end of the program what was begun is finished.
+    With `patience_seconds`, a task lets callers go first: it begins once no call has been in flight for QUIET_SECONDS,
+    or after that time, or when somebody waits for it. The thread is not a daemon: at the end of the program, tasks that
+    have begun are finished.
     """
 
     def __init__(self, name: str, patience_seconds: float = 0.0) -> None:
@@ -40,7 +40,7 @@ class Background:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """A call is in flight: tasks let it pass."""
+        """Mark a call as in flight: tasks let it go first."""
         with self._lock:
             self._calls += 1
         try:
@@ -51,7 +51,7 @@ class Background:
                 self._last_call = time.monotonic()
 
     def submit(self, task: Callable[[], None]) -> None:
-        """Run the task after those before it; at the end of the program, when no thread can start, run it here."""
+        """Run the task after the earlier ones. At the end of the program, when no thread can start, run it here."""
         deadline = time.monotonic() + self._patience
         try:
             future = self._executor.submit(self._run, task, deadline)
@@ -63,16 +63,16 @@ class Background:
 
     @property
     def unfinished(self) -> int:
-        """How many tasks run or wait."""
+        """The number of running and waiting tasks."""
         return sum(not future.done() for future in self._snapshot())
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether somebody waits for the tasks."""
+        """Whether a caller waits for the tasks."""
         return self._hurry.is_set()
 
     def give_way(self) -> None:
-        """Let the callers go first; a long task says so between its steps."""
+        """Let callers go first; a long task calls this between its steps."""
         while not self._hurry.is_set() and (now := time.monotonic()) < self._deadline:
             idle = 0.0 if self._calls else now - self._last_call
             if idle >= QUIET_SECONDS:
@@ -80,9 +80,9 @@ class Background:
             self._hurry.wait(QUIET_SECONDS - idle)
 
     def wait(self, until: float = math.inf) -> bool:
-        """Whether all tasks are done, also those that tasks gave, until that moment of time.monotonic().
+        """Wait for all tasks until that time of time.monotonic(); return whether they are done.
 
-        Raises the first error of one, once.
+        Tasks that tasks submit are included. Raises the first error of a task, once.
         """
         errors: list[BaseException] = []
         with self._hurried():
@@ -97,7 +97,7 @@ class Background:
         return is_done
 
     def close(self) -> None:
-        """Finish what was given and end the thread. Raises like `wait`."""
+        """Finish the submitted tasks and end the thread. Raises like `wait`."""
         with self._hurried():
             self._executor.shutdown(wait=True)
             self.wait()
@@ -128,7 +128,7 @@ class Background:
             return list(self._pending)
 
     def _take_errors(self, done: Iterable[Future[None]]) -> list[BaseException]:
-        """Drop what is done, only now: another thread that waits meanwhile must find it, too."""
+        """Drop finished tasks only now, so that another waiting thread sees them, too."""
         with self._lock:
             mine = [future for future in done if future in self._pending]
             self._pending = [future for future in self._pending if future not in mine]

@@ -1,4 +1,4 @@
-"""Ending: a call that goes on in a thread of its own when who asked for it waits no longer."""
+"""Ending: a call that continues in its own thread when its caller stops waiting."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from threading import Thread
 
 
 class Ending:
-    """The call, from now on in a thread, which the end of the program waits for."""
+    """A call that runs in a thread; the end of the program waits for it."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         self._future: Future[None] = Future()
         Thread(target=copy_context().run, args=(self._run, call), name="memoryos-ending").start()
 
     def comes_within(self, seconds: float | None) -> bool:
-        """Whether it has returned after so many seconds; None waits as long as it takes. Raises what it raised."""
+        """Whether the call returns within so many seconds (None: wait without limit). Raises its exception."""
         done, _ = futures.wait([self._future], seconds)
         if done:
             self._future.result()

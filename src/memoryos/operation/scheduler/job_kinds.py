@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memoryos.errors import InvalidInput
-from memoryos.infrastructure.vault.contract import Vault, Writer
+from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.operation.scheduler.job_runner import GoesOn, Handler
 from memoryos.scope import Scope
@@ -23,13 +23,13 @@ MOST_PAYLOAD_CHARS = 100_000  # of its JSON: what is larger belongs in a memory 
 
 Payload = Mapping[str, Any]
 Check = Callable[[Payload | None], None]
-Act = Callable[[Writer, Job], None]
+Act = Callable[[Scope, Job], object]
 
 
 def no_payload(payload: Payload | None) -> None:
     """Refuse any payload: the check of kinds that need none."""
     if payload is not None:
-        raise InvalidInput("payload", "is not for jobs of this kind", "Leave it out")
+        raise InvalidInput("payload", "is not allowed for this kind of job", "Leave it out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class JobType:
     def checked(self, payload: Payload | None) -> Payload | None:
         """Return the payload in its stored form. Raises InvalidInput."""
         if self.is_internal:
-            raise InvalidInput("kind", f"{self.name!r} is added by the library itself", "Name a kind of your own")
+            raise InvalidInput("kind", f"{self.name!r} is reserved for the library", "Name a kind of your own")
         self.check(payload)
         return None if payload is None else _plain_payload(payload)
 
@@ -82,7 +82,7 @@ class JobTypes:
 
 @dataclass(frozen=True, slots=True)
 class OneByOne:
-    """A handler that does each job in the transaction that ends it."""
+    """A handler that calls a function with each job, outside any transaction, and then finishes the job."""
 
     vault: Vault
     act: Act
@@ -94,8 +94,8 @@ class OneByOne:
         for number, job in enumerate(jobs):
             if not goes_on():
                 return jobs[number:]
+            self.act(scope, job)
             with self.vault.write(scope) as writer:
-                self.act(writer, job)
                 writer.finish(job)
         return ()
 
@@ -113,7 +113,7 @@ def _plain_payload(payload: Payload) -> Payload:
     try:
         text = json.dumps(dict(payload), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput("payload", f"is no JSON: {type(error).__name__}", fix) from None
+        raise InvalidInput("payload", f"is not JSON: {type(error).__name__}", fix) from None
     checked_text("payload", text, limit=MOST_PAYLOAD_CHARS)
     plain: dict[str, Any] = json.loads(text)
     return plain

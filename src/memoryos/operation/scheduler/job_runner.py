@@ -1,7 +1,7 @@
-"""Jobs: the work that writes leave behind, leased, kept alive, tried again and in the end buried with its cause.
+"""JobRunner: runs the jobs of a store: leases, heartbeats, retries, and dead jobs with their errors.
 
-A handler does the jobs it is given and ends them in the transaction of their effects, so that a job which is run
-again after a crash changes nothing more.
+A handler does jobs and ends them in the transaction of their effects, so that running a job again after a crash changes
+nothing more.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Handler(Protocol):
 
     @property
     def at_once(self) -> int:
-        """How many jobs it takes together."""
+        """The number of jobs that it takes together."""
         ...
 
     @property
@@ -54,9 +54,9 @@ class Handler(Protocol):
         ...
 
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
-        """Do the jobs and finish each in the transaction of its effects; stop between two when it no longer goes on.
+        """Do the jobs and finish each in the transaction of its effects; stop between two when `goes_on` says so.
 
-        Returns those that it left. What it raises is the cause that is kept with those that are not finished.
+        Returns the jobs that are left. An exception is recorded with the unfinished jobs.
         """
         ...
 
@@ -71,9 +71,9 @@ class JobRunner:
     rota: Rota = field(default_factory=Rota)
 
     def run_all(self, scope: Scope, goes_on: GoesOn = lambda: True) -> int:
-        """Run the scope's jobs until none is due, or as long as it goes on; returns how many were finished.
+        """Run the scope's jobs until none is due, or as long as it goes on; return how many were finished.
 
-        One about a memory that comes again and again is never done: a row is damaged. It waits until its lease ends.
+        If a job about a memory comes back again and again, its row is damaged; it waits until its lease expires.
         """
         finished, ran = 0, Counter[tuple[str, str]]()
         while goes_on() and (jobs := self._lease(scope)) and ran[_about(jobs[0])] < MOST_IN_A_ROW:
@@ -82,23 +82,23 @@ class JobRunner:
         return finished
 
     def take_turn(self, scope: Scope, turn: GoesOn) -> int:
-        """Run the scope's jobs for one turn, the first step at least; returns how many were finished."""
+        """Run the scope's jobs for one turn, at least the first step; return how many were finished."""
         jobs = self._lease(scope)
         return self.run(scope, jobs, turn) + self.run_all(scope, turn) if jobs else 0
 
     def claim(self) -> tuple[Scope, list[Job]] | None:
-        """Take the jobs of the next owner of the store whom no other worker is at; `run` them."""
+        """Lease the jobs of the next owner of the store without a worker; pass them to `run`."""
         taken = self.vault.claim(lasting=LEASE, limit=self._limit, early=self._early, order=self.rota.ordered)
         if taken:
             self.rota.served(taken[0])
         return taken
 
     def others_wait(self, scope: Scope) -> bool:
-        """Whether another owner of the store, whom nobody is at, has jobs that are due."""
+        """Whether another owner of the store without a worker has due jobs."""
         return any(owner != scope.owner for owner in self.vault.waiting())
 
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
-        """Run jobs that were taken; returns how many were finished."""
+        """Run leased jobs; return how many were finished."""
         try:
             with self._kept_alive(scope, jobs):
                 left = self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
@@ -112,7 +112,7 @@ class JobRunner:
         return len(jobs) - len(left)
 
     def next_due(self, scope: Scope) -> datetime | None:
-        """When there will be something to run."""
+        """When the next job is due."""
         with self.vault.read(scope) as reader:
             return reader.next_due()
 
@@ -129,7 +129,7 @@ class JobRunner:
         return [kind for kind, handler in self.handlers.items() if handler.takes_early]
 
     def _release(self, scope: Scope, jobs: Sequence[Job]) -> None:
-        """End our leases of jobs that are not done."""
+        """End the leases of unfinished jobs."""
         if jobs:
             with self.vault.write(scope) as writer:
                 for job in jobs:
@@ -137,7 +137,7 @@ class JobRunner:
                         writer.release(job)
 
     def _put_back(self, scope: Scope, jobs: Sequence[Job], error: Exception) -> int:
-        """Put off the jobs that are not finished; returns how many."""
+        """Postpone the unfinished jobs; return how many."""
         now, count = self.clock(), 0
         with self.vault.write(scope) as writer:
             for job in jobs:
@@ -148,7 +148,7 @@ class JobRunner:
 
     @contextmanager
     def _kept_alive(self, scope: Scope, jobs: Sequence[Job]) -> Iterator[None]:
-        """Extend the leases again and again, for as long as the block takes."""
+        """Extend the leases regularly while the block runs."""
         done = Event()
         beat = Thread(
             target=lambda: acting(SYSTEM, lambda: self._extend(scope, jobs, done)),
@@ -174,17 +174,17 @@ class JobRunner:
 
 
 def _about(job: Job) -> tuple[str, str]:
-    """What a job is about: a memory, or else nothing that another job is about."""
+    """What a job is about: a memory, or a unique value for a job about the scope."""
     return job.kind, job.cube_id or job.id
 
 
 def cause(error: Exception) -> str:
-    """What is kept of an error: of one that is not ours no more than its name, for it may quote a user."""
+    """The part of an error to store: only the name for errors of others, because their messages may quote a user."""
     return f"{type(error).__name__}: {error}" if isinstance(error, MemoryOSError) else type(error).__name__
 
 
 def retry_at(job: Job, error: Exception, now: datetime) -> datetime | None:
-    """When a failed job is tried again; None when it was tried often enough."""
+    """When a failed job is retried; None after the last try."""
     if isinstance(error, BudgetSpent):
         return error.until
     if isinstance(error, ObjectsUnreachable):
@@ -196,7 +196,7 @@ def retry_at(job: Job, error: Exception, now: datetime) -> datetime | None:
 
 
 def _asked(error: Exception) -> timedelta:
-    """The time that a server asked for, within reason."""
+    """The delay that a server asked for, within reason."""
     seconds = error.retry_after or 0 if isinstance(error, ModelUnavailable) else 0
     return timedelta(seconds=min(seconds, LONGEST_ASKED.total_seconds()))
 

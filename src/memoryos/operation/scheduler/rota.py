@@ -1,7 +1,7 @@
-"""Rota: whose turn it is, so that nobody's flood of work keeps others waiting.
+"""Rota: the order in which owners are served, so that one owner's flood of work does not block others.
 
-Tenants take turns, and in each tenant its owners. Who came first of those that were served least recently is next; who
-comes anew stands behind those that wait, and before those that were served since.
+Tenants take turns, and so do the owners in each tenant. The next one is the one served least recently, then the one
+that came first. A newcomer comes after those that wait, and before those that were served since.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ KEPT = 50_000  # owners whose last turn is remembered, at least
 
 
 class Rota:
-    """Who was served when. Threads may share it; processes need not, for each gives turns to all that wait."""
+    """Records when owners were served. Threads may share it; each process has its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -23,13 +23,13 @@ class Rota:
         self._ranks: dict[Hashable, float] = {}  # of tenants and owners: their last turn, or before which they came
 
     def ordered(self, owners: Iterable[Scope]) -> list[Scope]:
-        """Those who wait, in the order in which they are served next."""
+        """The waiting owners in the order of service."""
         with self._lock:
             ranks = {owner: (self._rank(owner.tenant), self._rank(owner)) for owner in owners}
         return sorted(ranks, key=ranks.__getitem__)
 
     def served(self, owner: Scope) -> None:
-        """It was this owner's turn."""
+        """Record that this owner was served."""
         with self._lock:
             self._turns += 1
             for name in (owner.tenant, owner):

@@ -1,7 +1,7 @@
-"""Spending: what model calls take, written down by scope and purpose, and kept within the budget of the day.
+"""Spending: the usage of models, recorded by scope and purpose, and kept within the daily budget.
 
-Before a call the most that it can take is written down; afterwards that is corrected to what it took. So a budget
-is never passed, whatever happens in between: a process that dies leaves too much on the books, not too little.
+Before a call, its largest possible usage is recorded; afterwards, it is corrected to the real usage. So a budget is
+never exceeded: a process that dies leaves too much recorded, not too little.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MICROS = 1_000_000
 
 
 class Purpose(StrEnum):
-    """What a model is called for."""
+    """The purpose of a model call."""
 
     RESPOND = "respond"
     FACTS = "facts"
@@ -40,7 +40,7 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True)
 class Purse:
-    """Pays for the model calls of one store."""
+    """The account of model calls of one store."""
 
     vault: Vault
     settings: Settings
@@ -48,7 +48,7 @@ class Purse:
     limits: Limits
 
     def answer(self, chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Answer:
-        """Call the model and write down what it took. Raises BudgetSpent before a call that could pass the budget."""
+        """Call the model and record the usage. Raises BudgetSpent before a call that could exceed the budget."""
         with self.limits.call():
             reserved = self._reserve(messages, scope, purpose)
             try:
@@ -64,7 +64,7 @@ class Purse:
     def pour(
         self, flow: Flow[str], chat: ChatModel, messages: Sequence[Message], scope: Scope, purpose: Purpose
     ) -> None:
-        """Put the answer into the flow, in pieces; its tokens are counted here, for a stream does not tell them."""
+        """Put the answer into the flow, in pieces. Tokens are counted here, because a stream reports none."""
         said: list[str] = []
         with self.limits.call():
             if flow.is_over:  # nobody waited for so long
@@ -80,7 +80,7 @@ class Purse:
                 self._settle(scope, reserved, replace(reserved, completion_tokens=tokens, cost=cost))
 
     def _reserve(self, messages: Sequence[Message], scope: Scope, purpose: Purpose) -> Spending:
-        """Write down the most that a call can take. Raises BudgetSpent when that is more than is left of the day."""
+        """Record the largest possible usage of a call. Raises BudgetSpent if it exceeds the rest of the budget."""
         prompt = prompt_tokens(messages)
         most = answer_tokens(self.settings) or ANSWER_TOKENS
         model = self.settings.llm_model or "custom"
@@ -103,7 +103,7 @@ class Purse:
             writer.spend(correction)
 
     def _taken(self, reserved: Spending, messages: Sequence[Message], answer: Answer) -> Spending:
-        """What the server counted, as far as that can be; else what we count."""
+        """The server's count, if it is plausible; otherwise our own."""
         asked = sum(count_tokens(message["content"]) for message in messages)
         said = count_tokens(answer.text)
         usage, most = answer.usage, answer_tokens(self.settings) or MOST_TOKENS
@@ -126,10 +126,12 @@ class Purse:
 
     def _spent(self, budget: str) -> BudgetSpent:
         tomorrow = datetime.combine(self.clock().date() + timedelta(days=1), time(), UTC)
-        return BudgetSpent(f"the call could pass the budget {budget}; nothing was sent. It is new tomorrow", tomorrow)
+        return BudgetSpent(
+            f"the call could exceed the budget {budget}; nothing was sent. The next budget begins tomorrow", tomorrow
+        )
 
     def _cost(self, prompt: int, completion: int) -> int:
-        """In millionths: a price of a million tokens is that many millionths for one."""
+        """The cost in millionths: with a price per million tokens, one token costs that many millionths."""
         return round(prompt * self.settings.llm_price_prompt + completion * self.settings.llm_price_completion)
 
 
@@ -144,10 +146,10 @@ def _heard(flow: Flow[str], pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _believed(counted: int, ours: int, least: int, most: int) -> int:
-    """A server's count of tokens; another tokenizer may make half or twice as many. 0 says that it did not count."""
+    """A server's count of tokens, within half and twice of ours. 0 means that it did not count."""
     return min(max(counted, least // _TOKENIZERS), most * _TOKENIZERS) if counted else ours
 
 
 def prompt_tokens(messages: Sequence[Message]) -> int:
-    """The most tokens that these messages are likely to be."""
+    """An upper estimate of the tokens of these messages."""
     return sum(round(count_tokens(message["content"]) * _MARGIN) + _MESSAGE_TOKENS for message in messages)

@@ -1,7 +1,7 @@
-"""Steps: long work in transactions that are short.
+"""Steps: long work in short transactions.
 
-A step is planned on a snapshot, beside other writers, and written under the lock; when something that it rests on
-changed in between, it is planned again. Only after some tries is it planned under the lock, too.
+A step is planned on a snapshot, beside other writers, and written under the lock. If something that it rests on changed
+in between, it is planned again. After some tries, it is planned under the lock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is written in one transaction."""
+    """What one transaction writes."""
 
     write: Callable[[Writer], object]  #: may raise, and then nothing is written
     rests_on: Collection[str]  #: pages, segments, and the cubes that it changes
@@ -36,7 +36,7 @@ class Step:
 
 
 def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
-    """Plan a step, and write it; returns it."""
+    """Plan a step, write it and return it."""
     for _ in range(_TRIES):
         with vault.read(scope) as reader:
             sequence, step = reader.sequence(), plan(reader)
@@ -51,13 +51,13 @@ def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
 
 
 def take_all(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> None:
-    """Take step after step until the last one."""
+    """Take steps until the last one."""
     while not take(vault, scope, plan).is_last:
         pass
 
 
 def some_at_a_time(items: Sequence[T], size: int = CUBES_AT_ONCE) -> list[Sequence[T]]:
-    """The items, so many together."""
+    """The items in batches."""
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
@@ -67,6 +67,6 @@ def _holds(writer: Writer, step: Step, sequence: int) -> bool:
 
 
 def _spoils(event: Event, step: Step) -> bool:
-    """Whether the plan might be another after this."""
+    """Whether this event may change the plan."""
     is_learned = event.kind in LEARNED and event.operation is not Operation.VISIT
     return is_learned or event.cube_id in step.rests_on

@@ -1,4 +1,4 @@
-"""TimeSlice: how long one owner is worked for while others wait."""
+"""TimeSlice: how long one owner is served while others wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LEAST_SECONDS = 0.05  # many small steps in a turn cost less than many turns
 
 
 class TimeSlice:
-    """Asked before each step whether to go on: one step at least, and more until others wait."""
+    """Decides before each step whether to go on: at least one step, and more until others wait."""
 
     def __init__(self, goes_on: Callable[[], bool], others_wait: Callable[[], bool]) -> None:
         self._goes_on = goes_on
@@ -17,7 +17,7 @@ class TimeSlice:
         self._ends_at: float | None = None  # None before the first step
 
     def __call__(self) -> bool:
-        """Whether the owner is worked for now."""
+        """Whether to go on with this owner."""
         if not self._goes_on():
             return False
         if self._ends_at is None:

@@ -48,7 +48,7 @@ def is_current(connection: Connection) -> bool:
     """
     found = revision(connection)
     if found is not None and not (_REVISION.fullmatch(found) and int(found)):
-        raise StoreCorrupt(f"the store names no schema that there is. {StoreCorrupt.__doc__}")
+        raise StoreCorrupt(f"the store has an unknown schema. {StoreCorrupt.__doc__}")
     if found is not None and found > HEAD:
         raise StoreTooNew(f"the store has schema {found}, this program knows {HEAD}. {StoreTooNew.__doc__}")
     return found == HEAD

@@ -200,7 +200,7 @@ class SqliteVault(SqlVault):
         """Be the one thread that writes; gives the call's patience."""
         waiting = patience(self._most)
         if not waiting.takes(self._lock):
-            raise StoreBusy(f"{self.name}: another thread of this process writes, or waits for others; try again.")
+            raise StoreBusy(f"{self.name}: another thread of this process is writing or waiting to write; try again.")
         try:
             yield waiting
         finally:

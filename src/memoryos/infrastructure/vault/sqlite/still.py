@@ -37,7 +37,7 @@ class StillFile:
     def check(self) -> None:
         """Raise StoreBusy when somebody has written since: what was read may be of two states."""
         if log_of(self.path).exists() or _state(self.path) != self.state:
-            raise StoreBusy(f"{self.path} is written by another process, and may only be read here: open it again")
+            raise StoreBusy(f"{self.path} was changed by another process, and is open for reading only: open it again")
 
 
 def log_of(path: Path) -> Path:
