@@ -13,7 +13,7 @@ import pytest
 import memoryos
 from memoryos import load_settings
 
-PATIENCE = 20.0  # seconds; threads end in their own time
+PATIENCE = 60.0  # seconds; threads end in their own time
 
 
 def held() -> tuple[int, int]:

@@ -121,8 +121,10 @@ def held_for(vault: Vault, seconds: float) -> Iterator[None]:
     other = Thread(target=hold_a_moment, args=(vault, is_held, seconds))
     other.start()
     assert is_held.wait(SOON)
-    yield
-    other.join()
+    try:
+        yield
+    finally:
+        other.join()
 
 
 def held_a_moment(vault: Vault) -> AbstractContextManager[None]:

@@ -157,7 +157,7 @@ def test_a_cancelled_reader_leaves_room_at_once_and_nothing_stored(opened, model
 
     text, seconds = run(talk())
     assert text == "I am here."
-    assert seconds < LONG / 2
+    assert seconds < 0.9 * LONG
     assert answers(memory) == []
 
 
@@ -195,7 +195,7 @@ def test_a_stream_that_nobody_holds_any_more_ends(opened, model):
     begin = time.monotonic()
     run(talk())
     until(lambda: not streaming())
-    assert time.monotonic() - begin < LONG / 2
+    assert time.monotonic() - begin < 0.9 * LONG
 
 
 @pytest.mark.once
@@ -224,7 +224,7 @@ def test_closing_the_memory_ends_a_stream_with_an_error(opened, model):
     begin = time.monotonic()
     memory.close()
     reader.join(SOON)
-    assert time.monotonic() - begin < LONG / 2
+    assert time.monotonic() - begin < 0.9 * LONG
     assert errors == ["the memory was closed before the answer was complete; nothing was stored"]
 
 
@@ -289,7 +289,7 @@ def test_a_stop_signal_in_mid_stream_ends_the_program_and_harms_nothing(tmp_path
         begin = time.monotonic()
         program.send_signal(signal.SIGINT)
         _, told = program.communicate(timeout=SOON)
-    assert time.monotonic() - begin < LONG / 2
+    assert time.monotonic() - begin < 0.9 * LONG
     assert told.strip().endswith("KeyboardInterrupt")
     with memoryos.open(tmp_path / "m.db", user="tom", settings=load_settings(embedder="hashing")) as memory:
         assert [page.text for page in memory.pages.list()] == [

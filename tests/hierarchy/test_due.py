@@ -24,7 +24,7 @@ from public import store_of
 from .world import ANN, World
 
 BEN = Scope(user="ben")
-SOON = 10.0  # seconds; nobody waits that long when all is well
+SOON = 60.0  # seconds; nobody waits that long when all is well
 LIMIT = 3600.0  # seconds within which a cold page is extracted
 BATCH = 300.0  # seconds that a hot page waits for others
 TALK = [("I have two cats, Miso and Nori.", "Cute!"), ("I live in Porto.", "Lovely."), ("Good night.", "Good night!")]

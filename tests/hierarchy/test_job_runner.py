@@ -32,7 +32,7 @@ from public import store_of
 from .world import ANN, START, World
 
 BEN = Scope(user="ben")
-SOON = 10.0  # seconds; nobody waits that long when all is well
+SOON = 60.0  # seconds; nobody waits that long when all is well
 SHORT = timedelta(seconds=0.6)  # of a lease
 JITTER = 1.25
 

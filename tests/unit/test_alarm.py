@@ -12,7 +12,7 @@ from memoryos.operation.scheduler.alarm import Alarm
 from memoryos.scope import Scope
 
 ANN, BEN = Scope(user="ann"), Scope(user="ben")
-SOON = 10.0  # seconds; nobody waits that long when all is well
+SOON = 60.0  # seconds; nobody waits that long when all is well
 NEVER = 3600.0
 
 

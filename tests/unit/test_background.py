@@ -11,8 +11,8 @@ import pytest
 from memoryos.operation.scheduler import background
 from memoryos.operation.scheduler.background import Background
 
-LONG = 30.0  # seconds; nobody here waits that long
-SOON = 10.0
+LONG = 300.0  # seconds; nobody here waits that long
+SOON = 60.0
 
 
 @pytest.fixture

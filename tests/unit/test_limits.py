@@ -10,7 +10,7 @@ import pytest
 
 from memoryos.models.limits import Limits
 
-SOON = 10.0
+SOON = 60.0
 
 
 def calls(limits: Limits, count: int, call: Callable[[], None]) -> None:
