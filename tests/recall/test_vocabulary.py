@@ -64,6 +64,12 @@ def test_numbers_single_letters_and_other_scripts_have_no_kin_and_are_none():
     assert set(kin(Vocabulary(lexicon), ["city"], [*odd, "rome"])["city"]) == {"rome"}
 
 
+def test_arabic_words_have_kin():
+    lexicon = Compass(مدينة=0, روما=30, city=40, شاي=90, город=0)
+    known = ["روما", "city", "شاي", "город"]
+    assert set(kin(Vocabulary(lexicon), ["مدينة"], known)["مدينة"]) == {"روما", "city"}
+
+
 def test_nothing_asked_or_nothing_known():
     lexicon = Compass(city=0)
     assert kin(Vocabulary(lexicon), [], ["rome"]) == {}

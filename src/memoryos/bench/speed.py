@@ -32,6 +32,16 @@ SESSION_PAGES = 500  # in one add_many
 FLOOR_TEXTS = 512  # in the batch that the embedder gets alone
 TURNS_PER_PAGE = 2
 
+# Words drawn by chance are taken for many a language, and each loads what the embedder knows of it.
+_FOREIGN = (
+    "Ich habe gestern meinen Schlüsselbund nicht gefunden.",
+    "Ayer no encontré las llaves de mi casa.",
+    "Je n'ai pas retrouvé les clés de ma maison hier.",
+    "Ieri non ho trovato le chiavi della mia casa.",
+    "Ontem não encontrei as chaves da minha casa.",
+    "Gisteren heb ik mijn sleutelbos niet gevonden.",
+)
+
 _DIALOGUE_SEED = 1
 _UNHEARD_SEED = 3  # and more for each size: an embedder remembers the words it has met
 
@@ -76,6 +86,7 @@ def _warm_up(settings: Settings, embedder: Embedder) -> None:
     ):
         memory.add_many(Dialogue(_DIALOGUE_SEED).session(WARM_UP_PAGES))
         memory.consolidate()
+    embedder.embed(_FOREIGN)
 
 
 def _measure(pages: int, settings: Settings, embedder: Embedder, folder: Path, progress: Progress) -> Size:

@@ -32,7 +32,7 @@ KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")  #: a character of Japanese al
 _ASCII_WORDS = bytes(ord(chr(one).lower()) if re.match(r"\w", chr(one), re.ASCII) else ord(" ") for one in range(256))
 
 _LATIN_END, _GREEK_END, _CYRILLIC_END = "\u024f", "\u03ff", "\u052f"  # the last letters of scripts that have a stemmer
-_ARABIC_FIRST, _ARABIC_END = "\u0620", "\u06ff"
+ARABIC_FIRST, ARABIC_END = "\u0620", "\u06ff"
 
 
 @lru_cache(maxsize=65_536)
@@ -51,7 +51,7 @@ def _language_of_letter(letter: str) -> str | None:
         return "en"
     if letter <= _CYRILLIC_END:
         return "el" if letter <= _GREEK_END else "ru"
-    return "ar" if _ARABIC_FIRST <= letter <= _ARABIC_END else None
+    return "ar" if ARABIC_FIRST <= letter <= ARABIC_END else None
 
 
 def words(text: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryos.language.words import ARABIC_END, ARABIC_FIRST
 from memoryos.models.embedder import Embedder
 from memoryos.operation.index.column import Matrix
 
@@ -78,7 +79,7 @@ class Vocabulary:
     def kin(self, words: Sequence[str], known: Sequence[str]) -> dict[str, Kin]:
         """For each word, the known words close to it, each by its number among the known.
 
-        `known` grows from call to call. Only words of Latin letters have kin.
+        `known` grows from call to call. Only English words and those of Arabic letters have kin.
         """
         self.follow(known)
         asked = [word for word in dict.fromkeys(words) if _has_meaning(word)]
@@ -126,5 +127,8 @@ def _best(before: _Near | None, found: _Near) -> _Near:
 
 
 def _has_meaning(word: str) -> bool:
-    """Whether a word has a vector worth comparing: numbers have none, and in other scripts kin finds no more."""
-    return len(word) > 1 and word.isascii() and word.isalpha()
+    """Whether a word has a vector worth comparing: numbers have none, and in other scripts kin finds no more.
+
+    Beside English it does in Arabic, whose words have a row for their stem, so that few are cut to pieces.
+    """
+    return len(word) > 1 and word.isalpha() and (word.isascii() or ARABIC_FIRST <= word[0] <= ARABIC_END)
