@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from functools import cache, partial
@@ -13,10 +14,10 @@ import typer.main
 from memoryos.distribution import VERSION
 from memoryos.errors import MemoryOSError
 from memoryos.infrastructure.vault.patience import apart, in_one_call
-from memoryos.interface.cli.lazy import LazyGroup, Places
+from memoryos.interface.cli.json_wanted import JsonFlag, is_json_wanted
+from memoryos.interface.cli.lazy import LazyGroup, Places, group
 from memoryos.interface.faults import exit_code
 
-_JSON = "--json"
 _NAME = "memoryos"  # however it was started: shells complete the command of this name
 
 
@@ -47,12 +48,37 @@ class _Commands(LazyGroup):
         "copy": ("stores_command", "copy"),
         "verify": ("stores_command", "verify"),
         "scrub": ("stores_command", "scrub"),
-        "jobs": ("jobs_command", "app"),
-        "proposals": ("proposals_command", "app"),
+        "jobs": ("app", "jobs"),
+        "proposals": ("app", "proposals"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
-        "import": ("importing", "app"),
+        "import": ("app", "imports"),
         "bench": ("app", "benches"),
+    }
+
+
+class _Jobs(LazyGroup):
+    places: ClassVar[Places] = {
+        "list": ("jobs_command", "list_jobs"),
+        "retry": ("jobs_command", "retry"),
+        "wait": ("jobs_command", "wait"),
+    }
+
+
+class _Proposals(LazyGroup):
+    places: ClassVar[Places] = {
+        "list": ("proposals_command", "list_proposals"),
+        "accept": ("proposals_command", "accept"),
+        "reject": ("proposals_command", "reject"),
+    }
+
+
+class _Imports(LazyGroup):
+    places: ClassVar[Places] = {
+        "locomo": ("importing", "locomo"),
+        "gvd": ("importing", "gvd"),
+        "memoryos": ("importing", "memoryos"),
+        "export": ("importing", "export"),
     }
 
 
@@ -80,13 +106,18 @@ class _Benches(LazyGroup):
         return apart(lambda: super(_Benches, self).invoke(ctx))
 
 
-app = typer.Typer(cls=_Commands, no_args_is_help=True, pretty_exceptions_enable=False)
-benches = typer.Typer(cls=_Benches, no_args_is_help=True, help="Measure recall and speed in a temporary store.")
+app = typer.Typer(
+    cls=_Commands, pretty_exceptions_enable=False, context_settings={"help_option_names": ["--help", "-h"]}
+)
+jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
+proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
+imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
+benches = group(_Benches, "Measure recall and speed in a temporary store.")
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"{_NAME} {VERSION}")
+        typer.echo(json.dumps({"name": _NAME, "version": VERSION}) if is_json_wanted() else f"{_NAME} {VERSION}")
         raise typer.Exit
 
 
@@ -95,6 +126,7 @@ def root(
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
+    _json: JsonFlag = False,
 ) -> None:
     """Memory for AI agents: layered, durable, searchable, in one file."""
 
@@ -108,7 +140,7 @@ def command() -> Callable[..., Any]:
 def main() -> None:
     """Run the command; print errors of the memory in one line, and with `--json` every error as JSON."""
     try:
-        if _JSON in sys.argv:
+        if is_json_wanted():
             sys.exit(in_one_call(partial(command(), prog_name=_NAME, standalone_mode=False)))
         in_one_call(partial(command(), prog_name=_NAME))
     except MemoryOSError as error:
@@ -121,7 +153,7 @@ def main() -> None:
 def _tell(error: MemoryOSError) -> int:
     from memoryos.interface.cli import render
 
-    if _JSON in sys.argv:
+    if is_json_wanted():
         _tell_as_json(type(error).__name__, str(error))
     else:
         render.error_console().print(f"Error: {error}", markup=False, soft_wrap=True)

@@ -20,27 +20,20 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, open_store
 from memoryos.memory_os import MemoryOS
 
-app = typer.Typer(
-    help="Import conversations from other systems; repeating an import adds nothing twice.", no_args_is_help=True
-)
-
 Source = Annotated[Path, typer.Argument(help="The file to read.")]
 Zone = Annotated[str, typer.Option(help="Time zone of the dates in the source, e.g. Europe/Berlin.")]
 
 
-@app.command()
 def locomo(path: Source, zone: Zone = "UTC", db: Db = None, json: Json = False) -> None:
     """Import LoCoMo: each conversation becomes a user named by its sample id."""
     _import(read_locomo(path, zone=_zone(zone)), db, json=json)
 
 
-@app.command()
 def gvd(path: Source, zone: Zone = "UTC", db: Db = None, json: Json = False) -> None:
     """Import GVD (MemoryBank): each virtual user becomes a user."""
     _import(read_gvd(path, zone=_zone(zone)), db, json=json)
 
 
-@app.command()
 def memoryos(
     path: Annotated[Path, typer.Argument(help="A data folder of the public MemoryOS code.")],
     assistant: Annotated[str, typer.Option(help="The assistant_id.")] = "default_assistant_profile",
@@ -62,7 +55,6 @@ def memoryos(
     _report(list(users), len(users), loaded, json=json, error_texts_left_out=left_out, times_guessed=guessed)
 
 
-@app.command()
 def export(
     path: Annotated[Path, typer.Argument(help="A file that `memoryos export` wrote.")],
     db: Db = None,

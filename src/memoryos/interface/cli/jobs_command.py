@@ -22,10 +22,7 @@ Timeout = Annotated[float, typer.Option(min=0, max=LONGEST_WAIT, help="Most seco
 
 _LOOK_SECONDS = 0.5  # between two looks at jobs that cannot run yet
 
-app = typer.Typer(no_args_is_help=True, help="Background jobs: list them, retry dead ones, wait for them.")
 
-
-@app.command("list")
 def list_jobs(
     state: Annotated[list[JobState] | None, typer.Option(help="Only jobs in this state; may be repeated.")] = None,
     user: User = "default",
@@ -45,7 +42,6 @@ def list_jobs(
         render.console().print("No jobs found.")
 
 
-@app.command()
 def retry(
     job: Annotated[
         list[str] | None, typer.Argument(help="Ids of dead jobs (default: all).", show_default=False)
@@ -68,7 +64,6 @@ def retry(
         render.console().print(f"Tried {tried} again; {_dead(dead)}")
 
 
-@app.command()
 def wait(
     user: User = "default",
     agent: Agent = "default",

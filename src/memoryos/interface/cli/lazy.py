@@ -7,14 +7,24 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 import typer.main
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+
+from memoryos.interface.cli.json_wanted import JSON, JsonFlag, is_json_wanted
 
 # By the name of each command its module, beside this one, and the function or Typer in it.
 Places = Mapping[str, tuple[str, str]]
 
 
+class LazyCommand(TyperCommand):
+    """A command of a lazy group. With `--json`, its help is a JSON document."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, for a person or for a program."""
+        return _help_json(self, ctx) if is_json_wanted() else super().get_help(ctx)
+
+
 class LazyGroup(TyperGroup):
-    """A group that loads its commands when they are needed."""
+    """A group that loads its commands when they are needed. Without a command it prints its help."""
 
     places: ClassVar[Places]
 
@@ -28,6 +38,30 @@ class LazyGroup(TyperGroup):
             self.commands[cmd_name] = _command(cmd_name, *self.places[cmd_name])
         return super().get_command(ctx, cmd_name)
 
+    def get_help(self, ctx: Any) -> str:
+        """The help, for a person or for a program."""
+        return _help_json(self, ctx) if is_json_wanted() else super().get_help(ctx)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments of the group; without a command, ask for the help."""
+        has_command = any(argument != JSON for argument in args)
+        return super().parse_args(ctx, args if has_command or ctx.resilient_parsing else ["--help"])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command and its arguments; it gets the `--json` of its group."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command, [JSON, *rest] if is_json_wanted() and JSON not in rest else rest
+
+
+def group(kind: type[LazyGroup], text: str) -> typer.Typer:
+    """A group of commands with its help."""
+    made = typer.Typer(cls=kind, help=text)
+    made.callback()(_accept_json)
+    return made
+
+
+def _accept_json(_json: JsonFlag = False) -> None: ...
+
 
 def _command(name: str, module: str, attribute: str) -> Any:
     found = getattr(import_module(f"{__package__}.{module}"), attribute)
@@ -36,5 +70,11 @@ def _command(name: str, module: str, attribute: str) -> Any:
         command.name = name
         return command
     alone = typer.Typer(add_completion=False)
-    alone.command(name)(found)
+    alone.command(name, cls=LazyCommand)(found)
     return typer.main.get_command(alone)
+
+
+def _help_json(command: Any, ctx: Any) -> str:
+    from memoryos.interface.cli.help_json import help_json
+
+    return help_json(command, ctx)

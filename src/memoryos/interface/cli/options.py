@@ -13,6 +13,7 @@ from memoryos.arguments import store_place
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place
+from memoryos.interface.cli.json_wanted import JsonFlag
 from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.memory_os import open as opening
@@ -44,7 +45,7 @@ Meta = Annotated[
     list[str] | None,
     typer.Option("--meta", help="key=value in the metadata; if repeated, all must match.", metavar="KEY=VALUE"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Json = JsonFlag
 Archive = Annotated[bool, typer.Option("--archive", help="Include the archive.")]
 
 

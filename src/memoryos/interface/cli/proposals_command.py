@@ -13,12 +13,9 @@ from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 from memoryos.operation.consolidation.propose import Proposal
 
-app = typer.Typer(no_args_is_help=True, help="Proposed changes of facts: list them, accept or reject them.")
-
 Id = Annotated[str, typer.Argument(help="Id of the proposal.")]
 
 
-@app.command("list")
 def list_proposals(
     user: User = "default", agent: Agent = "default", tenant: Tenant = "default", db: Db = None, json: Json = False
 ) -> None:
@@ -33,7 +30,6 @@ def list_proposals(
         render.console().print("No proposal waits for a decision.")
 
 
-@app.command()
 def accept(
     proposal: Id,
     user: User = "default",
@@ -48,7 +44,6 @@ def accept(
     _tell("accepted", cube.id, cube.text, json=json)
 
 
-@app.command()
 def reject(
     proposal: Id,
     user: User = "default",

@@ -1,0 +1,85 @@
+"""What holds for every command and every group of commands: `--json`, `--help` and `-h`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import forked
+from memoryos.interface.cli.app import command
+
+
+def tree(one, path=()):
+    """Each command and group with its path."""
+    yield path, one
+    context = one.context_class(one, info_name="memoryos")
+    for name in one.list_commands(context) if hasattr(one, "list_commands") else ():
+        yield from tree(one.get_command(context, name), (*path, name))
+
+
+EVERY = list(tree(command()))
+GROUPS = [path for path, one in EVERY if hasattr(one, "list_commands")]
+PATHS = pytest.mark.parametrize("path", [path for path, _ in EVERY], ids=" ".join)
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments, **variables):
+        return forked.memoryos(*arguments, cwd=tmp_path, **variables)
+
+    return call
+
+
+def document(result):
+    assert (result.returncode, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def test_the_tree_has_all_groups():
+    assert set(GROUPS) == {(), ("jobs",), ("proposals",), ("import",), ("bench",)}
+    assert len(EVERY) > 50
+
+
+@PATHS
+def test_json_is_an_option(path):
+    options = {name for parameter in dict(EVERY)[path].params for name in parameter.opts}
+    assert "--json" in options
+
+
+@PATHS
+def test_help_is_json_on_demand(run, path):
+    told = document(run(*path, "--help", "--json"))
+    assert told["command"] == " ".join(("memoryos", *path))
+    assert told["help"]
+    assert ["--json"] in [option["names"] for option in told["options"]]
+    assert bool(told.get("commands")) == (path in GROUPS)
+
+
+@PATHS
+def test_a_single_letter_asks_for_help(run, path):
+    assert run(*path, "-h").stdout == run(*path, "--help").stdout
+
+
+@pytest.mark.parametrize("path", GROUPS, ids=" ".join)
+def test_a_group_without_a_command_prints_its_help(run, path):
+    assert run(*path).stdout == run(*path, "--help").stdout
+    assert run(*path).returncode == 0
+    assert document(run(*path, "--json")) == document(run(*path, "--help", "--json"))
+
+
+def test_the_version_is_json_on_demand(run):
+    told = document(run("--version", "--json"))
+    assert told == document(run("--json", "--version"))
+    assert run("--version").stdout == f"{told['name']} {told['version']}\n"
+
+
+@pytest.mark.parametrize("arguments", [("--json", "proposals", "list"), ("proposals", "--json", "list")], ids=" ".join)
+def test_json_before_a_command_counts_too(run, arguments):
+    run("add", "I keep bees.")
+    assert document(run(*arguments)) == {"proposals": []}
+
+
+def test_what_follows_two_dashes_is_text(run):
+    assert "Stored as" in run("add", "--", "--json").stdout
+    assert "--json" in run("search", "json").stdout
