@@ -124,7 +124,7 @@ def _metadata(value: Mapping[str, Any] | None) -> str:
 
 def _end(now: datetime, ttl: timedelta | float | None, expires_at: datetime | str | None) -> datetime | None:
     if ttl is not None and expires_at is not None:
-        raise InvalidInput("ttl", "is passed together with expires_at", "Pass only one of them")
+        raise InvalidInput("ttl", "is passed together with `expires_at`", "Pass only one of them")
     if ttl is not None:
         return _after("ttl", now, ttl)
     if expires_at is None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime
 from enum import StrEnum
 from io import TextIOBase
@@ -69,6 +70,17 @@ class PageFilters(ListFilters, total=False):
     role: Role | str | None
 
 
+@contextmanager
+def naming(field: str) -> Iterator[None]:
+    """Let errors about the place of a store name the argument that gave it."""
+    try:
+        yield
+    except InvalidInput as error:
+        if error.field != "path":
+            raise
+        raise InvalidInput(field, error.problem, error.fix) from None
+
+
 def store_place(value: str | Path) -> Place:
     """Check the name of a store's file, or the URL of its database."""
     if not isinstance(value, str | Path) or not str(value).strip() or "\x00" in str(value):
@@ -125,7 +137,7 @@ def idempotency_key(value: str | None) -> str | None:
     if not isinstance(value, str) or not value.strip() or len(value) > ID_LIMIT or not value.isprintable():
         problem = f"is not a text of 1 to {ID_LIMIT} visible characters"
         raise InvalidInput(
-            "idempotency_key", problem, "Give this call a key of its own, e.g. str(uuid4()) or the id of the message"
+            "idempotency_key", problem, "Give this call a key of its own, e.g. a UUID or the id of the message"
         )
     return value
 

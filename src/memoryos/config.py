@@ -6,6 +6,7 @@ paper (section 4.1) where it gives one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from datetime import UTC, tzinfo
 from enum import StrEnum
@@ -86,9 +87,12 @@ def _explained(kind: type[_Made]) -> type[_Made]:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             field = ".".join(str(part) for part in first["loc"]) or "settings"
-            raise InvalidInput(field, first["msg"], "See memoryos.Settings for the fields and their ranges") from None
+            problem = first["msg"].removeprefix("Value error, ")
+            raise InvalidInput(field, problem, "See docs/reference/settings.md for the settings") from None
         except SettingsError as error:  # it quotes no value
-            raise InvalidInput("settings", str(error), "Write lists in the environment as JSON") from None
+            named = re.search(r'field "(\w+)"', str(error))
+            field = named[1] if named else "settings"
+            raise InvalidInput(field, "cannot be read", "Write lists in the environment as JSON") from None
 
     kind.__init__ = checked  # type: ignore[assignment,method-assign]
     return kind

@@ -39,7 +39,11 @@ def key_in(what: str, cursor: str | None, shape: Sequence[type]) -> tuple[Any, .
     found = _decoded(cursor)
     is_ours = isinstance(found, list) and found[:1] == [what] and [type(one) for one in found[1:]] == list(shape)
     if not is_ours or not all(map(_is_storable, found[1:])):
-        raise InvalidInput("cursor", "does not come from this listing", "Pass the `cursor` that the last call returned")
+        raise InvalidInput(
+            "cursor",
+            "does not come from this listing",
+            "Pass the cursor of the previous part",
+        )
     return tuple(found[1:])
 
 

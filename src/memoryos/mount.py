@@ -38,7 +38,7 @@ class Mount(Plain):
         if not isinstance(self.scope, Scope | None):
             raise InvalidInput("mount.scope", f"is a {type(self.scope).__name__}", "Pass Scope(user=...)")
         if self.place is None and self.scope is None:
-            raise InvalidInput("mount.scope", "is missing", "Name whose memory it is: scope=Scope(user=...)")
+            raise InvalidInput("mount.scope", "is missing", "Name the user whose memory it is")
         if self.scope is not None and self.scope.session is not None:
             raise InvalidInput("mount.scope", "names a session", "Leave it out: a memory is mounted whole")
 

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from memoryos import arguments
+from memoryos.arguments import naming
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
@@ -45,8 +46,8 @@ def backup(
     store does not, and StorageError.
     """
     clock = _checked(settings, progress, clock)
-    target = _file("file", file)
-    with closing(_opened("store", store, settings, clock)) as vault:
+    target = _file(file)
+    with closing(_opened("store", store, settings, clock)) as vault, naming("file"):
         return backups.backup(vault, target, clock=clock, progress=progress)
 
 
@@ -64,9 +65,9 @@ def restore(
     Run an interrupted restore again. Raises InvalidInput, StoreCorrupt if the backup was changed, and StorageError.
     """
     clock = _checked(settings, progress, clock)
-    path, place = _file("file", file), arguments.store_place(store)
+    path, place = _file(file), _place("store", store)
     manifest = backups.checked(path)
-    with backups.opened(path, manifest, clock=clock) as vault:
+    with backups.opened(path, manifest, clock=clock) as vault, naming("store"):
         return _copied(vault, place, _command("restore", path, place), settings, progress, clock)
 
 
@@ -86,8 +87,8 @@ def copy(
     StorageError.
     """
     clock = _checked(settings, progress, clock)
-    origin, place = arguments.store_place(source), arguments.store_place(target)
-    with closing(_opened("source", source, settings, clock)) as vault:
+    origin, place = _place("source", source), _place("target", target)
+    with closing(_opened("source", source, settings, clock)) as vault, naming("target"):
         return _copied(vault, place, _command("copy", origin, place), settings, progress, clock)
 
 
@@ -108,7 +109,7 @@ def verify(
     cubes. Raises InvalidInput and StorageError.
     """
     clock = _checked(settings, progress, clock, embedder)
-    place, settings = arguments.store_place(store), settings or load_settings()
+    place, settings = _place("store", store), settings or load_settings()
     if not repair:
         with closing(_opened("store", store, settings, clock, read_only=True)) as vault:
             return soundness.verify(vault, progress=progress)
@@ -191,24 +192,30 @@ def _opened(
     read_only: bool = False,
 ) -> SqlVault:
     """Open an existing store; without `embedder`, with any."""
-    place, settings = arguments.store_place(store), settings or load_settings()
+    place, settings = _place(field, store), settings or load_settings()
     patience, objects = settings.busy_timeout_seconds, settings.object_store
     if isinstance(place, Path) and not place.exists():
         raise InvalidInput(field, f"{place} does not exist", "Name the file of a store")
-    return open_vault(
-        place,
-        embedder=embedder,
-        clock=clock,
-        busy_timeout_seconds=patience,
-        object_store=objects,
-        is_only_read=read_only,
-    )
+    with naming(field):
+        return open_vault(
+            place,
+            embedder=embedder,
+            clock=clock,
+            busy_timeout_seconds=patience,
+            object_store=objects,
+            is_only_read=read_only,
+        )
 
 
-def _file(field: str, name: str | Path) -> Path:
-    place = arguments.store_place(name)
+def _place(field: str, store: str | Path) -> Place:
+    with naming(field):
+        return arguments.store_place(store)
+
+
+def _file(name: str | Path) -> Path:
+    place = _place("file", name)
     if not isinstance(place, Path):
-        raise InvalidInput(field, "a backup is a file", "Name a file")
+        raise InvalidInput("file", "a backup is a file", "Name a file")
     return place
 
 

@@ -28,7 +28,7 @@ def checked_text(field: str, value: object, *, limit: int, fix: str = "Pass a sh
     if "\x00" in value:
         raise InvalidInput(field, "contains a NUL byte", "Remove \\x00 before storing")
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
-        raise InvalidInput(field, "contains a lone surrogate", "Decode the source with errors='replace'")
+        raise InvalidInput(field, "contains a lone surrogate", "Pass text that can be written as UTF-8")
     return value
 
 

@@ -89,7 +89,7 @@ def test_an_add_that_is_repeated_with_its_key_adds_nothing(run):
     assert document(run("stats", "--json"))["stm_pages"] == 1
     other = run("add", "I keep hens.", "--idempotency-key", "message-17")
     assert other.returncode == 2
-    assert "idempotency_key: was used for a different dialogue" in other.stderr
+    assert "--idempotency-key: was used for a different dialogue" in other.stderr
 
 
 def test_search_as_of_a_moment_knows_nothing_later(run):
@@ -277,8 +277,8 @@ def test_the_store_is_named_by_option_or_environment(run, tmp_path):
         (["add", "x", "--db", "missing/deep.db"], 2, "folder"),
         (["import", "locomo", "missing.json"], 2, "missing.json"),
         (["import", "gvd", "missing.json", "--zone", "Mars/Base"], 2, "time zone"),
-        (["add", "x", "--user", ""], 2, "scope.user"),
-        (["search"], 2, "query"),
+        (["add", "x", "--user", ""], 2, "--user"),
+        (["search"], 2, "QUERY"),
         (["search", "x", "--kind", "thought"], 2, "thought"),
         (["search", "x", "--tier", "attic"], 2, "attic"),
         (["jobs", "list"], 2, "does not exist"),
@@ -520,7 +520,7 @@ def test_a_proposal_is_listed_and_answered(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["search", "--json"], "query"),
+        (["search", "--json"], "QUERY"),
         (["search", "Where?", "--json", "--limmit", "3"], "--limmit"),
         (["search", "Where?", "--json", "--limit", "0"], "--limit"),
         (["serch", "Where?", "--json"], "'search'"),

@@ -183,7 +183,7 @@ def test_a_key_that_is_none_is_refused_with_the_way_to_make_one(open_memory, key
     with pytest.raises(InvalidInput) as caught:
         memory.add("I keep bees.", idempotency_key=key)
     assert caught.value.field == "idempotency_key"
-    assert "uuid4" in caught.value.fix
+    assert "UUID" in caught.value.fix
     assert memory.pages.list() == []
 
 

@@ -174,7 +174,7 @@ def test_a_wrong_filter_is_refused_by_name(memory: Memory, filters: Any, field: 
         ({"ttl": 0}, "ttl", "not a time in the future"),
         ({"ttl": -5}, "ttl", "not a time in the future"),
         ({"ttl": 1e300}, "ttl", "outside the calendar"),
-        ({"ttl": 60, "expires_at": "2999-01-01"}, "ttl", "together with expires_at"),
+        ({"ttl": 60, "expires_at": "2999-01-01"}, "ttl", "together with `expires_at`"),
         ({"expires_at": "2001-01-01"}, "expires_at", "is in the past"),
         ({"expires_at": "tomorrow"}, "expires_at", "is not a date"),
         ({"title": ""}, "title", "is empty"),

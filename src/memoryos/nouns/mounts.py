@@ -69,7 +69,7 @@ class Mounts:
         if opener is not None:
             return opener(mount, engine.embedder, engine.settings)
         if mount.scope is None:
-            raise InvalidInput("mount.scope", "is missing", "Name whose memory it is: scope=Scope(user=...)")
+            raise InvalidInput("mount.scope", "is missing", "Name the user whose memory it is")
         if mount.place is None:
             return StoreAdapter(engine.searcher, mount.scope, engine.intake)
         other = engine_at(

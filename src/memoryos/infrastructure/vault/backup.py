@@ -108,7 +108,7 @@ def checked(file: Path) -> Manifest:
     with _read(file) as connection:
         manifest = manifest_of(connection)
         if manifest is None:
-            raise InvalidInput("backup", f"{file} is not a backup", "Name the file that `memoryos backup` made")
+            raise InvalidInput("file", f"{file} is not a backup", "Name the file that `memoryos backup` made")
         if found := differing(connection, manifest):
             raise StoreCorrupt(f"{file} is damaged or was changed: {', '.join(found)}. Use another backup")
         return manifest
@@ -155,7 +155,7 @@ def _written(vault: SqlVault, draft: Path, clock: Clock, progress: Progress | No
 def _read(file: Path) -> Iterator[Connection]:
     """A snapshot of a file, whatever is in it; it is left as it is."""
     if not file.is_file():
-        raise InvalidInput("backup", f"{file} does not exist", "Name the file that `memoryos backup` made")
+        raise InvalidInput("file", f"{file} does not exist", "Name the file that `memoryos backup` made")
     engine = read_only_engine(file)
     try:
         with engine.connect() as connection, connection.begin():

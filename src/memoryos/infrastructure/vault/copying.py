@@ -184,7 +184,7 @@ def about(connection: Connection) -> dict[str, str]:
 def _claim(vault: SqlVault) -> None:
     with vault.change() as connection:
         if not rows.is_empty(connection):
-            raise InvalidInput("target", f"{vault.name} holds memory already", "Name a new file or an empty database")
+            raise InvalidInput("path", f"{vault.name} holds memory already", "Name a new file or an empty database")
         _note(connection, {EMBEDDER: UNFINISHED})
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from memoryos.errors import InvalidInput
 from memoryos.interface.cli.json_wanted import JSON, JsonFlag, is_json_wanted
 
 # By the name of each command its module, beside this one, and the function or Typer in it.
@@ -16,7 +17,22 @@ Places = Mapping[str, tuple[str, str]]
 
 
 class LazyCommand(TyperCommand):
-    """A command of a lazy group. With `--json`, its help is a JSON document."""
+    """A command of a lazy group. With `--json`, its help is a JSON document. Its errors name its own parameters."""
+
+    def __init__(self, name: str | None, **attributes: Any) -> None:
+        super().__init__(name, **attributes)
+        for one in self.params:
+            if one.param_type_name == "argument" and one.metavar is None:
+                one.metavar = one.name.upper()
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except InvalidInput as error:
+            from memoryos.interface.cli.wording import worded
+
+            raise worded(error, self.params) from error
 
     def get_help(self, ctx: Any) -> str:
         """The help, for a person or for a program."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memoryos.arguments import store_place
+from memoryos.arguments import naming, store_place
 from memoryos.config import Settings, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault.place import Place
@@ -95,13 +95,15 @@ def open_memory(
     """Open one owner's memory; `must_exist` refuses to create a store, for commands that only read."""
     settings = load_settings()
     path = _path(db, settings, must_exist=must_exist)
-    return opening(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings)
+    with naming("--db"):
+        return opening(path, user=user, agent=agent, tenant=tenant, session=session, settings=settings)
 
 
 def open_store(db: str | Path | None, *, must_exist: bool = False) -> MemoryOS:
     """Open the store; `must_exist` refuses to create one."""
     settings = load_settings()
-    return MemoryOS.open(_path(db, settings, must_exist=must_exist), settings=settings)
+    with naming("--db"):
+        return MemoryOS.open(_path(db, settings, must_exist=must_exist), settings=settings)
 
 
 def _path(db: str | Path | None, settings: Settings, *, must_exist: bool) -> str | Path:
@@ -113,7 +115,8 @@ def _path(db: str | Path | None, settings: Settings, *, must_exist: bool) -> str
 
 def existing_place(db: str | Path, fix: str) -> Place:
     """Check the place of a store. A file must exist; a database is checked when it is opened."""
-    place = store_place(db)
+    with naming("--db"):
+        place = store_place(db)
     if isinstance(place, Path) and not place.exists():
         raise InvalidInput("--db", f"{place} does not exist", fix)
     return place

@@ -35,7 +35,7 @@ def export(
     if is_stream and json:
         raise InvalidInput("--json", "and - both need standard output", "Name a file")
     target = sys.stdout if is_stream else path
-    with open_store(db) as store:
+    with open_store(db, must_exist=True) as store:
         if agent is None:
             done = store.admin.export(target, user=user, tenant=tenant)
         else:
@@ -60,7 +60,7 @@ def forget(
     what = _what(user, agent, session)
     if not yes:
         _confirm(what, json=json)
-    with open_store(db) as store:
+    with open_store(db, must_exist=True) as store:
         done = _forgotten(store, user, agent, session, tenant)
     if json:
         render.print_json({**done.to_dict(), "is_complete": done.is_complete})

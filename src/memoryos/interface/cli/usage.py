@@ -15,12 +15,13 @@ from memoryos.infrastructure.vault.records import Spending
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
 
+MOST_DAYS = 36_500
 _MICROS = 1_000_000
 _SUMMED = ("calls", "prompt_tokens", "completion_tokens")
 
 
 def usage(
-    days: Annotated[int, typer.Option(min=1, help="Number of days, including today (UTC).")] = 30,
+    days: Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="Number of days, including today (UTC).")] = 30,
     user: User = "default",
     agent: Agent = "default",
     tenant: Tenant = "default",

@@ -100,4 +100,4 @@ class Mounted:
         return entry
 
     def _unknown(self, name: str) -> InvalidInput:
-        return InvalidInput("mount", f"there is no mount {name!r}", "See MemoryOS.mounts for the names")
+        return InvalidInput("mount", f"there is no mount {name!r}", "Name one that is mounted")

@@ -1,0 +1,56 @@
+"""The words of the command line for an error of the library: its options and arguments, and the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memoryos.config import Settings
+from memoryos.errors import InvalidInput
+
+# The parameter of a command that gives an argument of the library, where their names differ.
+_PARAMETERS = {
+    "any_tags": "any_tag",
+    "file": "path",
+    "filters.any_tags": "any_tag",
+    "filters.metadata": "meta",
+    "filters.no_tags": "no_tag",
+    "id": "memory_id",
+    "kinds": "kind",
+    "metadata": "meta",
+    "mounts": "mount",
+    "no_tags": "no_tag",
+    "pages": "limit",
+    "poll_seconds": "poll",
+    "scope.agent": "agent",
+    "scope.session": "session",
+    "scope.tenant": "tenant",
+    "scope.user": "user",
+    "store": "db",
+    "tags": "tag",
+    "target": "path",
+    "tiers": "tier",
+}
+
+
+def worded(error: InvalidInput, parameters: Sequence[Any]) -> InvalidInput:
+    """The error of a command with these parameters, in their names."""
+    names = {one.name: _shown(one) for one in parameters}
+    problem, fix = (
+        re.sub(r"`(\w+)`", lambda found: _named(found[1], names, found[0]), text) for text in (error.problem, error.fix)
+    )
+    return InvalidInput(_named(error.field, names, error.field), problem, fix)
+
+
+def _named(field: str, names: Mapping[str, str], otherwise: str) -> str:
+    """The name of the option, the argument or the variable."""
+    for known in (field, _PARAMETERS.get(field, field)):
+        if known in names:
+            return names[known]
+    setting, dot, rest = field.partition(".")
+    return f"MEMORYOS_{setting.upper()}{dot}{rest}" if setting in Settings.model_fields else otherwise
+
+
+def _shown(one: Any) -> str:
+    return str(one.name.upper() if one.param_type_name == "argument" else max(one.opts, key=len))
