@@ -2,7 +2,7 @@
 
     MemoryOSError
     ├── InvalidInput            a value from the caller is wrong; the message names the field and the fix
-    ├── NotFound                no such memory in this scope
+    ├── NotFound                no such user, session, memory, job or proposal
     ├── PermissionDenied        the caller may not do this
     ├── ModelError              a model failed; nothing was stored
     │   ├── ModelNotConfigured  no model was given, or no key
@@ -57,7 +57,7 @@ class InvalidInput(MemoryOSError, ValueError):
 
 
 class NotFound(MemoryOSError, LookupError):
-    """There is no such memory in this scope."""
+    """There is no such user, session, memory, job or proposal."""
 
 
 class PermissionDenied(MemoryOSError, PermissionError):

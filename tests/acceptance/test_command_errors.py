@@ -109,11 +109,76 @@ def told(result):
 @pytest.mark.parametrize("case", WRONG)
 def test_an_error_names_the_option_or_argument(folder, case):
     wanted, _, line = case.partition(": ")
-    page = (folder / "page").read_text("utf-8")
-    arguments = [page if word == "{page}" else word for word in shlex.split(line)]
-    message = told(forked.memoryos(*arguments, "--json", cwd=folder))
+    message = told(forked.memoryos(*words(folder, line), "--json", cwd=folder))
     assert message.startswith(f"{wanted}: ")
     assert not PYTHON.search(message)
+
+
+ABSENT = """
+export new --user nosuch
+export new --user alice --agent nosuch
+export new --user alice --tenant nosuch
+forget --user nosuch --yes
+forget --user alice --agent nosuch --yes
+forget --user alice --tenant nosuch --yes
+forget --user alice --session nosuch --yes
+forget --user nosuch --session monday --yes
+update nosuch text --user alice
+update {page} text --user nosuch
+delete nosuch --yes --user alice
+delete {page} nosuch --yes --user alice
+delete {page} --yes --user nosuch
+jobs retry nosuch --user alice
+proposals accept nosuch --user alice
+proposals reject nosuch --user alice
+proposals accept {page} --user alice
+repair --undo 99999 --user alice
+""".strip().splitlines()
+
+READ = """
+search bees --user nosuch
+search bees --session nosuch --user alice
+context bees --user nosuch
+context bees --session nosuch --user alice
+context bees --exclude nosuch --user alice
+digest --user nosuch
+tagged nosuch --user alice
+show --user nosuch
+stats --user nosuch
+usage --user nosuch
+list pages --user nosuch
+list facts --user nosuch
+list pages --session nosuch --user alice
+list users --tenant nosuch
+count pages --user nosuch
+count users --tenant nosuch
+jobs list --user nosuch
+proposals list --user nosuch
+""".strip().splitlines()
+
+
+def words(folder, line):
+    page = (folder / "page").read_text("utf-8")
+    return [page if word == "{page}" else word for word in shlex.split(line)]
+
+
+@pytest.mark.parametrize("line", ABSENT)
+def test_to_change_or_take_what_is_not_there_is_an_error(folder, line):
+    result = forked.memoryos(*words(folder, line), "--json", cwd=folder)
+    assert result.returncode == 3, result.stdout
+    error = json.loads(result.stdout)["error"]
+    assert error["type"] == "NotFound"
+    assert not PYTHON.search(error["message"])
+    assert not (folder / "new").exists()
+    there = forked.memoryos("count", "pages", "--user", "alice", "--json", cwd=folder)
+    assert json.loads(there.stdout)["count"] == 1
+
+
+@pytest.mark.parametrize("line", READ)
+def test_to_read_what_is_not_there_finds_nothing(folder, line):
+    result = forked.memoryos(*words(folder, line), "--json", cwd=folder)
+    assert result.returncode == 0, result.stdout
+    assert "bees." not in result.stdout or "--exclude" in line
 
 
 @pytest.mark.parametrize("variable", WRONG_SETTINGS)

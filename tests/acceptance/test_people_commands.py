@@ -61,8 +61,8 @@ def test_nothing_goes_without_a_yes(run, alice):
     assert len(document(run("search", "bees", "--user", alice, "--json"))["hits"]) == 2
 
 
-def test_somebody_unknown_is_wrong_input(run, alice):
+def test_somebody_unknown_is_not_found(run, alice):
     for command in (["forget", "--yes"], ["export", "nobody.jsonl"]):
         refused = run(*command, "--user", "nobody")
-        assert refused.returncode == 2
+        assert refused.returncode == 3
         assert "'nobody' has no memory" in refused.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memoryos import Attachment, MemoryOS
-from memoryos.errors import IdTaken, InvalidInput
+from memoryos.errors import IdTaken, InvalidInput, NotFound
 from memoryos.operation.portability import export_file, load_export
 
 from .conftest import Open, live
@@ -215,7 +215,7 @@ def test_a_file_is_not_overwritten_and_belongs_to_its_owner(open_store: Open, tm
         assert file.stat().st_mode & 0o777 == 0o600
         with pytest.raises(InvalidInput, match="exists already"):
             store.admin.export(file, user="alice")
-        with pytest.raises(InvalidInput, match="'nobody' has no memory"):
+        with pytest.raises(NotFound, match="'nobody' has no memory"):
             store.admin.export(tmp_path / "nobody.jsonl", user="nobody")
         with pytest.raises(InvalidInput, match="No such file"):
             store.admin.load(tmp_path / "missing.jsonl")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memoryos import Memory, MemoryOS, load_settings
-from memoryos.errors import InvalidInput, PermissionDenied
+from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.operation.correction import forget
 
 from .conftest import Open, live
@@ -59,7 +59,7 @@ def test_nothing_of_the_past_is_left(open_store: Open):
         assert memory.jobs.list() == []
         assert {event.operation.value for event in memory.log.events()} == {"delete"}
         assert memory.log.usage() == []
-        with pytest.raises(InvalidInput, match="'alice' has no memory"):
+        with pytest.raises(NotFound, match="'alice' has no memory"):
             store.admin.forget("alice")
 
 
@@ -142,7 +142,7 @@ def test_who_asks_again_after_a_crash_goes_on(open_store: Open, monkeypatch):
     with open_store("memory") as store:
         assert everything(store, "alice") == []
         assert store.admin.forget("alice").is_complete
-        with pytest.raises(InvalidInput, match="has no memory"):
+        with pytest.raises(NotFound, match="has no memory"):
             store.admin.forget("alice")
 
 

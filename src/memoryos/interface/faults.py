@@ -9,7 +9,7 @@ INTERRUPTED = 130  # as shells report SIGINT; Typer exits with it on Ctrl-C
 # The first class that fits decides.
 EXIT_CODES: tuple[tuple[type[MemoryOSError], int, str], ...] = (
     (InvalidInput, 2, "Wrong usage or wrong input."),
-    (NotFound, 3, "There is no such memory."),
+    (NotFound, 3, "There is no such user, session, memory, job or proposal."),
     (ModelError, 4, "A model failed."),
     (MemoryOSError, 1, "The store or the machine failed."),
 )

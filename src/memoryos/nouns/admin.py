@@ -9,7 +9,7 @@ from memoryos import arguments
 from memoryos.caller import Action, Caller
 from memoryos.config import LONGEST_WAIT
 from memoryos.engine import Engine
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.listing import Listing, cursor_after, key_in
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
@@ -66,8 +66,8 @@ class Admin:
     def export(self, target: Target, *, user: str, tenant: str = "default") -> Exported:
         """Write everything about a user, of all agents and namespaces, as JSON Lines to a new file or a stream.
 
-        Vectors, jobs and counters are left out, because `load` makes them again. Raises InvalidInput if the file exists
-        or the user has no memory.
+        Vectors, jobs and counters are left out, because `load` makes them again. Raises InvalidInput if the file
+        exists, and NotFound if the user has no memory.
         """
         owners = self._known(user, tenant)
         exporter = Exporter(self._engine.vault, owners, self._engine.clock())
@@ -92,7 +92,7 @@ class Admin:
 
         Returns counts of what was removed; `left` counts what a check found afterwards and is empty. The store keeps
         only the ids of the removed memories, with the user's name, so that other processes drop them too. Raises
-        InvalidInput if the user has no memory. Raises ObjectsUnreachable if objects cannot be removed yet; call it
+        NotFound if the user has no memory. Raises ObjectsUnreachable if objects cannot be removed yet; call it
         again later.
         """
         owners = self._known(user, tenant)
@@ -103,7 +103,7 @@ class Admin:
         checked = checked_text("user", user, limit=ID_LIMIT)
         owners = self._engine.vault.owners_of(checked_text("tenant", tenant, limit=ID_LIMIT), checked)
         if not owners:
-            raise InvalidInput("user", f"{checked!r} has no memory", "See `admin.users()` for the users")
+            raise NotFound(f"the user {checked!r} has no memory in this store")
         return owners
 
     def work(self, stop: threading.Event, *, threads: int = 1, poll_seconds: float | None = 5.0) -> int:

@@ -50,7 +50,7 @@ class Jobs(Noun):
         due = arguments.moment("not_before", not_before)
         with self._engine.vault.write(self._scope) as writer:
             if cube_id is not None and not writer.kinds([cube_id]):
-                raise NotFound(f"there is no memory {cube_id!r} in this scope")
+                raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
             (job_id,) = writer.enqueue(kind, [cube_id], payload=checked, priority=urgency, not_before=due)
         self._engine.housekeeping.queued(self._scope)
         return job_id
@@ -61,7 +61,7 @@ class Jobs(Noun):
         with self._engine.vault.write(self._scope) as writer:
             dead = {job.id for job in writer.jobs(JobState.DEAD)}
             if unknown := set(wanted) - dead:
-                raise NotFound(f"there is no dead job {min(unknown)!r} in this scope")
+                raise NotFound(f"there is no dead job {min(unknown)!r} of this user and agent")
             tried = writer.retry(wanted or sorted(dead))
         self._engine.housekeeping.queued(self._scope)
         return tried

@@ -68,5 +68,5 @@ class Pages(Noun):
         with self._engine.settled(self._scope) as reader:
             page = reader.one(wanted)
         if page is None or page.kind is not Kind.PAGE:
-            raise NotFound(f"there is no page {wanted!r} in this scope")
+            raise NotFound(f"there is no page {wanted!r} of this user and agent")
         return page

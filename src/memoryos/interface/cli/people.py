@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from memoryos.errors import InvalidInput
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.interface.cli import render
 from memoryos.interface.cli.options import Db, Json, Session, Tenant, User, open_store
+from memoryos.memory import Memory
 from memoryos.memory_os import MemoryOS
 from memoryos.operation.correction.forget import Forgotten
 
@@ -39,7 +40,7 @@ def export(
         if agent is None:
             done = store.admin.export(target, user=user, tenant=tenant)
         else:
-            done = store.memory(user, agent=agent, tenant=tenant).export(target)
+            done = _known(store, user, agent, tenant).export(target)
     if json:
         render.print_json({"file": str(path), **done.to_dict()})
     elif not is_stream:
@@ -73,7 +74,17 @@ def forget(
 def _forgotten(store: MemoryOS, user: str, agent: str | None, session: str | None, tenant: str) -> Forgotten:
     if agent is None and session is None:
         return store.admin.forget(user, tenant=tenant)
-    return store.memory(user, agent=agent or "default", session=session, tenant=tenant).forget()
+    done = _known(store, user, agent or "default", tenant, session).forget()
+    if session is not None and not done.memories:
+        raise NotFound(f"the user {user!r} has no session {session!r} with the agent {agent or 'default'!r}")
+    return done
+
+
+def _known(store: MemoryOS, user: str, agent: str, tenant: str, session: str | None = None) -> Memory:
+    """The memory of an owner. Raises NotFound if the store holds none."""
+    if all((one.user, one.agent) != (user, agent) for one in store.admin.scopes(tenant=tenant)):
+        raise NotFound(f"the user {user!r} has no memory with the agent {agent!r} in this store")
+    return store.memory(user, agent=agent, session=session, tenant=tenant)
 
 
 def _what(user: str, agent: str | None, session: str | None) -> str:

@@ -91,7 +91,7 @@ def _known(vault: Vault, scope: Scope, wanted: str) -> StoredBlob:
     with vault.read(scope) as reader:
         found = reader.blobs.kept([wanted]).get(wanted)
     if found is None:
-        raise NotFound(f"the attachment {wanted!r} is not in this scope")
+        raise NotFound(f"the attachment {wanted!r} is not of this user and agent")
     return found
 
 

@@ -93,7 +93,7 @@ def published(promoter: Promoter, texts: Sequence[str], source: str, subject: Su
 def _waiting(reader: Reader, proposal_id: str) -> MemCube:
     cube = reader.get([proposal_id]).get(proposal_id)
     if cube is None or cube.kind is not Kind.FACT or cube.mark is not CubeMark.PROPOSED:
-        raise NotFound(f"there is no proposal {proposal_id!r} in this scope")
+        raise NotFound(f"there is no proposal {proposal_id!r} of this user and agent")
     return cube
 
 

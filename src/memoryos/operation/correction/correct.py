@@ -67,7 +67,7 @@ class Corrector:
                 if writer.added([cube_id]):
                     writer.enqueue(JobKind.ERASE, [cube_id], priority=Urgency.ASKED)
                     return
-        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+        raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
     def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
         """Give a memory new words; its old version stays in the history. Raises NotFound.
@@ -94,7 +94,7 @@ class Corrector:
             with self._vault.read(home) as reader:
                 if cube := reader.one(cube_id):
                     return cube, home
-        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+        raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
     def _kind(self, cube_id: str) -> tuple[Kind, Scope]:
         """The kind of a memory, and its home scope. Raises NotFound."""
@@ -102,7 +102,7 @@ class Corrector:
             with self._vault.read(home) as reader:
                 if kind := reader.kinds([cube_id]).get(cube_id):
                     return kind, home
-        raise NotFound(f"there is no memory {cube_id!r} in this scope")
+        raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
     @property
     def shares_persona(self) -> bool:
@@ -337,7 +337,7 @@ class _Revision:
     def _entry(self, reader: Reader) -> Entry:
         found = reader.one(self.cube_id)
         if found is None:
-            raise NotFound(f"there is no memory {self.cube_id!r} in this scope")
+            raise NotFound(f"there is no memory {self.cube_id!r} of this user and agent")
         promoter = self.corrector.promoter
         cube = _revised(found, self.text, self.role, promoter.clock())
         if cube.kind is Kind.PAGE:

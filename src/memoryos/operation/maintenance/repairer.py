@@ -297,7 +297,7 @@ def _put_back(reader: Reader, sequences: Sequence[int]) -> tuple[Rehoming, ...]:
 def _event(reader: Reader, sequence: int) -> Event:
     found = reader.events(after=sequence - 1, limit=1) if sequence > 0 else []
     if not found or found[0].sequence != sequence or found[0].operation is not Operation.REHOME:
-        raise NotFound(f"there is no repair with the sequence {sequence} in this scope")
+        raise NotFound(f"there is no repair with the sequence {sequence} of this user and agent")
     return found[0]
 
 
