@@ -160,7 +160,7 @@ class CubeDamaged(StoreCorrupt):
 
 
 class StoreTooNew(StorageError):
-    """The store was written by a newer MemoryOS: upgrade with pip install -U memoryos-engine."""
+    """The store was written by a newer MemoryOS: install that version or a later one, from a clone or a wheel."""
 
 
 class EmbedderMismatch(StorageError):

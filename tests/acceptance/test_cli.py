@@ -106,6 +106,9 @@ def test_search_as_a_table_shows_date_topic_score_and_why(run):
     for shown in ("Aurora", "2024-02-03", "recent", "words"):
         assert shown in result.stdout
     plain = run("search", "What is the boat called?").stdout
+    (hit,) = document(run("search", "What is the boat called?", "--json"))["hits"]
+    assert "relevance" in plain
+    assert f" {hit['relevance']:.2f} " in plain
     assert "Aurora" in plain
     assert "words" not in plain
 

@@ -89,3 +89,10 @@ def test_a_search_for_what_was_never_said_finds_nothing(run):
     found = document(run("search", "Which dentist repaired my broken tooth?", "--min-score", "0.5", "--json"))
     assert found["hits"] == found["ranked"] == []
     assert document(run("search", "What is my sailing boat called?", "--min-score", "0.5", "--json"))["hits"]
+
+
+def test_an_empty_store_is_told_as_such(run, ann):
+    assert run("forget", "--user", ann, "--yes").returncode == 0
+    assert run("list", "users").stdout == "There are no users yet.\n"
+    assert run("list", "pages").stdout == "No pages: there are no users yet.\n"
+    assert run("list", "users", "--tenant", "other").stdout == "There are no users yet.\n"

@@ -66,3 +66,12 @@ def test_somebody_unknown_is_not_found(run, alice):
         refused = run(*command, "--user", "nobody")
         assert refused.returncode == 3
         assert "'nobody' has no memory" in refused.stderr
+
+
+def test_what_was_taken_along_is_counted_by_name(run):
+    run("add", "My name is Alice, I live in Oslo and I'm a plumber.", "Hello!", "--user", "alice")
+    run("jobs", "wait", "--user", "alice")
+    assert " profile fields" in run("export", "alice.jsonl", "--user", "alice").stdout
+    forgotten = run("forget", "--user", "alice", "--yes").stdout
+    assert " profile fields" in forgotten
+    assert "profiles" not in forgotten

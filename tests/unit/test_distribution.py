@@ -72,7 +72,7 @@ def test_every_extra_that_an_error_names_exists():
 def test_the_project_has_the_name_that_the_code_tells():
     assert PROJECT["name"] == distribution.NAME
     assert f"{distribution.NAME}[minilm]" in str(MissingExtra("It", "minilm"))
-    assert f"pip install -U {distribution.NAME}." in str(StoreTooNew())
+    assert "pip" not in str(StoreTooNew())  # which finds newer ones only on PyPI, where there are none
     assert memoryos.__version__ == distribution.VERSION
 
 

@@ -83,7 +83,7 @@ def list_(
         else:
             noun = _noun(store.memory(user, agent=agent, tenant=tenant), what)
             found = noun.list(limit=limit, cursor=cursor, **only)
-        others = () if found else store.admin.users(tenant=tenant, limit=10)
+        others = () if found or what is Listed.USERS else store.admin.users(tenant=tenant, limit=10)
     if json:
         render.print_json({what.value: found.to_dict()["items"], "cursor": found.cursor})
     else:
@@ -175,8 +175,7 @@ _FILTERS = {
 def _print(what: Listed, found: Listing[Any], whose: str, others: Sequence[str]) -> None:
     console = render.console()
     if not found:
-        users = ", ".join(others) or "nobody yet"
-        console.print(f"No {what.value}. You asked for {whose}; users in this store: {users}.", markup=False)
+        console.print(_nothing(what, whose, others), markup=False)
         return
     if what is Listed.USERS:
         for name in found:
@@ -187,6 +186,12 @@ def _print(what: Listed, found: Listing[Any], whose: str, others: Sequence[str])
         console.print(_table(what, found))
     if found.cursor:
         console.print(f"More: --cursor {found.cursor}", markup=False, soft_wrap=True)
+
+
+def _nothing(what: Listed, whose: str, others: Sequence[str]) -> str:
+    if not others:
+        return "There are no users yet." if what is Listed.USERS else f"No {what.value}: there are no users yet."
+    return f"No {what.value}. You asked for {whose}; users in this store: {', '.join(others)}."
 
 
 def _table(what: Listed, found: Listing[Any]) -> Table:

@@ -20,6 +20,7 @@ Whose = Annotated[
     str | None,
     typer.Option("--agent", help="Only this agent's memory (default: all agents).", show_default=False),
 ]
+_NAMES = {"profile": "profile field"}  # of kinds, where a memory is called something else
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
@@ -99,5 +100,6 @@ def _confirm(what: str, *, json: bool) -> None:
 
 
 def _told(memories: Mapping[str, int]) -> str:
-    names = [f"{count:,} {kind}{'' if count == 1 else 's'}" for kind, count in sorted(memories.items())]
+    named = {_NAMES.get(kind, kind): count for kind, count in sorted(memories.items())}
+    names = [f"{count:,} {name}{'' if count == 1 else 's'}" for name, count in named.items()]
     return ", ".join(names) or "nothing"

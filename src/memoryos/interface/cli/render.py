@@ -87,15 +87,17 @@ def page_json(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
 
 
 def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -> Table:
-    """Hits with date, score, topic and reason; long turns are shortened to the found passages."""
+    """Hits with date, score, relevance, topic and reason; long turns are shortened to the found passages."""
     table = Table(title=title, title_justify="left", show_lines=True, expand=True)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("when, score", no_wrap=True)
+    table.add_column("relevance", justify="right", no_wrap=True)
     table.add_column("memory and why", ratio=1, overflow="fold")
     for number, hit in enumerate(hits, 1):
         table.add_row(
             str(number),
             f"{hit.at:%Y-%m-%d}\n[bold]{hit.score:.3f}[/]",
+            "" if hit.relevance is None else f"{hit.relevance:.2f}",
             f"{escape(_told(hit, turns))}\n[dim]{_why(hit)}[/]",
         )
     return table
