@@ -7,9 +7,11 @@ python tools/build_reference.py --check    # exit 1 when a page does not say wha
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,11 @@ import memoryos
 from memoryos import Settings, errors
 from memoryos.interface.faults import EXIT_CODES
 from reference_commands import commands_page, exit_codes
+from reference_values import undescribed, value_names, values_page
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 GENERATED = "<!-- Written by tools/build_reference.py from the code: change the code, and run it again. -->"
+FUNCTIONS = ("open", "load_settings")
 CLASSES = ("MemoryOS", "Memory", "AsyncMemoryOS", "AsyncMemory", "Memoryos")
 
 
@@ -44,12 +48,14 @@ def settings_page() -> str:
 
 def api_page() -> str:
     """Every public class with its methods, and every other public name."""
-    parts = ["# API", "", GENERATED, ""]
+    parts = ["# API", "", GENERATED, "", "[Values](values.md) has the fields of what these return.", ""]
+    for name in FUNCTIONS:
+        parts += _method("##", f"memoryos.{name}", getattr(memoryos, name))
     for name in CLASSES:
         parts += _class(name, getattr(memoryos, name))
     parts += ["## Other names", "", "| name | what it is |", "|---|---|"]
-    for name in sorted(set(memoryos.__all__) - {*CLASSES, "__version__"}):
-        parts.append(f"| `{name}` | {_first(getattr(memoryos, name))} |")
+    for name in sorted(set(memoryos.__all__) - {*CLASSES, *FUNCTIONS, "__version__"}):
+        parts.append(f"| {_linked(name)} | {_first(getattr(memoryos, name))} |")
     return "\n".join([*parts, ""])
 
 
@@ -70,7 +76,22 @@ def _method(level: str, name: str, function: Any) -> list[str]:
     shown = [one for one in inspect.signature(plain).parameters.values() if one.name not in ("self", "cls")]
     arguments = ", ".join(_parameters(shown))
     told = inspect.getdoc(plain) or ""
-    return [f"{level} `{name}({arguments})`", "", told, ""]
+    returned = _returned(inspect.signature(plain).return_annotation)
+    return [f"{level} `{name}({arguments})`", "", told, "", *([f"Returns {returned}.", ""] if returned else [])]
+
+
+def _returned(annotation: Any) -> str:
+    """The type of a result, with links to the values in it."""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    if text in ("", "None", "_empty", "Self"):
+        return ""
+    parts = re.split(r"(\w+)", text)
+    return "".join(_linked(part) if index % 2 else part.replace("[", "\\[") for index, part in enumerate(parts))
+
+
+@cache
+def _linked(name: str) -> str:
+    return f"[{name}](values.md#{name.lower()})" if name in value_names() else f"`{name}`"
 
 
 def _parameters(shown: list[inspect.Parameter]) -> Iterator[str]:
@@ -157,9 +178,13 @@ def _bases(kind: type) -> str:
 
 
 def main() -> int:
-    """Write the pages, or say which differ."""
+    """Write the pages, or say which differ, or which fields have no description."""
+    if missing := undescribed():
+        sys.stderr.write("".join(f"{name} has no description: add `#: ...` behind it\n" for name in missing))
+        return 1
     texts = {
         "api": api_page(),
+        "values": values_page(GENERATED),
         "settings": settings_page(),
         "commands": commands_page(GENERATED),
         "errors": errors_page(),

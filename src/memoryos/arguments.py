@@ -41,33 +41,33 @@ _Item = TypeVar("_Item")
 class Only(TypedDict, total=False):
     """The filters of `Memory.search`, as keyword arguments of other operations."""
 
-    since: datetime | str | None
-    until: datetime | str | None
-    as_of: datetime | str | None
-    tags: Sequence[str]
-    filters: Mapping[str, Any] | None
-    tiers: Sequence[Tier | str]
-    kinds: Sequence[Kind | str]
-    session: str | None
-    cold: bool
-    mounts: Sequence[str] | None
+    since: datetime | str | None  #: only what was said since then
+    until: datetime | str | None  #: only what was said until then; a day counts whole
+    as_of: datetime | str | None  #: the memory as it was at this time
+    tags: Sequence[str]  #: only what has all of these tags
+    filters: Mapping[str, Any] | None  #: any_tags, no_tags and metadata
+    tiers: Sequence[Tier | str]  #: only these tiers
+    kinds: Sequence[Kind | str]  #: only these kinds
+    session: str | None  #: only this session
+    cold: bool  #: also search the object store
+    mounts: Sequence[str] | None  #: only these mounts; None: all
 
 
 class ListFilters(TypedDict, total=False):
     """The keyword arguments that filter `list` and `count`."""
 
-    since: datetime | str | None
-    until: datetime | str | None
-    tags: Sequence[str]
-    filters: Mapping[str, Any] | None
+    since: datetime | str | None  #: only what was said since then
+    until: datetime | str | None  #: only what was said until then; a day counts whole
+    tags: Sequence[str]  #: only what has all of these tags
+    filters: Mapping[str, Any] | None  #: any_tags, no_tags and metadata, as in a search
 
 
 class PageFilters(ListFilters, total=False):
     """The filters of `ListFilters`, and those that only pages have."""
 
-    session: str | None
-    speaker: str | None
-    role: Role | str | None
+    session: str | None  #: only this session
+    speaker: str | None  #: pages with a turn of this speaker
+    role: Role | str | None  #: pages with a turn of this role
 
 
 @contextmanager

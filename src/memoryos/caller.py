@@ -26,8 +26,8 @@ T = TypeVar("T")
 class Action(Choice):
     """What a caller may do with a scope."""
 
-    READ = "read"
-    WRITE = "write"
+    READ = "read"  # search, list and get
+    WRITE = "write"  # add, change and delete
     ADMINISTER = "administer"  # operations on the whole store: its owners, mounts and jobs
 
 
@@ -35,12 +35,12 @@ class Action(Choice):
 class Caller(Plain):
     """The identity and roles of a caller, and the context of the call."""
 
-    identity: str
-    roles: frozenset[str] = frozenset()
-    purpose: str | None = None
-    session: str | None = None
-    application: str | None = None
-    network: str | None = None
+    identity: str  #: who calls
+    roles: frozenset[str] = frozenset()  #: names that the gate may decide by
+    purpose: str | None = None  #: why, for the gate and the log
+    session: str | None = None  #: session of the caller
+    application: str | None = None  #: program of the caller
+    network: str | None = None  #: address or zone of the caller
     at: datetime | None = None  #: time of the call; None: now
 
     def __post_init__(self) -> None:

@@ -71,9 +71,9 @@ def _first_fault(error: ValidationError) -> tuple[str, str]:
 class Attachment(Plain):
     """Something sent along with a turn. Searches find it by its caption."""
 
-    caption: str
+    caption: str  #: what searches find it by
     uri: str | None = None  #: a URL, or blob:SHA256/SIZE for bytes in the store (see `pages.attachment`)
-    media_type: str | None = None
+    media_type: str | None = None  #: for example image/png, if known
 
 
 @_explained
@@ -81,12 +81,12 @@ class Attachment(Plain):
 class Turn(Plain):
     """One message of a dialogue."""
 
-    role: Role
-    text: str = ""
+    role: Role  #: who speaks
+    text: str = ""  #: what was said
     speaker: str | None = None  #: display name, if it differs from the role
     at: AwareDatetime | None = None  #: when it was said; None until the memory stores it
     source_id: str | None = None  #: id in the source data, such as a LoCoMo dia_id
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[Attachment, ...] = ()  #: what was sent along
 
     @property
     def words(self) -> str:
@@ -105,9 +105,9 @@ class Page:
     the vault, so that deleting a page cannot leave a dangling id here.
     """
 
-    type: Literal[Kind.PAGE] = Kind.PAGE
-    turns: tuple[Turn, ...]
-    chain_summary: str = ""
+    type: Literal[Kind.PAGE] = Kind.PAGE  #: the kind
+    turns: tuple[Turn, ...]  #: what was said, in order
+    chain_summary: str = ""  #: what the talk up to here was about
     chain_written: str = ""  #: the first part, if a model wrote it; only a model replaces it
 
     @property
@@ -130,12 +130,12 @@ class Page:
 class Segment:
     """A topic: what its pages have in common (MemoryOS paper, equation 2)."""
 
-    type: Literal[Kind.SEGMENT] = Kind.SEGMENT
-    summary: str
+    type: Literal[Kind.SEGMENT] = Kind.SEGMENT  #: the kind
+    summary: str  #: what its pages are about
     keywords: tuple[tuple[str, int], ...]  #: each keyword with its number of pages, most frequent first
     pages: int  #: number of pages
-    first_at: AwareDatetime
-    last_at: AwareDatetime
+    first_at: AwareDatetime  #: time of its first page
+    last_at: AwareDatetime  #: time of its latest page
     written: str = ""  #: the first part of the summary, if a model wrote it; only a model replaces it
 
     @property
@@ -149,11 +149,11 @@ class Segment:
 class Fact:
     """A statement about the user or the agent, with the words that support it."""
 
-    type: Literal[Kind.FACT] = Kind.FACT
-    subject: Subject
-    text: str
-    quote: str = ""
-    confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+    type: Literal[Kind.FACT] = Kind.FACT  #: the kind
+    subject: Subject  #: whom it is about
+    text: str  #: the statement
+    quote: str = ""  #: words that support it
+    confidence: Annotated[float, Field(ge=0, le=1)] = 1.0  #: of the rule or model that found it, 0 to 1
     wordings: tuple[str, ...] = ()  #: other wordings of the same fact
 
 
@@ -162,12 +162,12 @@ class Fact:
 class Trait:
     """A level on one dimension of the persona schema, with the reason for it."""
 
-    type: Literal[Kind.TRAIT] = Kind.TRAIT
-    subject: Subject
-    dimension: str
-    level: Level
-    reason: str
-    confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
+    type: Literal[Kind.TRAIT] = Kind.TRAIT  #: the kind
+    subject: Subject  #: whom it describes
+    dimension: str  #: of the persona schema
+    level: Level  #: on the dimension
+    reason: str  #: why, in a sentence
+    confidence: Annotated[float, Field(ge=0, le=1)] = 1.0  #: of the rule or model that found it, 0 to 1
     counter: tuple[str, ...] = ()  #: ids of the pages that contradict it
     changed_at: AwareDatetime | None = None  #: when the level last changed; None: never
 
@@ -182,11 +182,11 @@ class Trait:
 class ProfileField:
     """A static field of a persona, such as name, gender or birth year."""
 
-    type: Literal[Kind.PROFILE] = Kind.PROFILE
-    subject: Subject
-    field: str
-    value: str
-    quote: str = ""
+    type: Literal[Kind.PROFILE] = Kind.PROFILE  #: the kind
+    subject: Subject  #: whom it describes
+    field: str  #: name of the field
+    value: str  #: its value
+    quote: str = ""  #: words that support it
 
     @property
     def text(self) -> str:
@@ -199,8 +199,8 @@ class ProfileField:
 class Blob:
     """Binary content kept outside the cube's JSON."""
 
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    size_bytes: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]  #: of the bytes
+    size_bytes: Annotated[int, Field(ge=0)]  #: number of bytes
     format: str  #: e.g. "safetensors"
 
 
@@ -209,11 +209,11 @@ class Blob:
 class Activation:
     """A KV cache for `model`, valid for exactly the text it was computed from."""
 
-    type: Literal[Kind.ACTIVATION] = Kind.ACTIVATION
-    model: str
-    text: str
-    tokens: Annotated[int, Field(ge=0)]
-    blob: Blob
+    type: Literal[Kind.ACTIVATION] = Kind.ACTIVATION  #: the kind
+    model: str  #: the model that it fits
+    text: str  #: what it was computed from
+    tokens: Annotated[int, Field(ge=0)]  #: tokens of the text
+    blob: Blob  #: where the bytes are
 
 
 @_explained
@@ -221,12 +221,12 @@ class Activation:
 class Parameter:
     """A parameter patch for `model`, such as a LoRA adapter."""
 
-    type: Literal[Kind.PARAMETER] = Kind.PARAMETER
-    model: str
+    type: Literal[Kind.PARAMETER] = Kind.PARAMETER  #: the kind
+    model: str  #: the model that it fits
     method: str  #: e.g. "lora"
-    modules: tuple[str, ...]
-    rank: Annotated[int, Field(ge=1)]
-    blob: Blob
+    modules: tuple[str, ...]  #: the layers that it changes
+    rank: Annotated[int, Field(ge=1)]  #: rank of the matrices
+    blob: Blob  #: where the bytes are
     text: str = ""  #: what the patch teaches, in words
 
 
@@ -241,7 +241,7 @@ Payload = Annotated[
 class Mention:
     """One occasion on which a fact was said."""
 
-    said: AwareDatetime
+    said: AwareDatetime  #: when it was said
     source: str  #: id of the page, or a new id for a fact that the caller stated
     at: AwareDatetime  #: the time that it is about: 2019 in "I moved here in 2019"
 
@@ -254,9 +254,9 @@ class Descriptive:
     event_at: AwareDatetime  #: when it happened
     recorded_at: AwareDatetime  #: when this store first held it
     updated_at: AwareDatetime  #: when its content last changed
-    origin: Origin
-    semantic_type: SemanticType
-    tags: tuple[str, ...] = ()
+    origin: Origin  #: how it came here
+    semantic_type: SemanticType  #: what it means to a reader
+    tags: tuple[str, ...] = ()  #: labels for filters
     metadata: str = ""  #: a JSON object; empty when there is none
     title: str | None = None  #: title of its document
     source: str | None = None  #: origin of its document
@@ -273,10 +273,10 @@ class Descriptive:
 class Access:
     """Who may read, write and share; names are principals such as "agent:coder"."""
 
-    mode: AccessMode = AccessMode.PRIVATE
-    readers: tuple[str, ...] = ()
-    writers: tuple[str, ...] = ()
-    sharers: tuple[str, ...] = ()
+    mode: AccessMode = AccessMode.PRIVATE  #: private, shared or read_only
+    readers: tuple[str, ...] = ()  #: reserved
+    writers: tuple[str, ...] = ()  #: reserved
+    sharers: tuple[str, ...] = ()  #: reserved
 
 
 @_explained
@@ -284,8 +284,8 @@ class Access:
 class Lifespan:
     """When the cube ends: at a fixed time, or by decay."""
 
-    expires_at: AwareDatetime | None = None
-    decay: Decay = Decay.NONE
+    expires_at: AwareDatetime | None = None  #: after this it is never found; None: no end
+    decay: Decay = Decay.NONE  #: reserved
 
 
 @_explained
@@ -293,11 +293,11 @@ class Lifespan:
 class Governance:
     """State, access and lifespan: what may be done with the cube."""
 
-    access: Access = Access()
-    lifespan: Lifespan = Lifespan()
-    priority: Priority = Priority.NORMAL
-    sensitivity: tuple[str, ...] = ()
-    watermark: str | None = None
+    access: Access = Access()  #: who may do what
+    lifespan: Lifespan = Lifespan()  #: when it ends
+    priority: Priority = Priority.NORMAL  #: reserved
+    sensitivity: tuple[str, ...] = ()  #: reserved
+    watermark: str | None = None  #: reserved
 
 
 @_explained
@@ -305,7 +305,7 @@ class Governance:
 class Behaviour:
     """How the cube is used: the inputs of heat, and the contextual fingerprint."""
 
-    last_access: AwareDatetime
+    last_access: AwareDatetime  #: when it was last retrieved or added to
     visits: Annotated[int, Field(ge=0)] = 0  #: N_visit: times retrieved
     interactions: Annotated[int, Field(ge=0)] = 0  #: L_interaction: pages since the last promotion
     fingerprint: tuple[str, ...] = ()  #: keywords of the content, K in F_score
@@ -316,9 +316,9 @@ class Behaviour:
 class Version:
     """The head of a version chain; older versions are in the vault's history."""
 
-    number: Annotated[int, Field(ge=1)] = 1
+    number: Annotated[int, Field(ge=1)] = 1  #: 1, and one more with each change
     supersedes: str | None = None  #: id of the cube this one replaced
-    superseded_by: str | None = None
+    superseded_by: str | None = None  #: id of the cube that replaced this one
     superseded_at: AwareDatetime | None = None  #: when this store learned that
 
 
@@ -327,17 +327,17 @@ class Version:
 class MemCube(Plain):
     """One memory: payload, scope, place in the hierarchy and metadata."""
 
-    id: str
-    scope: Scope
-    tier: Tier
-    payload: Payload
-    descriptive: Descriptive
-    behaviour: Behaviour
-    state: State = State.GENERATED
-    mark: CubeMark | None = None
-    governance: Governance = Governance()
-    version: Version = Version()
-    schema_version: Literal[1, 2] = SCHEMA_VERSION
+    id: str  #: id, for `get`, `update` and `delete`
+    scope: Scope  #: whose it is
+    tier: Tier  #: its place: stm, mtm, lpm or archive
+    payload: Payload  #: the content, by kind
+    descriptive: Descriptive  #: times, sources, tags and other labels
+    behaviour: Behaviour  #: how often it was used
+    state: State = State.GENERATED  #: what may be done with it
+    mark: CubeMark | None = None  #: chained, proposed or rejected; None: no note
+    governance: Governance = Governance()  #: access and expiry
+    version: Version = Version()  #: its number, and what it replaced
+    schema_version: Literal[1, 2] = SCHEMA_VERSION  #: version of the JSON form
 
     @property
     def kind(self) -> Kind:

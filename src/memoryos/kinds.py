@@ -48,11 +48,11 @@ class State(Choice):
 class Origin(Choice):
     """Where the content of a cube came from (origin signature)."""
 
-    USER_INPUT = "user_input"
-    INFERENCE = "inference"
-    RETRIEVAL = "retrieval"
-    FINETUNING = "finetuning"
-    IMPORT = "import"
+    USER_INPUT = "user_input"  # the user or the caller said it
+    INFERENCE = "inference"  # derived from other memories
+    RETRIEVAL = "retrieval"  # found elsewhere
+    FINETUNING = "finetuning"  # made by training
+    IMPORT = "import"  # taken from another system
 
 
 class SemanticType(Choice):
@@ -71,17 +71,17 @@ class SemanticType(Choice):
 class Role(Choice):
     """The role of the speaker of a turn."""
 
-    USER = "user"
-    ASSISTANT = "assistant"
-    SYSTEM = "system"
-    TOOL = "tool"
+    USER = "user"  # the person
+    ASSISTANT = "assistant"  # the agent
+    SYSTEM = "system"  # instructions to the agent
+    TOOL = "tool"  # the result of a tool call
 
 
 class Subject(Choice):
     """Whom a persona or a statement describes."""
 
-    USER = "user"
-    AGENT = "agent"
+    USER = "user"  # the person
+    AGENT = "agent"  # the agent
 
 
 class Level(Choice):

@@ -24,10 +24,10 @@ class Mount(Plain):
     same store. A store needs a scope; another back end may do without one.
     """
 
-    name: str
+    name: str  #: unique in this store
     place: str | Path | None = field(default=None, repr=False)  #: it may contain a password
-    scope: Scope | None = None
-    writable: bool = False
+    scope: Scope | None = None  #: whose memory it is
+    writable: bool = False  #: whether memories can be added to it
 
     def __post_init__(self) -> None:
         checked_text("mount.name", self.name, limit=ID_LIMIT)

@@ -38,11 +38,11 @@ class Scope(Plain):
     it does not narrow what is read.
     """
 
-    user: str
-    agent: str | None = "default"
-    session: str | None = None
-    tenant: str = "default"
-    namespace: tuple[str, ...] = PRIVATE
+    user: str  #: whose memory it is
+    agent: str | None = "default"  #: which agent has it; None: all agents of the user
+    session: str | None = None  #: label of what is written; None: none
+    tenant: str = "default"  #: the organisation, apart from all others
+    namespace: tuple[str, ...] = PRIVATE  #: labels of its purpose, see Namespace
 
     def __post_init__(self) -> None:
         for name in ("tenant", "user"):

@@ -88,3 +88,29 @@ def test_the_reference_says_what_the_code_says():
         [sys.executable, ROOT / "tools" / "build_reference.py", "--check"], capture_output=True, text=True, timeout=120
     )
     assert checked.returncode == 0, checked.stderr
+
+
+def test_the_reference_describes_every_field_of_every_value():
+    page = (ROOT / "docs" / "reference" / "values.md").read_text("utf-8")
+    headings = set(re.findall(r"^### (\w+)$", page, re.MULTILINE))
+    assert {
+        "Hit",
+        "TurnHit",
+        "Recall",
+        "Context",
+        "Listing",
+        "MemCube",
+        "Profile",
+        "Persona",
+        "Stats",
+        "Scope",
+    } <= headings
+    cells = [re.split(r"(?<!\\)\|", row)[1:-1] for row in re.findall(r"^\| `.*$", page, re.MULTILINE)]
+    assert len(cells) > 200
+    assert [row for row in cells if not row[-1].strip()] == []
+
+
+def test_the_reference_has_the_functions_of_the_package():
+    page = (ROOT / "docs" / "reference" / "api.md").read_text("utf-8")
+    assert "## `memoryos.open(path, *, user," in page
+    assert "## `memoryos.load_settings(" in page

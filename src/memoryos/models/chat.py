@@ -37,18 +37,18 @@ class Message(TypedDict):
 class Usage(Plain):
     """The tokens of an answer as the server counted them; 0 if it did not report them."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
+    prompt_tokens: int = 0  #: tokens that the model read
+    completion_tokens: int = 0  #: tokens that it wrote
+    cached_tokens: int = 0  #: tokens of the prompt that the server had already
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Plain):
     """The answer of a model."""
 
-    text: str
-    usage: Usage
-    model: str
+    text: str  #: the words of the model, without its reasoning
+    usage: Usage  #: tokens of the prompt and the answer
+    model: str  #: name of the model, as the server tells it
 
 
 class _Message(BaseModel):

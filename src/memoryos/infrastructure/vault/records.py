@@ -65,9 +65,9 @@ class JobKind(StrEnum):
 class JobState(Choice):
     """The state of a job."""
 
-    QUEUED = "queued"  # -> leased
-    LEASED = "leased"  # a worker has it until the lease ends; -> done, queued, dead
-    DONE = "done"
+    QUEUED = "queued"  # waits to be done
+    LEASED = "leased"  # a worker has it until the lease ends
+    DONE = "done"  # done
     DEAD = "dead"  # failed too often; the cause is kept
 
 
@@ -247,12 +247,12 @@ class Link:
 class Event(Plain):
     """One line of the log: every change of a cube is one event."""
 
-    sequence: int
-    at: datetime
-    operation: Operation
-    kind: Kind
-    cube_id: str
-    version: int
+    sequence: int  #: number of the event; it only grows
+    at: datetime  #: when the change was stored
+    operation: Operation  #: what was done
+    kind: Kind  #: kind of the cube
+    cube_id: str  #: id of the cube
+    version: int  #: version of the cube after the change
     detail: str | None = None  #: what undoing the operation needs, as JSON
 
 
@@ -260,14 +260,14 @@ class Event(Plain):
 class Job(Plain):
     """A unit of background work of one scope, about one of its cubes or about the scope."""
 
-    id: str
+    id: str  #: id of the job, for `jobs.retry`
     kind: str  #: a JobKind or a registered kind
     cube_id: str | None  #: None: the job is about the scope
-    state: JobState
-    attempts: int
-    created_at: datetime
-    error: str | None = None
-    priority: int = 0
+    state: JobState  #: where it stands
+    attempts: int  #: how often it was tried
+    created_at: datetime  #: when it was added
+    error: str | None = None  #: why the last try failed
+    priority: int = 0  #: higher is done first
     not_before: datetime | None = None  #: waits until then; if it is leased, it was leased early
     payload: Mapping[str, Any] | None = None  #: JSON data for the handler
 
@@ -307,12 +307,12 @@ def _known_cube(job: Job | AskedJob) -> str:
 class Spending(Plain):
     """The usage of a model for one purpose on one day (UTC)."""
 
-    day: date
-    purpose: str
-    model: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
+    day: date  #: day in UTC
+    purpose: str  #: what the model was asked for
+    model: str  #: name of the model
+    calls: int  #: number of calls
+    prompt_tokens: int  #: tokens that it read
+    completion_tokens: int  #: tokens that it wrote
     cost: int = 0  #: millionths of the currency of the prices
 
 

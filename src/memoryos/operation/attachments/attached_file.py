@@ -16,9 +16,9 @@ from memoryos.plain import Plain
 class AttachedFile(Plain):
     """An attachment of a page: bytes in the store, or a URL."""
 
-    caption: str
+    caption: str  #: what searches find it by
     id: str | None  #: sha256 of the bytes, for `pages.attachment`; None for a URL
-    media_type: str | None
+    media_type: str | None  #: for example image/png, if known
     size: int | None  #: bytes; None for a URL
     url: str | None  #: the URL, if the store does not have the bytes
     turn: int  #: index of its turn in the page
@@ -29,8 +29,8 @@ class FileBytes(Plain):
     """The bytes of an attachment."""
 
     id: str  #: sha256 of the bytes
-    media_type: str | None
-    data: bytes
+    media_type: str | None  #: for example image/png, if known
+    data: bytes  #: the content
 
 
 def files_of(cube: MemCube) -> tuple[AttachedFile, ...]:

@@ -69,10 +69,10 @@ class Tuned(Plain):
     """One value that a scope uses, and why."""
 
     name: str  #: the field of Settings
-    value: float
-    default: float
-    low: float
-    high: float
+    value: float  #: in use
+    default: float  #: of the paper or of the settings
+    low: float  #: least value
+    high: float  #: greatest value
     samples: int  #: that it rests on
     reason: str  #: one sentence
 

@@ -56,7 +56,7 @@ class RepairReport(Plain):
     merged: int = 0  #: segments merged into others
     pages: int = 0  #: pages checked; their number does not change
     segments_before: int = 0  #: segments checked
-    segments_after: int = 0
+    segments_after: int = 0  #: segments when it was done
     events: tuple[int, ...] = ()  #: sequence of each move, for `upkeep.undo`
 
 

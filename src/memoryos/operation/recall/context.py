@@ -37,8 +37,8 @@ NOTHING_FOUND = "Nothing in memory answers this question."
 class Context(Plain):
     """Text for a prompt, with the ids of the memories in it."""
 
-    text: str
-    tokens: int
+    text: str  #: the lines as text for a prompt
+    tokens: int  #: tokens of the text
     ids: tuple[str, ...]  #: ids of the cubes in the text
     source_ids: tuple[str, ...]  #: their ids in the source data
     lines: tuple[Line, ...] = ()  #: in the order of the text

@@ -57,7 +57,7 @@ _LEAST_CUT = 6  # tokens; what is shorter tells nothing
 class DigestLine:
     """A line of a digest."""
 
-    text: str
+    text: str  #: the line
     start: datetime  #: time of its first turn
     end: datetime  #: time of its last turn
     turns: int  #: number of turns that it covers
@@ -68,8 +68,8 @@ class DigestLine:
 class Digest(Plain):
     """A summary of a period."""
 
-    text: str
-    tokens: int
+    text: str  #: the lines as text
+    tokens: int  #: tokens of the text
     lines: tuple[DigestLine, ...]  #: ordered by time
     turns: int  #: turns of the period
     days: int  #: days of the period with a turn

@@ -55,9 +55,9 @@ LARGEST_WEIGHT = 1e6  # a larger one leaves nothing of the other parts in 32 bit
 class Weights:
     """The weight of each part of the score; 0 leaves a part out."""
 
-    words: float = 1.0
-    meaning: float = 0.5
-    speaker: float = 0.25
+    words: float = 1.0  #: words that the passage and the question share, by rarity
+    meaning: float = 0.5  #: likeness of the vectors
+    speaker: float = 0.25  #: the question names the speaker
     when: float = 0.7  #: the passage was said in the time that the question is about, or mentions it
     day: float = 0.3  #: another passage of the same day has the words of the question
     identifier: float = 0.7  #: the passage has a number or code of the question

@@ -31,8 +31,8 @@ Span = tuple[int, int]
 class Hit(Plain):
     """A found memory with its score."""
 
-    cube: MemCube
-    score: float
+    cube: MemCube  #: the memory
+    score: float  #: how well it fits the question; higher is better, comparable within one search only
     parts: Mapping[str, float] = field(default_factory=dict, hash=False)  #: the parts of the score, with `explain`
     segment: str | None = None  #: id of the page's segment, if it was found through one
     topic: str = ""  #: keywords of that segment
@@ -83,7 +83,7 @@ class TurnHit(Plain):
 
     cube: MemCube  #: the page
     index: int  #: index of the turn in the page
-    score: float
+    score: float  #: how well it fits the question; higher is better
     parts: Mapping[str, float] = field(default_factory=dict, hash=False)  #: the parts of the score, with `explain`
     mount: str | None = None  #: name of the mount; None for this memory
     start: int = 0  #: start of the passage in the turn's words
@@ -149,14 +149,14 @@ def quoted(words: str, spans: Sequence[Span]) -> str:
 class Recall(Plain):
     """The result of a search: hits from STM, MTM, LPM and the archive, by kind and in one ranked list."""
 
-    query: str
+    query: str  #: the question
     hits: tuple[Hit, ...]  #: pages from STM, MTM and (by default) the archive, best first
     turns: tuple[TurnHit, ...]  #: the passages of these pages that match, best first; repetitions come last
     recent: tuple[Hit, ...]  #: all pages of STM, oldest first
-    user_facts: tuple[Hit, ...]
-    agent_facts: tuple[Hit, ...]
+    user_facts: tuple[Hit, ...]  #: facts about the user, best first
+    agent_facts: tuple[Hit, ...]  #: facts about the agent, best first
     profile: tuple[MemCube, ...]  #: the static fields of both personas
-    traits: tuple[MemCube, ...]
+    traits: tuple[MemCube, ...]  #: levels on the dimensions of both personas
     segments: tuple[Hit, ...] = ()  #: the best topics; only if `kinds` includes segments
     chosen: tuple[str, ...] = ()  #: ids of the segments from which `two_stage` took pages
     knowledge: tuple[Hit, ...] = ()  #: facts from mounted memories

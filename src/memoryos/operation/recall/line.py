@@ -34,8 +34,8 @@ class Section(StrEnum):
 class Line(Plain):
     """One line of a context."""
 
-    section: Section
-    text: str
+    section: Section  #: heading under which it stands
+    text: str  #: the line
     cube: MemCube = field(compare=False, repr=False)  #: what it is made of; its visits change from call to call
     turn: int | None = None  #: its number on the page; None when it is no turn
     spans: tuple[Span, ...] = ()  #: the characters of the turn's words that it holds, in order

@@ -27,9 +27,9 @@ from memoryos.scope import Scope
 class Persona(Plain):
     """What LPM holds about the user or the agent."""
 
-    profile: tuple[MemCube, ...]
-    traits: tuple[MemCube, ...]
-    facts: tuple[MemCube, ...]
+    profile: tuple[MemCube, ...]  #: static fields, such as the name
+    traits: tuple[MemCube, ...]  #: levels on dimensions
+    facts: tuple[MemCube, ...]  #: facts in LPM
 
     @property
     def fields(self) -> Mapping[str, str]:
@@ -62,18 +62,18 @@ class Persona(Plain):
 class Profile(Plain):
     """The personas of the user and of the agent."""
 
-    user: Persona
-    agent: Persona
+    user: Persona  #: what is known about the user
+    agent: Persona  #: what is known about the agent
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentView(Plain):
     """A segment with its current heat."""
 
-    cube: MemCube
-    heat: float
-    keywords: tuple[str, ...]
-    page_ids: tuple[str, ...]
+    cube: MemCube  #: the segment
+    heat: float  #: how much it is used now; see the glossary
+    keywords: tuple[str, ...]  #: the most frequent first
+    page_ids: tuple[str, ...]  #: ids of its pages
 
     def to_dict(self) -> dict[str, Any]:
         """Return the segment with its heat, pages and usage."""
@@ -91,21 +91,21 @@ class SegmentView(Plain):
 class Stats(Plain):
     """The sizes of the tiers, the waiting work and the tuned values."""
 
-    stm_pages: int
-    mtm_segments: int
-    mtm_pages: int
-    archived_segments: int
-    archived_pages: int
-    user_facts: int
-    agent_facts: int
-    traits: int
-    profile_fields: int
-    jobs_waiting: int
+    stm_pages: int  #: pages in short-term memory
+    mtm_segments: int  #: topics in mid-term memory
+    mtm_pages: int  #: pages in mid-term memory
+    archived_segments: int  #: topics in the archive
+    archived_pages: int  #: pages in the archive
+    user_facts: int  #: facts about the user
+    agent_facts: int  #: facts about the agent
+    traits: int  #: traits of both
+    profile_fields: int  #: profile fields of both
+    jobs_waiting: int  #: jobs to do now
     jobs_planned: int  #: jobs due at some later day: segments that are not hot yet
-    jobs_dead: int
+    jobs_dead: int  #: jobs that failed too often
     jobs_unknown: int  #: jobs of kinds that are not registered here; they wait for a program that has them
     rejected: Mapping[str, int]  #: rejected statements of models, by reason
-    embedder: str
+    embedder: str  #: name of the embedder of the store
     facts: Tally  #: outcomes of all extracted facts
     tuning: tuple[Tuned, ...]  #: theta, tau, top-m, top-k and w of this scope
 
