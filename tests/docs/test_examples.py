@@ -13,11 +13,13 @@ import forked
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLE = re.compile(r"```python\n(.*?)```(?:\n\n```output\n(.*?)```)?", re.DOTALL)  # a program, and what it prints
 EXAMPLES = [
-    pytest.param(code, id=f"{document.name}-{number}")
+    pytest.param(code, printed, id=f"{document.name}-{number}")
     for document in DOCUMENTS
-    for number, code in enumerate(re.findall(r"```python\n(.*?)```", document.read_text("utf-8"), re.DOTALL), 1)
+    for number, (code, printed) in enumerate(EXAMPLE.findall(document.read_text("utf-8")), 1)
 ]
+SHOWING = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 
 NOT_RUN = [  # ```python not run, it needs ...
     pytest.param(code, id=f"{document.name}-{number}")
@@ -28,11 +30,36 @@ NOT_RUN = [  # ```python not run, it needs ...
 ]
 
 
-@pytest.mark.parametrize("code", EXAMPLES)
-def test_python_example_runs(code, tmp_path):
+@pytest.mark.parametrize(("code", "printed"), EXAMPLES)
+def test_python_example_prints_what_is_shown(code, printed, tmp_path):
     result = forked.python("-c", code, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip(), "an example that shows nothing explains nothing"
+    assert not printed or is_printed(printed, result.stdout), result.stdout
+
+
+def is_printed(shown, printed):
+    """Whether an output is the one that is shown, in which ... stands for anything."""
+    pattern = ".*".join(map(re.escape, shown.split("...")))
+    return bool(re.fullmatch(pattern, printed, re.DOTALL))
+
+
+@pytest.mark.parametrize(
+    ("shown", "same"), [("a\nb\n", True), ("a\n", False), ("...b\n", True), ("b\n", False), ("", False)]
+)
+def test_an_output_is_compared_as_a_whole(shown, same):
+    assert is_printed(shown, "a\nb\n") is same
+
+
+@pytest.mark.parametrize("document", SHOWING, ids=lambda document: document.name)
+def test_every_example_of_the_first_pages_shows_what_it_prints(document):
+    assert [code for code, printed in EXAMPLE.findall(document.read_text("utf-8")) if not printed] == []
+
+
+def test_an_output_follows_its_example():
+    for document in DOCUMENTS:
+        text = document.read_text("utf-8")
+        assert text.count("```output\n") == sum(bool(printed) for _, printed in EXAMPLE.findall(text))
 
 
 @pytest.mark.parametrize("code", NOT_RUN)

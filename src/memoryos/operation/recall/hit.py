@@ -46,7 +46,7 @@ class Hit(Plain):
 
     @property
     def text(self) -> str:
-        """The memory as text."""
+        """The memory as text: of a page all of it, also if it is a long document; `Recall.turns` has the passages."""
         return self.cube.text
 
     @property
