@@ -30,7 +30,7 @@ class LazyCommand(TyperCommand):
         try:
             return super().invoke(ctx)
         except InvalidInput as error:
-            from memoryos.interface.cli.wording import worded
+            from memoryos.interface.cli.parameter_names import worded
 
             raise worded(error, self.params) from error
 
