@@ -96,7 +96,7 @@ def test_a_store_can_be_copied_when_it_is_closed(path, tmp_path, open_vault, sto
 def test_a_store_of_a_newer_program_is_refused_and_left_alone(path, open_vault, stored):
     execute(path, "UPDATE alembic_version SET version_num = '9999'")
     before = path.read_bytes()
-    with pytest.raises(StoreTooNew, match=r"9999.*upgrade"):
+    with pytest.raises(StoreTooNew, match=r"9999.*install that version or a later one"):
         open_vault()
     assert path.read_bytes() == before
 

@@ -97,7 +97,7 @@ def test_a_store_of_a_newer_program_is_refused(open_vault):
     open_vault(bare).close()
     with server.administrator(bare.database) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(StoreTooNew, match=r"9999.*upgrade"):
+    with pytest.raises(StoreTooNew, match=r"9999.*install that version or a later one"):
         open_vault(bare)
 
 
