@@ -33,7 +33,7 @@ from memoryos.kinds import (
     Tier,
 )
 from memoryos.lifecycle import PROPOSALS, CubeMark, untangled
-from memoryos.plain import Plain, plain
+from memoryos.plain import EVERY_FIELD, Plain, plain
 from memoryos.scope import Scope
 
 SCHEMA_VERSION: Literal[2] = 2  # of the JSON form; raise it when a field changes meaning
@@ -433,7 +433,7 @@ _ADAPTER = TypeAdapter(MemCube)
 
 def to_json(cube: MemCube) -> str:
     """Return the cube as JSON text; `from_json` restores an equal value."""
-    return _ADAPTER.dump_json(cube).decode()
+    return _ADAPTER.dump_json(cube, context=EVERY_FIELD).decode()
 
 
 def from_json(text: str | bytes) -> MemCube:
