@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos import arguments
@@ -58,10 +58,9 @@ class Adding:
         now, limit = self.engine.clock(), self.engine.settings.max_text_chars
         said_at = now if at is None else parse_moment("at", at, now=now)
         turns = [
-            ingest.checked_turn(turn, now=said_at, limit=limit, field=f"messages ({turn.role})")
-            for turn in turns_of_messages(messages)
+            turn if turn.at else replace(turn, at=said_at) for turn in turns_of_messages(messages, now=now, limit=limit)
         ]
-        return self._store(turns, now)
+        return self._store([ingest.checked_turn(turn, now=now, limit=limit, field="messages") for turn in turns], now)
 
     def dialogue(self, turns: Iterable[Turn], origin: Origin, progress: Progress | None) -> list[str]:
         """Store turns and return the ids of their pages."""
