@@ -357,6 +357,11 @@ class MemCube(Plain):
         return self.mark in PROPOSALS
 
     @property
+    def is_document(self) -> bool:
+        """Whether this page is a document or a part of one, by its title or source: nobody says it of themselves."""
+        return self.kind is Kind.PAGE and bool(self.descriptive.title or self.descriptive.source)
+
+    @property
     def subject(self) -> Subject | None:
         """The subject of the persona that the cube describes, or None."""
         return self.payload.subject if isinstance(self.payload, Fact | Trait | ProfileField) else None

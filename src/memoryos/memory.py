@@ -175,6 +175,7 @@ class Memory:
         Messages have the form of chat APIs: dicts or objects with `role` and `content`. The content may have parts and
         images, and a message may have tool calls; `at`, `name` and `source_id` of each message are kept. `at` is the
         time of the exchange (default: now). Attachments belong to the query, or to the response when there is no query.
+        A page with a `title` or a `source` is a document: it is searched, and not read for facts about anybody.
         The page is on disk when `add` returns. For `tags`, `metadata`, `ttl`, `expires_at`, `title` and `source` see
         `memoryos.AboutArguments`; for `idempotency_key` and `mount` see `add_many`. Raises InvalidInput, which names
         the message and the field.
