@@ -372,6 +372,26 @@ class MemCube(Plain):
         return dict(json.loads(self.descriptive.metadata or "{}"))
 
     @property
+    def at(self) -> datetime:
+        """When it happened."""
+        return self.descriptive.event_at
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that the caller passed."""
+        return self.descriptive.tags
+
+    @property
+    def title(self) -> str | None:
+        """The title of its document."""
+        return self.descriptive.title
+
+    @property
+    def source(self) -> str | None:
+        """The origin of its document."""
+        return self.descriptive.source
+
+    @property
     def text(self) -> str:
         """The content as text."""
         return self.payload.text

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 import memoryos
 from memoryos import Attachment, Memory, MemoryOS, Role, Turn, stores
 from memoryos.operation.answer.answer_stream import AnswerStream
-from memoryos.plain import Plain
+from memoryos.plain import Plain, plain
 from public import function_of, methods_of
 
 
@@ -138,6 +138,22 @@ def test_a_hit_tells_what_a_reader_wants(memory):
     ]
     assert (hit["kind"], hit["tags"], hit["scope"]["user"]) == ("page", ["boats"], "ann")
     assert hit["score"] > 0
+
+
+@pytest.mark.parametrize("kind", ["hits", "turns", "user_facts", "ranked"])
+def test_what_the_dict_of_a_hit_has_is_an_attribute_of_the_hit(memory, kind):
+    for hit in getattr(memory.search("What is my boat called?"), kind):
+        told = hit.to_dict()
+        told.pop("attachments", None)
+        own = {name: getattr(hit, name) for name in told if name not in ("turn", "start", "end")}  # of the passage
+        assert json.loads(json.dumps(plain(own))) == {name: told[name] for name in own}
+
+
+def test_a_hit_and_its_cube_have_what_the_caller_passed(memory):
+    hit = next(hit for hit in memory.search("What is my boat called?").hits if hit.tags)
+    for one in (hit, hit.cube):
+        assert (one.kind, one.tags, one.metadata, one.title) == ("page", ("boats",), {"deck": [1, "a"]}, None)
+    assert memory.search("boat").turns[0].metadata == {"deck": [1, "a"]}
 
 
 def test_a_profile_is_told_by_its_fields(memory):
