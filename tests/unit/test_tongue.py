@@ -49,7 +49,7 @@ def test_what_may_be_english_is_not_foreign_to_it(text):
 def test_chinese_is_foreign_to_the_other_script_alone():
     assert is_foreign("我們去東邊的車站。", Tongue.SIMPLIFIED)
     assert not is_foreign("今天下雨", Tongue.SIMPLIFIED)
-    assert is_foreign("Where did I put the keys?", Tongue.SIMPLIFIED)
+    assert not is_foreign("Where did I put the keys?", Tongue.SIMPLIFIED)
 
 
 def test_two_texts_may_use_the_same_words():

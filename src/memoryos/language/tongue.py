@@ -49,11 +49,11 @@ def tongue(text: str) -> Tongue | None:
 
 
 def is_foreign(text: str, to: Tongue) -> bool:
-    """Whether a text is surely in another language than this one, by its script or as English or Chinese."""
+    """Whether a text is in another script than this language; Latin letters occur in all of them."""
     told = tongue(text)
-    if told is not None:
+    if told is not None and told.is_chinese:
         return not to.may_be(told)
-    return 2 * len(_OTHER.findall(text)) > len(_LETTER.findall(text)) > 0
+    return told is None and 2 * len(_OTHER.findall(text)) > len(_LETTER.findall(text)) > 0
 
 
 def _is_mostly_han(text: str) -> bool:

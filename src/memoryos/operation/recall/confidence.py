@@ -14,7 +14,7 @@ weighed by a logistic regression, and the third so that no question is refused f
 `docs/explanation/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question
 of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is
 not in the language of most of what was found, or in neither English nor Chinese. One text in another script than
-the question, or in the other one of these two, is not judged, either.
+the question is not judged, either, unless its letters are Latin.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BY_CHARACTERS = 0.5  # what a Chinese word counts whose characters are there, bu
 DOUBTFUL = 0.05  # as unlikely as an answer gets because the other person has the words: by default not refused
 UNJUDGED = 0.5  # of a question that is not judged by its words
 
-SMALL = 60  # passages: in a memory of so many, what nobody said counts half
+SMALL = 25  # passages: in a memory of so many, what nobody said counts half
 SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
 
 BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
