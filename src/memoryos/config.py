@@ -24,6 +24,7 @@ from pydantic_settings import (
 
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
+from memoryos.refusal import Refusal
 
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
 
@@ -84,9 +85,9 @@ def _explained(kind: type[_Made]) -> type[_Made]:
         try:
             make(self, **values)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "settings"
-            raise InvalidInput(field, first["msg"], "See memoryos.Settings for the fields and their ranges") from None
+            refusal = Refusal.of(error, kind.__annotations__)
+            fix = refusal.fix or "See docs/reference/settings.md for the settings and their ranges"
+            raise InvalidInput(refusal.place or "settings", refusal.problem, fix) from None
         except SettingsError as error:  # it quotes no value
             raise InvalidInput("settings", str(error), "Write lists in the environment as JSON") from None
 

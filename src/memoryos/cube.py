@@ -34,6 +34,7 @@ from memoryos.kinds import (
 )
 from memoryos.lifecycle import PROPOSALS, CubeMark, untangled
 from memoryos.plain import EVERY_FIELD, Plain, plain
+from memoryos.refusal import Refusal
 from memoryos.scope import Scope
 
 SCHEMA_VERSION: Literal[2] = 2  # of the JSON form; raise it when a field changes meaning
@@ -52,18 +53,13 @@ def _explained(kind: type[_Made]) -> type[_Made]:
         try:
             make(self, *args, **fields)
         except ValidationError as error:
-            place, problem = _first_fault(error)
-            name = f"{kind.__name__.lower()}.{place}"
-            raise InvalidInput(name, problem, f"See {kind.__module__}.{kind.__name__} for its fields") from None
+            names = list(kind.__annotations__)
+            refusal = Refusal.of(error, names)
+            place = f"{kind.__name__.lower()}.{refusal.place}".removesuffix(".")
+            raise InvalidInput(place, refusal.problem, refusal.fix or f"Its fields: {', '.join(names)}") from None
 
     kind.__init__ = checked  # type: ignore[assignment,method-assign]
     return kind
-
-
-def _first_fault(error: ValidationError) -> tuple[str, str]:
-    """The field and the problem of the first validation error, without the value."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    return ".".join(str(part) for part in first["loc"]), first["msg"]
 
 
 @_explained
@@ -466,8 +462,8 @@ def from_json(text: str | bytes) -> MemCube:
     try:
         cube = _ADAPTER.validate_json(text)
     except ValidationError as error:
-        place, problem = _first_fault(error)
-        raise InvalidInput(place or "cube", problem, "Pass the JSON that to_json wrote") from None
+        refusal = Refusal.of(error)
+        raise InvalidInput(refusal.place or "cube", refusal.problem, "Pass the JSON that to_json wrote") from None
     return cube if cube.schema_version == SCHEMA_VERSION else _upgraded(cube)
 
 
