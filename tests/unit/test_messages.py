@@ -45,10 +45,21 @@ def test_one_message_is_enough(memory):
 
 @pytest.mark.parametrize(
     ("role", "kept"),
-    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant"), ("tool", "tool")],
+    [("user", "user"), ("assistant", "assistant"), ("tool", "tool"), ("function", "tool")],
 )
-def test_every_role_is_taken(role, kept):
+def test_every_role_of_a_dialogue_is_taken(role, kept):
     assert said([{"role": role, "content": "hello"}]) == [(kept, "hello")]
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_an_instruction_of_the_model_is_no_memory(memory, role):
+    prompt = {"role": role, "content": "You are a pirate called Jack, and you love rum."}
+    assert said([prompt, HELLO, prompt]) == [("user", "hello")]
+    assert memory.add([prompt]) == []
+    memory.add([prompt, HELLO])
+    assert not [turn for turn in memory.search("Which pirate loves rum?").turns if "rum" in turn.text]
+    with pytest.raises(InvalidInput, match=r"messages\[0\].content"):
+        memory.add([{"role": role, "content": 5}])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +89,6 @@ def test_what_a_tool_was_asked_and_said_stays_on_the_page_of_its_exchange(memory
     )
     first, second = [memory.get(one) for one in ids]
     assert [(turn.role.value, turn.text) for turn in first.payload.turns] == [
-        ("system", "Be brief."),
         ("user", "Is it warm in Oslo?"),
         ("tool", 'called weather({"city": "Oslo"})'),
         ("tool", "21 degrees"),

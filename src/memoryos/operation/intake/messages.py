@@ -41,14 +41,19 @@ def is_messages(value: object) -> TypeGuard[Messages]:
 def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[Turn]:
     """Return the turns of messages, in order; their times are in UTC, and a text has at most `limit` characters.
 
+    Messages of the system or the developer are left out: they instruct the model, and nobody said them in the dialogue.
     A time without a zone is in the zone of `zoned`. Raises InvalidInput with the message and the field.
     """
     several = [messages] if isinstance(messages, Mapping) else messages
     turns: list[Turn] = []
     said: list[_Said] = []  # by the assistant, between tool calls
+    instructs = False
     for number, message in enumerate(several):
         one = _said(message, f"messages[{number}]")
         _check(one, f"messages[{number}]", now, limit)
+        instructs = instructs or one.role is Role.SYSTEM
+        if one.role is Role.SYSTEM:
+            continue
         if one.role is Role.ASSISTANT:
             turns += one.calls
             said.append(one)
@@ -56,7 +61,7 @@ def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[
             turns += [] if one.role is Role.TOOL else _answer(said)
             turns += one.turns()
     turns += _answer(said)
-    if not turns:
+    if not turns and not instructs:
         raise InvalidInput("messages", "have no content", "Pass at least one message with content")
     return turns
 
