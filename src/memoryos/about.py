@@ -29,8 +29,8 @@ class AboutArguments(TypedDict, total=False):
     metadata: Mapping[str, Any]  #: further details as JSON; searches can filter by its keys
     ttl: timedelta | float  #: time until it expires, as a timedelta or in seconds
     expires_at: datetime | str  #: when it expires; an alternative to `ttl`
-    title: str  #: title of the document; shown with each part of it
-    source: str  #: origin, such as a file name or a URL; shown with each part of it
+    title: str  #: title of the document; shown with each part of it. A document is not read for facts
+    source: str  #: origin of the document, such as a file name or a URL; as `title`
 
 
 @dataclass(frozen=True, slots=True)

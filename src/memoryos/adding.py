@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoryos import arguments
 from memoryos.about import AboutArguments, about
+from memoryos.caller import SYSTEM, Action, acting
 from memoryos.clock import parse_moment
-from memoryos.cube import Attachment, Turn
+from memoryos.cube import Attachment, MemCube, Turn
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput
-from memoryos.kinds import Origin
+from memoryos.kinds import Kind, Origin
 from memoryos.operation.intake import ingest
+from memoryos.operation.intake.history import RECENT_PAGES, new_turns
 from memoryos.operation.intake.messages import Messages, turns_of_messages
 from memoryos.operation.intake.page_writer import Arriving
 from memoryos.progress import Progress
@@ -57,11 +59,21 @@ class Adding:
             raise InvalidInput(field, "is passed together with messages", "Put it into a message")
         now, limit = self.engine.clock(), self.engine.settings.max_text_chars
         said_at = now if at is None else parse_moment("at", at, now=now)
-        turns = [
-            ingest.checked_turn(turn, now=said_at, limit=limit, field=f"messages ({turn.role})")
-            for turn in turns_of_messages(messages)
-        ]
-        return self._store(turns, now)
+        turns = self._new(turns_of_messages(messages, now=now, limit=limit))
+        timed = [turn if turn.at else replace(turn, at=said_at) for turn in turns]
+        return self._store([ingest.checked_turn(turn, now=now, limit=limit, field="messages") for turn in timed], now)
+
+    def _new(self, turns: Sequence[Turn]) -> Sequence[Turn]:
+        """Leave out what the session has, if it is a history; a call with a key is stored as it is, or not at all."""
+        if len(turns) < 2 or self.key is not None or self.mount is not None:
+            return turns
+        self.engine.admit(Action.WRITE, self.scope)
+        self.engine.responder.wait()  # what was answered a moment ago is stored, too
+        return new_turns(turns, acting(SYSTEM, self._latest), self.scope.session)  # who may write need not read
+
+    def _latest(self) -> Sequence[MemCube]:
+        with self.engine.vault.read(self.scope.owner) as reader:
+            return reader.cubes(Kind.PAGE, last=RECENT_PAGES)
 
     def dialogue(self, turns: Iterable[Turn], origin: Origin, progress: Progress | None) -> list[str]:
         """Store turns and return the ids of their pages."""

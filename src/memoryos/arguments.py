@@ -203,12 +203,21 @@ _PARTS = {
     "settings": ("model_copy", "model_fields_set", "embedder"),
 }
 
+# What callers pass that names a part, or holds the values of one.
+_PASSED_ELSEWHERE: dict[tuple[str, type], str] = {
+    ("embedder", str): "Pass its name as settings=load_settings(embedder=...)",
+    ("chat", str): "Pass its name as settings=load_settings(llm_model=...)",
+    ("settings", dict): "Pass settings=load_settings(**values)",
+}
+
 
 def part(field: str, value: object) -> None:
     """Check that a part that the caller made (an embedder, a model, settings) has the required methods."""
     names = _PARTS[field]
     missing = [name for name in names if not hasattr(value, name)]
     if missing:
+        if fix := _PASSED_ELSEWHERE.get((field, type(value))):
+            raise InvalidInput(field, f"is a {type(value).__name__}", fix)
         raise InvalidInput(field, f"{type(value).__name__} has no {missing[0]!r}", f"It needs {', '.join(names)}")
 
 
@@ -229,6 +238,20 @@ def function(field: str, value: object) -> None:
     """Check a required function."""
     if not callable(value):
         raise InvalidInput(field, f"expected a function, got {type(value).__name__}", "Pass one")
+
+
+def flag(field: str, value: bool) -> bool:
+    """Check a switch."""
+    return instance(field, value, bool, "Pass True or False")
+
+
+def tier(value: Tier | str, holds: str, *among: Tier) -> Tier:
+    """Check the tier of a list; the tiers `among` are those that have what it `holds`."""
+    chosen = one_of("tier", value, Tier)
+    if chosen not in among:
+        known = ", ".join(one.value for one in among)
+        raise InvalidInput("tier", f"{chosen.value} holds no {holds}", f"Use one of: {known}")
+    return chosen
 
 
 def weights(value: Weights | None) -> Weights:
@@ -272,7 +295,7 @@ def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -
     named = _choices("tiers", value, tuple(Tier))
     if named and archive is not None:
         raise InvalidInput("archive", "cannot be combined with `tiers`", "Pass only `tiers`")
-    in_archive = default if archive is None else archive
+    in_archive = default if archive is None else flag("archive", archive)
     return named or frozenset(tier for tier in Tier if in_archive or tier is not Tier.ARCHIVE)
 
 

@@ -25,6 +25,7 @@ from pydantic_settings import (
 
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
+from memoryos.refusal import Refusal
 
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
 
@@ -85,10 +86,9 @@ def _explained(kind: type[_Made]) -> type[_Made]:
         try:
             make(self, **values)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "settings"
-            problem = first["msg"].removeprefix("Value error, ")
-            raise InvalidInput(field, problem, "See docs/reference/settings.md for the settings") from None
+            refusal = Refusal.of(error, kind.__annotations__)
+            fix = refusal.fix or "See docs/reference/settings.md for the settings and their ranges"
+            raise InvalidInput(refusal.place or "settings", refusal.problem, fix) from None
         except SettingsError as error:  # it quotes no value
             named = re.search(r'field "(\w+)"', str(error))
             field = named[1] if named else "settings"

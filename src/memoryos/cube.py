@@ -33,7 +33,8 @@ from memoryos.kinds import (
     Tier,
 )
 from memoryos.lifecycle import PROPOSALS, CubeMark, untangled
-from memoryos.plain import Plain, plain
+from memoryos.plain import EVERY_FIELD, Plain, plain
+from memoryos.refusal import Refusal
 from memoryos.scope import Scope
 
 SCHEMA_VERSION: Literal[2] = 2  # of the JSON form; raise it when a field changes meaning
@@ -52,18 +53,13 @@ def _explained(kind: type[_Made]) -> type[_Made]:
         try:
             make(self, *args, **fields)
         except ValidationError as error:
-            place, problem = _first_fault(error)
-            name = f"{kind.__name__.lower()}.{place}"
-            raise InvalidInput(name, problem, f"See {kind.__module__}.{kind.__name__} for its fields") from None
+            names = list(kind.__annotations__)
+            refusal = Refusal.of(error, names)
+            place = f"{kind.__name__.lower()}.{refusal.place}".removesuffix(".")
+            raise InvalidInput(place, refusal.problem, refusal.fix or f"Its fields: {', '.join(names)}") from None
 
     kind.__init__ = checked  # type: ignore[assignment,method-assign]
     return kind
-
-
-def _first_fault(error: ValidationError) -> tuple[str, str]:
-    """The field and the problem of the first validation error, without the value."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    return ".".join(str(part) for part in first["loc"]), first["msg"]
 
 
 @_explained
@@ -357,6 +353,11 @@ class MemCube(Plain):
         return self.mark in PROPOSALS
 
     @property
+    def is_document(self) -> bool:
+        """Whether this page is a document or a part of one, by its title or source: nobody says it of themselves."""
+        return self.kind is Kind.PAGE and bool(self.descriptive.title or self.descriptive.source)
+
+    @property
     def subject(self) -> Subject | None:
         """The subject of the persona that the cube describes, or None."""
         return self.payload.subject if isinstance(self.payload, Fact | Trait | ProfileField) else None
@@ -365,6 +366,26 @@ class MemCube(Plain):
     def metadata(self) -> dict[str, Any]:
         """The metadata that the caller passed."""
         return dict(json.loads(self.descriptive.metadata or "{}"))
+
+    @property
+    def at(self) -> datetime:
+        """When it happened."""
+        return self.descriptive.event_at
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that the caller passed."""
+        return self.descriptive.tags
+
+    @property
+    def title(self) -> str | None:
+        """The title of its document."""
+        return self.descriptive.title
+
+    @property
+    def source(self) -> str | None:
+        """The origin of its document."""
+        return self.descriptive.source
 
     @property
     def text(self) -> str:
@@ -433,7 +454,7 @@ _ADAPTER = TypeAdapter(MemCube)
 
 def to_json(cube: MemCube) -> str:
     """Return the cube as JSON text; `from_json` restores an equal value."""
-    return _ADAPTER.dump_json(cube).decode()
+    return _ADAPTER.dump_json(cube, context=EVERY_FIELD).decode()
 
 
 def from_json(text: str | bytes) -> MemCube:
@@ -441,8 +462,8 @@ def from_json(text: str | bytes) -> MemCube:
     try:
         cube = _ADAPTER.validate_json(text)
     except ValidationError as error:
-        place, problem = _first_fault(error)
-        raise InvalidInput(place or "cube", problem, "Pass the JSON that to_json wrote") from None
+        refusal = Refusal.of(error)
+        raise InvalidInput(refusal.place or "cube", refusal.problem, "Pass the JSON that to_json wrote") from None
     return cube if cube.schema_version == SCHEMA_VERSION else _upgraded(cube)
 
 

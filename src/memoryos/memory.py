@@ -173,8 +173,11 @@ class Memory:
         """Store one exchange, or one side of it, and return the id of its page; for messages, return a list of ids.
 
         Messages have the form of chat APIs: dicts or objects with `role` and `content`. The content may have parts and
-        images, and a message may have tool calls; `at`, `name` and `source_id` of each message are kept. `at` is the
-        time of the exchange (default: now). Attachments belong to the query, or to the response when there is no query.
+        images, and a message may have tool calls; `at`, `name` and `source_id` of each message are kept. System and
+        developer messages are not stored. Of a chat that goes on from the latest messages of the session, only the new
+        messages are stored, unless there is an `idempotency_key` or a `mount`. `at` is the time of the exchange
+        (default: now). Attachments belong to the query, or to the response when there is no query.
+        A page with a `title` or a `source` is a document: it is searched, and not read for facts about anybody.
         The page is on disk when `add` returns. For `tags`, `metadata`, `ttl`, `expires_at`, `title` and `source` see
         `memoryos.AboutArguments`; for `idempotency_key` and `mount` see `add_many`. Raises InvalidInput, which names
         the message and the field.
@@ -316,11 +319,11 @@ class Memory:
                 arguments.session(session),
                 *arguments.period(since, until),
                 arguments.last_moment("as_of", as_of),
-                cold,
+                arguments.flag("cold", cold),
             ),
             arguments.weights(weights),
             self._engine.recaller.reranker,
-            explain,
+            arguments.flag("explain", explain),
             arguments.share("min_score", min_score),
             arguments.optional("tokens", tokens, least=1),
             arguments.optional("facts", facts),

@@ -21,6 +21,7 @@ from memoryos.nouns.mounts import Mounts
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
+from memoryos.operation.calls.keywords import named
 from memoryos.scope import PRIVATE, Scope
 
 
@@ -34,6 +35,7 @@ class MemoryOS:
         self._caller = arguments.instance("caller", caller, Caller, "Pass Caller(...)")
 
     @classmethod
+    @named
     def open(
         cls,
         path: str | Path,
@@ -135,6 +137,7 @@ class MemoryOS:
         return self._engine.hand
 
 
+@named
 def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     path: str | Path,
     *,

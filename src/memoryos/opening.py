@@ -35,7 +35,7 @@ def engine_at(
     clock = checked_clock(clock)
     arguments.parts(settings=settings, embedder=embedder, chat=chat, reranker=reranker, gate=gate)
     settings = settings or load_settings()
-    if read_only:  # nothing is extracted, and no index beside the store is fed
+    if arguments.flag("read_only", read_only):  # nothing is extracted, and no index beside the store is fed
         settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
     with ExitStack() as undo:
         place = arguments.store_place(_in_memory(undo) if str(path) == arguments.IN_MEMORY else path)

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
+
+from pydantic_core import CoreSchema, SchemaSerializer, core_schema
+
+EVERY_FIELD = "every field"  # the context in which pydantic writes what a store needs, and not what `to_dict` tells
 
 
 class Plain:
-    """A value that converts to JSON data: times as ISO 8601, enums as their values, bytes as base64."""
+    """A value that converts to JSON data: times as ISO 8601, enums as their values, bytes as base64.
+
+    pydantic writes it as `to_dict` does, and so does a FastAPI handler whose return annotation is its class.
+    """
 
     __slots__ = ()
+
+    __pydantic_serializer__: ClassVar[SchemaSerializer]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the value as a dict of strings, numbers, lists and dicts."""
@@ -23,6 +32,24 @@ class Plain:
     def to_json(self) -> str:
         """Return the value as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:
+        """Return the schema with which pydantic reads the value as any other class, and writes it as `to_dict`."""
+        read = core_schema.is_instance_schema(cls) if issubclass(cls, list) else handler(source)
+        return {**read, "serialization": _AS_DICT}
+
+
+def _told(value: Plain, fields_of: Callable[[Any], Any], info: core_schema.SerializationInfo) -> Any:
+    return fields_of(value) if info.context is EVERY_FIELD else value.to_dict()
+
+
+_AS_DICT = core_schema.wrap_serializer_function_ser_schema(
+    _told, info_arg=True, return_schema=core_schema.dict_schema(core_schema.str_schema())
+)
+
+# pydantic asks a value for this where it knows no type, as in dict[str, Any].
+Plain.__pydantic_serializer__ = SchemaSerializer(core_schema.any_schema(serialization=_AS_DICT))
 
 
 def plain(value: Any) -> Any:

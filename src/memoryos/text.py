@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 from memoryos.errors import InvalidInput
 
@@ -30,6 +32,11 @@ def checked_text(field: str, value: object, *, limit: int, fix: str = "Pass a sh
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
         raise InvalidInput(field, "contains a lone surrogate", "Pass text that can be written as UTF-8")
     return value
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to two of the known names that are spelled like this one, the most similar first."""
+    return get_close_matches(name, known, n=2)
 
 
 def visible(text: str) -> str:

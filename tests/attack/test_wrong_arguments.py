@@ -14,6 +14,7 @@ from memoryos import (
     Caller,
     Kind,
     MemCube,
+    Memory,
     MemoryOS,
     Mount,
     Namespace,
@@ -28,7 +29,7 @@ from memoryos.errors import InvalidInput, StorageError
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.models.hashing import Hashing
 from memoryos.operation.recall.fusion import Weights
-from public import method_of, store_of
+from public import method_of, methods_of, store_of
 
 HUGE = 10**5000  # Python refuses to write it out
 
@@ -69,7 +70,8 @@ def memory(tmp_path):
         ("poll_seconds", lambda memory: store_of(memory).admin.work(Event(), poll_seconds=float("nan"))),
         ("turn.role", lambda _: Turn(role="narrator", text="hello")),
         ("attachment.caption", lambda _: Attachment(caption=5)),
-        ("memcube.id", lambda _: MemCube(5)),
+        ("memcube", lambda _: MemCube(5)),
+        ("memcube.id", lambda _: MemCube(id=5)),
         ("namespace", lambda _: Namespace(5)),
         ("kind", lambda _: Kind("pages")),
         ("caller.roles", lambda _: Caller("ann", roles=5)),
@@ -77,12 +79,97 @@ def memory(tmp_path):
         ("short_term_capacity", lambda _: Settings(short_term_capacity=0)),
         ("engine", lambda _: MemoryOS(5)),
         ("sync", lambda _: AsyncMemory(5)),
+        ("tier", lambda memory: memory.facts.list(tier="stm")),
+        ("tier", lambda memory: memory.facts.count(tier="mtm")),
+        ("tier", lambda memory: memory.pages.list(tier="lpm")),
+        ("archive", lambda memory: memory.search("Paris", archive="yes")),
+        ("archive", lambda memory: memory.context("Paris", archive="yes")),
+        ("archive", lambda memory: memory.segments.list(archive="no")),
+        ("explain", lambda memory: memory.search("Paris", explain="yes")),
+        ("cold", lambda memory: memory.search("Paris", cold=1)),
+        ("read_only", lambda _: memoryos.open(":memory:", user="ann", read_only="no")),
     ],
 )
 def test_a_wrong_argument_is_named(memory, field, call):
     with pytest.raises(InvalidInput) as refused:
         call(memory)
     assert refused.value.field == field
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("said", "call"),
+    [
+        ("turn.txt: is unknown. Did you mean text?", lambda: Turn(role="user", txt="hello")),
+        ("turn.role: is missing. Its fields: role, text, ", lambda: Turn(text="hello")),
+        ("turn.text: expected text, got int. Its fields: role, text, ", lambda: Turn(role="user", text=5)),
+        ("turn.at: has no time zone. Pass e.g. datetime(", lambda: Turn(role="user", text="hi", at="2024-01-01")),
+        ("turn: takes no arguments without a name. Name them: role, text, ", lambda: Turn("user", "hello")),
+        ("attachment.captoin: is unknown. Did you mean caption?", lambda: Attachment(captoin="a map")),
+        ("embeder: is unknown. Did you mean embedder or embedder_dim?", lambda: Settings(embeder="static")),
+        ("short_term_capacity: expected a whole number, got str. See ", lambda: Settings(short_term_capacity="many")),
+        ("short_term_capacity: should be greater than or equal to 1. See ", lambda: Settings(short_term_capacity=0)),
+        ("self_tuning: expected True or False, got list. See ", lambda: Settings(self_tuning=[])),
+        ("time_zone: 'Mars' is not a time zone", lambda: Settings(time_zone="Mars")),
+        ("settings: is a dict. Pass settings=load_settings(", lambda: MemoryOS.open(":memory:", settings={})),
+        ("embedder: is a str. Pass its name as settings=", lambda: MemoryOS.open(":memory:", embedder="minilm")),
+        ("chat: is a str. Pass its name as settings=", lambda: MemoryOS.open(":memory:", chat="gpt")),
+    ],
+)
+def test_what_is_wrong_is_said_in_our_words_with_the_fix(said, call):
+    with pytest.raises(InvalidInput) as refused:
+        call()
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.once
+def test_a_wrong_setting_is_not_quoted():
+    with pytest.raises(InvalidInput) as refused:
+        Settings(llm_api_key={"key": "sk-secret"}, llm_timeout_seconds="sk-secret")
+    assert "sk-secret" not in str(refused.value)
+
+
+@pytest.mark.once
+def test_a_tier_without_facts_is_told_from_those_that_have_some(memory):
+    with pytest.raises(InvalidInput, match=r"tier: stm holds no facts\. Use one of: lpm, archive"):
+        memory.facts.list(tier="stm")
+
+
+KEYWORDS = {
+    "search": ("tag", "Memory.search() has no parameter 'tag'. Did you mean tags? Its parameters: query, strategy, "),
+    "context": ("max_tokens", "Memory.context() has no parameter 'max_tokens'. Did you mean tokens? "),
+    "add": ("messages", "Memory.add() has no parameter 'messages'. Did you mean query? "),
+    "add_many": ("metdata", "Memory.add_many() has no parameter 'metdata'. Did you mean metadata? "),
+    "facts.add": ("tag", "Facts.add() has no parameter 'tag'. Did you mean tags? "),
+    "facts.list": ("tag", "Facts.list() has no parameter 'tag'. Did you mean tags? "),
+    "pages.list": ("page", "Pages.list() has no parameter 'page'."),
+    "forget": ("page", "Memory.forget() has no parameter 'page'. It has no parameters"),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", KEYWORDS)
+def test_an_unknown_keyword_is_told_with_the_nearest_of_the_public_method(memory, name):
+    keyword, said = KEYWORDS[name]
+    with pytest.raises(TypeError) as refused:
+        method_of(memory, name)(**{keyword: 1})
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", [Memory, MemoryOS])
+def test_every_public_method_refuses_an_unknown_keyword_by_its_name(memory, kind):
+    for name in methods_of(kind):
+        method = method_of(memory if kind is Memory else store_of(memory), name)
+        with pytest.raises(TypeError, match=rf"{method.__name__}\(\) has no parameter 'no_such'\. "):
+            method(no_such=1)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("function", [memoryos.open, MemoryOS.open])
+def test_who_opens_a_store_is_told_the_same(function):
+    with pytest.raises(TypeError, match=r"open\(\) has no parameter 'setings'. Did you mean settings\?"):
+        function(":memory:", setings=None)
 
 
 def test_right_arguments_of_the_same_kinds_still_work(memory):

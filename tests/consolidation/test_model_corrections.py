@@ -61,3 +61,12 @@ def test_a_correction_that_keeps_the_quoted_words_keeps_the_fact(memory):
     before = facts(memory)
     memory.update(page, "By the way: I work as a nurse in Porto.")
     assert facts(memory) == before
+
+
+def test_a_document_is_not_read_for_facts_and_costs_nothing(memory, model):
+    memory.add("I have two cats called Miso and Nori.", "I work as a nurse in Porto.", title="A novel")
+    memory.add("Good night.", "Good night!", source="a.txt")
+    memory.consolidate()
+    assert memory.profile.get().user.is_empty
+    tasks = {request["messages"][0]["content"].split()[0] for request in model.requests}
+    assert tasks <= {"Update"}  # summaries

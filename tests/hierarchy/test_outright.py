@@ -43,6 +43,26 @@ def told(memory: Memory, world: World, *texts: str) -> list[str]:
     return pages
 
 
+@pytest.mark.parametrize("about", [{"title": "A Study in Scarlet"}, {"source": "scarlet.txt"}])
+def test_a_document_tells_nothing_of_the_user(memory, about):
+    page = memory.add("My name is John Watson. I live in London and I love tobacco.", "I am a detective.", **about)
+    memory.consolidate()
+    profile = memory.profile.get()
+    assert profile.user.is_empty
+    assert profile.agent.is_empty
+    assert memory.search("Who loves tobacco?").hits[0].id == page
+    memory.update(page, "My name is James Watson.")
+    memory.wait()
+    assert memory.profile.get().user.is_empty
+
+
+def test_a_document_does_not_hide_what_the_user_says(memory):
+    memory.add("My name is John Watson.", title="A Study in Scarlet")
+    memory.add("My name is Bob.")
+    memory.consolidate()
+    assert fields(memory)["name"] == "Bob"
+
+
 class Watched(RuleExtractor):
     """Keeps which pages it was given."""
 

@@ -124,6 +124,46 @@ def test_little_is_refused_where_little_was_said(open_memory):
     assert memory.context("Which musical instrument does your favourite student play?").found
 
 
+SMALL = (
+    """
+    My sailing boat is called Aurora.|The tax office lost my letter.|Rolf loves the beach.|I work at a bakery.
+    |My sister Ana plays the cello.|We moved to Lisbon in May.|I am allergic to peanuts.|The car needs new tyres.
+    |Friday is yoga.|Our cat is called Miso.
+""".replace("\n    ", "")
+    .strip()
+    .split("|")
+)
+
+
+@pytest.fixture
+def small(open_memory):
+    """small(**settings): a memory of ten pages."""
+
+    def open_one(**values):
+        memory = open_memory(**values)
+        memory.add_many([Turn(role=Role.USER, text=text) for text in SMALL])
+        return memory
+
+    return open_one
+
+
+@pytest.mark.once
+def test_a_memory_of_ten_pages_knows_what_was_never_said(small):
+    memory = small()
+    for question in (NEVER, "Which dentist repaired my broken tooth?", "What did the plumber charge for the boiler?"):
+        assert not memory.context(question).found
+    for question in ("What instrument does my sister play?", "Which food must I avoid?", "Which vehicle needs repair?"):
+        assert memory.context(question).found
+
+
+@pytest.mark.once
+def test_a_higher_threshold_refuses_more_in_a_small_memory(small):
+    memory = small(abstain_below=0.1)
+    assert not memory.context("What is my blood type?").found
+    assert memory.context("Which food must I avoid?").found
+    assert memory.search("What is my blood type?", min_score=0.3).ranked == ()
+
+
 def test_an_empty_memory_has_no_confidence_and_no_text(open_memory):
     memory = open_memory()
     assert memory.search(NEVER).confidence == 0

@@ -134,3 +134,35 @@ def test_each_group_keeps_its_own_order(cube):
     page = cube(Page(turns=(Turn(role="user", text="Hello."),)))
     groups = [hits(page, 0.5, 0.9, 0.1), hits(page, 0.6, 0.2), []]
     assert [hit.relevance for hit in merged(groups)] == [0.6, 0.5, 0.9, 0.2, 0.1]
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("foreign", "relevance"),
+    [
+        ("我住在北京。", 0.5),
+        ("我住在北京的东边，每天坐地铁去上班。" * 50, 0.5),
+        ("東京に住んでいます。", 0.5),
+        ("Я живу в Москве.", 0.5),
+        ("Ich wohne seit drei Jahren in Berlin und arbeite als Lehrer.", 0.0),  # in Latin letters: by its words
+    ],
+)
+@pytest.mark.parametrize("last", [False, True])
+def test_a_page_in_another_language_does_not_blind_the_judge_for_the_others(tmp_path, foreign, relevance, last):
+    with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
+        for said in [*TALK, foreign] if last else [foreign, *TALK]:
+            memory.add(said)
+        found = memory.search("Which dentist repaired my broken tooth?")
+        told = {hit.text.removeprefix("user: "): hit.relevance for hit in found.hits}
+        assert told.pop(foreign) == pytest.approx(relevance, abs=0.1)
+        assert max(told.values()) < 0.1
+        assert found.confidence < 0.1
+
+
+@pytest.mark.once
+def test_in_a_memory_in_another_language_nothing_is_judged(tmp_path):
+    with memoryos.open(tmp_path / "memory.db", user="ann") as memory:
+        for said in ("我住在北京。", "我的船叫极光。", "我妹妹会拉大提琴。"):
+            memory.add(said)
+        found = memory.search("Which dentist repaired my broken tooth?")
+        assert {hit.relevance for hit in found.hits} == {found.confidence} == {0.5}

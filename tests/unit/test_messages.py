@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
 from pydantic import BaseModel
 
 import memoryos
-from memoryos import Memory, Role, Turn
+from memoryos import Memory, Role, Settings, Turn
 from memoryos.errors import InvalidInput
 from memoryos.operation.intake.messages import turns_of_messages
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
 
+HELLO = {"role": "user", "content": "hello"}
+
+
+def turns_of(messages) -> list[Turn]:
+    return turns_of_messages(messages, now=datetime.now(UTC), limit=1000)
+
 
 def said(messages) -> list[tuple[str, str]]:
-    return [(turn.role.value, turn.words) for turn in turns_of_messages(messages)]
+    return [(turn.role.value, turn.words) for turn in turns_of(messages)]
 
 
 @pytest.fixture
@@ -38,10 +45,21 @@ def test_one_message_is_enough(memory):
 
 @pytest.mark.parametrize(
     ("role", "kept"),
-    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant"), ("tool", "tool")],
+    [("user", "user"), ("assistant", "assistant"), ("tool", "tool"), ("function", "tool")],
 )
-def test_every_role_is_taken(role, kept):
+def test_every_role_of_a_dialogue_is_taken(role, kept):
     assert said([{"role": role, "content": "hello"}]) == [(kept, "hello")]
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_an_instruction_of_the_model_is_no_memory(memory, role):
+    prompt = {"role": role, "content": "You are a pirate called Jack, and you love rum."}
+    assert said([prompt, HELLO, prompt]) == [("user", "hello")]
+    assert memory.add([prompt]) == []
+    memory.add([prompt, HELLO])
+    assert not [turn for turn in memory.search("Which pirate loves rum?").turns if "rum" in turn.text]
+    with pytest.raises(InvalidInput, match=r"messages\[0\].content"):
+        memory.add([{"role": role, "content": 5}])
 
 
 @pytest.mark.parametrize(
@@ -71,7 +89,6 @@ def test_what_a_tool_was_asked_and_said_stays_on_the_page_of_its_exchange(memory
     )
     first, second = [memory.get(one) for one in ids]
     assert [(turn.role.value, turn.text) for turn in first.payload.turns] == [
-        ("system", "Be brief."),
         ("user", "Is it warm in Oslo?"),
         ("tool", 'called weather({"city": "Oslo"})'),
         ("tool", "21 degrees"),
@@ -119,7 +136,7 @@ def test_calls_of_anthropic_are_parts():
     ],
 )
 def test_images_are_kept_as_attachments(part, uri):
-    (turn,) = turns_of_messages([{"role": "user", "content": ["Look!", part]}])
+    (turn,) = turns_of([{"role": "user", "content": ["Look!", part]}])
     assert (turn.text, turn.attachments[0].caption, turn.attachments[0].uri) == ("Look!", "image", uri)
 
 
@@ -145,7 +162,7 @@ def test_objects_of_an_sdk_are_taken(message):
 
 def test_names_times_and_ids_are_kept():
     message = {"role": "user", "content": "hi", "name": "Ann", "at": "2026-01-01T00:00:00Z", "source_id": "m1"}
-    (turn,) = turns_of_messages([message])
+    (turn,) = turns_of([message])
     assert (turn.speaker, turn.at.isoformat(), turn.source_id) == ("Ann", "2026-01-01T00:00:00+00:00", "m1")
 
 
@@ -163,11 +180,26 @@ def test_names_times_and_ids_are_kept():
         ([{"role": "user", "content": 5}], "messages[0].content"),
         ([{"role": "user", "content": [{"text": "hi"}]}], "messages[0].content[0].type"),
         ([{"role": "user", "content": [{"type": "text", "text": 5}]}], "messages[0].content[0].text"),
+        ([{"role": "user", "content": "a\x00b"}], "messages[0].content"),
+        ([{"role": "user", "content": "x" * 2000}], "messages[0].content"),
+        ([{"role": "user", "content": ["x" * 900, "y" * 900]}], "messages.text"),
+        ([{"role": "user", "content": "hi", "name": 5}], "messages[0].name"),
+        ([{"role": "user", "content": "hi", "source_id": 5}], "messages[0].source_id"),
+        ([{"role": "user", "content": "hi", "at": 5}], "messages[0].at"),
+        ([{"role": "user", "content": "hi", "at": "soon"}], "messages[0].at"),
+        ([HELLO, {"role": "user", "content": "hi", "at": "2999-01-01"}], "messages[1].at"),
+        ([HELLO, HELLO, HELLO, {"role": 5, "content": "hi"}], "messages[3].role"),
+        ([HELLO, {"role": "user", "content": [{"type": "image", "caption": "a\x00b"}]}], "messages[1].content.caption"),
         ([{"role": "assistant", "tool_calls": 5}], "messages[0].tool_calls"),
         ([{"role": "assistant", "tool_calls": [5]}], "messages[0].tool_calls"),
     ],
 )
-def test_a_message_that_is_none_is_named_and_nothing_is_stored(memory, messages, field):
+def test_a_message_that_is_none_is_named_and_nothing_is_stored(tmp_path, messages, field):
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=Settings(max_text_chars=1000)) as memory:
+        refuses(memory, messages, field)
+
+
+def refuses(memory, messages, field):
     with pytest.raises(InvalidInput) as caught:
         memory.add(messages)
     assert caught.value.field == field
@@ -185,3 +217,28 @@ def test_messages_with_a_key_are_stored_once(memory):
     talk = [{"role": "user", "content": "I live in Oslo."}]
     assert memory.add(talk, idempotency_key="k1") == memory.add(talk, idempotency_key="k1")
     assert len(memory.pages.list()) == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "utc"),
+    [
+        ("2024-01-01", "2023-12-31T23:00:00+00:00"),
+        ("2024-01-01T10:00", "2024-01-01T09:00:00+00:00"),
+        (datetime(2024, 7, 1, 10), "2024-07-01T08:00:00+00:00"),
+        (date(2024, 1, 1), "2023-12-31T23:00:00+00:00"),
+        ("2024-01-01T10:00+05:00", "2024-01-01T05:00:00+00:00"),
+    ],
+)
+def test_the_time_of_a_message_without_a_zone_is_in_the_zone_of_the_settings(tmp_path, at, utc):
+    with memoryos.open(tmp_path / "a.db", user="ann", settings=Settings(time_zone="Europe/Oslo")) as memory:
+        (page,) = memory.add([{**HELLO, "at": at}])
+        assert memory.get(page).descriptive.event_at.isoformat() == utc
+
+
+def test_a_message_may_be_later_than_the_time_of_the_call(memory):
+    later = datetime.now(UTC) - timedelta(days=1)
+    (page,) = memory.add([HELLO, {"role": "assistant", "content": "hi", "at": later}], at="2024-01-01")
+    assert [turn.at.isoformat() for turn in memory.get(page).payload.turns] == [
+        "2024-01-01T00:00:00+00:00",
+        later.isoformat(),
+    ]

@@ -13,11 +13,12 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from pydantic import TypeAdapter
 
 import memoryos
 from memoryos import Attachment, Memory, MemoryOS, Role, Turn, stores
 from memoryos.operation.answer.answer_stream import AnswerStream
-from memoryos.plain import Plain
+from memoryos.plain import Plain, plain
 from public import function_of, methods_of
 
 
@@ -51,7 +52,7 @@ def test_what_is_returned_is_plain(kind):
 @pytest.fixture
 def memory(tmp_path) -> Iterator[Memory]:
     with memoryos.open(tmp_path / "a.db", user="ann", session="monday") as memory:
-        memory.add("My boat is called Aurora.", "A fine name.", tags=["boats"])
+        memory.add("My boat is called Aurora.", "A fine name.", tags=["boats"], metadata={"deck": [1, "a"]})
         memory.add_many([Turn(role=Role.USER, text="🛶 我住在成都。", attachments=(Attachment(caption="a map"),))])
         memory.facts.add("has a boat")
         memory.profile.set("name", "Ann")
@@ -66,6 +67,9 @@ VALUES = {
     "context": lambda memory: memory.context("boat"),
     "digest": lambda memory: memory.digest(),
     "get": lambda memory: memory.pages.list()[0],
+    "listing": lambda memory: memory.pages.list(limit=1),
+    "no listing": lambda memory: memory.segments.list(),
+    "hit": lambda memory: memory.search("boat").hits[0],
     "profile": lambda memory: memory.profile.get(),
     "stats": lambda memory: memory.stats(),
     "events": lambda memory: memory.log.events()[0],
@@ -83,14 +87,46 @@ def test_a_value_becomes_json_and_a_pickle_and_is_copied(memory, name):
     assert copy.deepcopy(value) == value
 
 
+def annotated(returned: Any, value: Any) -> Any:
+    """A handler with this return annotation."""
+
+    def handler():
+        return value
+
+    handler.__annotations__["return"] = returned
+    return handler
+
+
 @pytest.mark.parametrize("name", VALUES)
-def test_a_value_is_returned_from_a_web_handler(memory, name):
-    app = FastAPI()
-    app.get("/whole")(lambda: VALUES[name](memory))
-    app.get("/plain")(lambda: VALUES[name](memory).to_dict())
+def test_a_web_handler_that_names_what_it_returns_sends_what_to_dict_tells(memory, name):
+    value, app = VALUES[name](memory), FastAPI()
+    app.get("/class")(annotated(type(value), value))
+    app.get("/model", response_model=type(value))(lambda: value)
+    app.get("/inside")(annotated(dict[str, Any], {"value": value}))
     with TestClient(app) as client:
-        assert client.get("/whole").status_code == 200
-        assert client.get("/plain").json() == VALUES[name](memory).to_dict()
+        assert client.get("/class").json() == value.to_dict()
+        assert client.get("/model").json() == value.to_dict()
+        assert client.get("/inside").json() == {"value": value.to_dict()}
+        assert client.get("/openapi.json").status_code == 200
+
+
+def descendants_of(kind: type) -> set[type]:
+    return {kind}.union(*(descendants_of(one) for one in kind.__subclasses__()))
+
+
+PUBLIC = {getattr(memoryos, name) for name in memoryos.__all__}  # which imports every module that a program uses
+EVERYTHING = {one for one in PUBLIC if inspect.isclass(one) and issubclass(one, Plain)} | descendants_of(Plain)
+
+
+@pytest.mark.parametrize("kind", sorted(EVERYTHING - {Plain}, key=repr))
+def test_pydantic_writes_every_value_as_to_dict_tells(kind, monkeypatch):
+    value = kind.__new__(kind)
+    monkeypatch.setattr(kind, "to_dict", lambda self: {"told": 1})
+    for one in (TypeAdapter(kind), TypeAdapter(Any)):
+        assert one.dump_python(value) == one.dump_python(value, mode="json") == {"told": 1}
+        assert json.loads(one.dump_json(value)) == {"told": 1}
+    assert TypeAdapter(kind).validate_python(value) is value
+    assert TypeAdapter(kind).json_schema(mode="serialization")["type"] == "object"
 
 
 def test_a_hit_tells_what_a_reader_wants(memory):
@@ -102,6 +138,22 @@ def test_a_hit_tells_what_a_reader_wants(memory):
     ]
     assert (hit["kind"], hit["tags"], hit["scope"]["user"]) == ("page", ["boats"], "ann")
     assert hit["score"] > 0
+
+
+@pytest.mark.parametrize("kind", ["hits", "turns", "user_facts", "ranked"])
+def test_what_the_dict_of_a_hit_has_is_an_attribute_of_the_hit(memory, kind):
+    for hit in getattr(memory.search("What is my boat called?"), kind):
+        told = hit.to_dict()
+        told.pop("attachments", None)
+        own = {name: getattr(hit, name) for name in told if name not in ("turn", "start", "end")}  # of the passage
+        assert json.loads(json.dumps(plain(own))) == {name: told[name] for name in own}
+
+
+def test_a_hit_and_its_cube_have_what_the_caller_passed(memory):
+    hit = next(hit for hit in memory.search("What is my boat called?").hits if hit.tags)
+    for one in (hit, hit.cube):
+        assert (one.kind, one.tags, one.metadata, one.title) == ("page", ("boats",), {"deck": [1, "a"]}, None)
+    assert memory.search("boat").turns[0].metadata == {"deck": [1, "a"]}
 
 
 def test_a_profile_is_told_by_its_fields(memory):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memoryos.language.marks import asks_judgement
-from memoryos.language.tongue import Tongue, tongue
+from memoryos.language.tongue import Tongue, is_foreign, tongue
 
 TEXTS = {
     "Where did I put the keys?": Tongue.ENGLISH,
@@ -21,6 +21,9 @@ TEXTS = {
     "¿Qué me regaló mi hermano en la fiesta?": None,
     "Où ai-je rangé les clés de la maison ?": None,
     "أين المحطة؟": None,
+    "I learned to say 你好 and 谢谢 at school today.": Tongue.ENGLISH,
+    "My teacher 李 is from 東京 and says ありがとう to us.": Tongue.ENGLISH,
+    "我用 Python 和 JavaScript 写代码。": Tongue.CHINESE,
     "": None,
     "!": None,
 }
@@ -29,6 +32,24 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_language_is_told_by_its_characters_and_function_words(text):
     assert tongue(text) is TEXTS[text]
+
+
+@pytest.mark.parametrize("text", ["我住在北京。", "東京に住んでいます。", "Я живу в Москве.", "أنا أسكن في دبي"])
+def test_a_text_in_another_language_is_foreign_to_english(text):
+    assert is_foreign(text, Tongue.ENGLISH)
+
+
+@pytest.mark.parametrize(
+    "text", ["Where are the keys?", "boat keys", "42", "", "Zoë: ok", "你好 means hello in that language"]
+)
+def test_what_may_be_english_is_not_foreign_to_it(text):
+    assert not is_foreign(text, Tongue.ENGLISH)
+
+
+def test_chinese_is_foreign_to_the_other_script_alone():
+    assert is_foreign("我們去東邊的車站。", Tongue.SIMPLIFIED)
+    assert not is_foreign("今天下雨", Tongue.SIMPLIFIED)
+    assert not is_foreign("Where did I put the keys?", Tongue.SIMPLIFIED)
 
 
 def test_two_texts_may_use_the_same_words():

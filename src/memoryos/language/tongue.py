@@ -10,6 +10,9 @@ from memoryos.language.stopwords import ENGLISH
 from memoryos.language.words import HAN, words
 
 _KANA = re.compile(r"[\u3040-\u30ff]")
+_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+")
+_LETTER = re.compile(r"[^\W\d_]")
+_OTHER = re.compile(r"[^\W\d_\u0000-\u024f]")  # a letter that is not Latin
 _SHARE = 0.1  # of the words in English text, code and lists included, are function words; elsewhere some 4 %
 
 _SIMPLIFIED = frozenset("们这个么说时过会对来后还给书学开关问间现样经进发见话车东长点电气买卖爱岁")
@@ -37,12 +40,26 @@ class Tongue(StrEnum):
 
 
 def tongue(text: str) -> Tongue | None:
-    """The language of a text; None for one that is not known here, and for a text without words."""
-    if HAN.search(text):
+    """The language of most of a text; None for one that is not known here, and for a text without words."""
+    if _is_mostly_han(text):
         return None if _KANA.search(text) else _script(text)
     found = list(words(text))
     has_function_words = found and sum(word in ENGLISH for word in found) >= _SHARE * len(found)
     return Tongue.ENGLISH if has_function_words and latin_language(text) == "en" else None
+
+
+def is_foreign(text: str, to: Tongue) -> bool:
+    """Whether a text is in another script than this language; Latin letters occur in all of them."""
+    told = tongue(text)
+    if told is not None and told.is_chinese:
+        return not to.may_be(told)
+    return told is None and 2 * len(_OTHER.findall(text)) > len(_LETTER.findall(text)) > 0
+
+
+def _is_mostly_han(text: str) -> bool:
+    """Whether a text has at least as many Chinese characters as words in Latin letters."""
+    found = 0 if text.isascii() else len(HAN.findall(text))
+    return found > 0 and found >= len(_LATIN_WORD.findall(text))
 
 
 def _script(text: str) -> Tongue:

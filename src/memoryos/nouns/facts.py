@@ -75,5 +75,5 @@ class Facts(Noun):
             return reader.counted(self._selection(of_whom, tier, **only))
 
     def _selection(self, of_whom: Subject, tier: Tier, **only: Unpack[arguments.ListFilters]) -> Selection:
-        tiers = [arguments.one_of("tier", tier, Tier)]
+        tiers = [arguments.tier(tier, "facts", Tier.LPM, Tier.ARCHIVE)]
         return selection(Kind.FACT, self._engine.clock(), tiers=tiers, subject=of_whom, **only)

@@ -46,7 +46,7 @@ class Pages(Noun):
             return reader.counted(self._selection(tier, **only))
 
     def _selection(self, tier: Tier | None, **only: Unpack[arguments.PageFilters]) -> Selection:
-        tiers = [] if tier is None else [arguments.one_of("tier", tier, Tier)]
+        tiers = [] if tier is None else [arguments.tier(tier, "pages", Tier.STM, Tier.MTM, Tier.ARCHIVE)]
         return selection(Kind.PAGE, self._engine.clock(), tiers=tiers, **only)
 
     def attachments(self, page_id: str) -> Sequence[AttachedFile]:

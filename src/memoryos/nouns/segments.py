@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memoryos import arguments
 from memoryos.kinds import Kind, Tier
 from memoryos.listing import Listing
 from memoryos.nouns.noun import Noun
@@ -39,4 +40,4 @@ class Segments(Noun):
 
 
 def _tiers(*, archive: bool) -> tuple[Tier, ...]:
-    return (Tier.MTM, Tier.ARCHIVE) if archive else (Tier.MTM,)
+    return (Tier.MTM, Tier.ARCHIVE) if arguments.flag("archive", archive) else (Tier.MTM,)

@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault import copying, migrations, rows
 from memoryos.infrastructure.vault.blob_copying import copy_blobs
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.infrastructure.vault.reembedding import EMBEDDER
+from memoryos.infrastructure.vault.rows import Sum
 from memoryos.infrastructure.vault.sql_vault import SqlVault, noted
 from memoryos.infrastructure.vault.sqlite import put_in_one_file, read_only_engine
 from memoryos.plain import Plain
@@ -49,7 +50,7 @@ class Manifest(Plain):
     store: str  #: of which; without a password
     schema: str
     embedder: str | None
-    tables: dict[str, rows.Sum]
+    tables: dict[str, Sum]
 
     @property
     def rows(self) -> int:
@@ -91,7 +92,7 @@ def manifest_of(connection: Connection) -> Manifest | None:
         return None
     try:
         values = json.loads(text)
-        return Manifest(**{**values, "tables": {name: rows.Sum(**one) for name, one in values["tables"].items()}})
+        return Manifest(**{**values, "tables": {name: Sum(**one) for name, one in values["tables"].items()}})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise StoreCorrupt("the backup's manifest cannot be read") from error
 
@@ -166,7 +167,7 @@ def _read(file: Path) -> Iterator[Connection]:
         engine.dispose()
 
 
-def _summed(connection: Connection, name: str) -> rows.Sum | None:
+def _summed(connection: Connection, name: str) -> Sum | None:
     """Of a table as it is there, in whatever schema."""
     try:
         table = Table(name, MetaData(), autoload_with=connection, resolve_fks=False)

@@ -16,6 +16,7 @@ from memoryos.clock import zoned
 from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.patience import in_one_call
 from memoryos.operation.calls.hand import Hand
+from memoryos.operation.calls.keywords import keyword_check
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -40,8 +41,11 @@ def door(cls: C) -> C:
 
 
 def _entered(method: Callable[..., T]) -> Callable[..., T]:
+    check = keyword_check(method)
+
     @wraps(method)
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
+        check(kwargs)
         if self._hand.is_forked:
             raise StorageError("this memory was opened before the process forked: open it again in the child")
         inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, lambda: method(self, *args, **kwargs)))  # noqa: E731

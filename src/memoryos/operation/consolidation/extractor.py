@@ -33,7 +33,10 @@ class RuleExtractor:
         self._traits = trait_reader(schema or PersonaSchema.named(None))
 
     def extract(self, pages: Sequence[MemCube]) -> list[Finding]:
-        """Facts and profile fields in the order they were said, then traits in the order of the schema."""
+        """Facts and profile fields in the order they were said, then traits in the order of the schema.
+
+        A document says nothing about the user or the agent.
+        """
         from memoryos.operation.consolidation import rules  # 0.15 s, which an add or a search need not pay
 
-        return rules.findings(pages, self._traits)
+        return rules.findings([page for page in pages if not page.is_document], self._traits)

@@ -131,11 +131,12 @@ class ModelReader:
     def read(self, scope: Scope, pages: Sequence[MemCube], topics: Sequence[SummaryTarget]) -> Reading:
         """Read new pages, and what they add to their topics: the first of these, when there are very many.
 
-        Raises ModelError; then nothing of them is known.
+        A document says nothing about the user or the agent, but it belongs to its topic. Raises ModelError; then
+        nothing of them is known.
         """
         call = _Call(self, scope)
         found: list[Finding] = []
-        for sheet in sheets(pages):
+        for sheet in sheets([page for page in pages if not page.is_document]):
             found += call.facts(sheet)
             found += call.persona(sheet)
         summaries = call.summaries(topics[:TOPICS_AT_ONCE]) if topics else {}

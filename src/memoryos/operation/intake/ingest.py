@@ -22,7 +22,7 @@ from memoryos.scope import Scope
 from memoryos.text import checked_text
 
 TURNS_PER_PAGE = 16  # a page of tool messages without a dialogue turn must end somewhere
-_SPLIT = "Split it into several turns"
+SPLIT = "Split it into several turns"
 
 EMBED_BATCH = 256  # pages embedded between two progress reports
 
@@ -44,14 +44,14 @@ def turns_of(
         raise InvalidInput("query", "neither it nor the response is given", "Pass at least one of them")
     said_at = now if at is None else parse_moment("at", at, now=now)
     for index, attachment in enumerate(attachments):
-        _check_attachment(attachment, limit, f"attachments[{index}]")
+        check_attachment(attachment, limit, f"attachments[{index}]")
     turns = []
     if query is not None or response is None:
-        text = "" if attachments and not query else checked_text("query", query, limit=limit, fix=_SPLIT)
+        text = "" if attachments and not query else checked_text("query", query, limit=limit, fix=SPLIT)
         turns.append(Turn(role=Role.USER, text=text, at=said_at, attachments=attachments))
     if response is not None:
         own = () if turns else attachments
-        text = "" if own and not response else checked_text("response", response, limit=limit, fix=_SPLIT)
+        text = "" if own and not response else checked_text("response", response, limit=limit, fix=SPLIT)
         turns.append(Turn(role=Role.ASSISTANT, text=text, at=said_at, attachments=own))
     return turns
 
@@ -59,9 +59,9 @@ def turns_of(
 def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") -> Turn:
     """Return the turn with its time in UTC (default: now). Raises InvalidInput with the field."""
     if turn.text.strip() or not turn.attachments:
-        checked_text(f"{field}.text", turn.text, limit=limit, fix=_SPLIT)
+        checked_text(f"{field}.text", turn.text, limit=limit, fix=SPLIT)
     for attachment in turn.attachments:
-        _check_attachment(attachment, limit, f"{field}.attachments")
+        check_attachment(attachment, limit, f"{field}.attachments")
     if turn.speaker is not None:
         checked_text(f"{field}.speaker", turn.speaker, limit=256)
     if turn.source_id is not None:
@@ -70,7 +70,8 @@ def checked_turn(turn: Turn, *, now: datetime, limit: int, field: str = "turn") 
     return turn if said_at is turn.at else replace(turn, at=said_at)
 
 
-def _check_attachment(attachment: Attachment, limit: int, field: str) -> None:
+def check_attachment(attachment: Attachment, limit: int, field: str) -> None:
+    """Check the texts of an attachment. Raises InvalidInput with the field."""
     checked_text(f"{field}.caption", attachment.caption, limit=limit)
     if attachment.uri is not None:  # bytes are counted when they are taken out
         most = len(attachment.uri) if is_data_url(attachment.uri) else limit

@@ -9,12 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeGuard
 
+from memoryos.clock import parse_moment
 from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Role
 from memoryos.operation.attachments.data_url import data_url, is_data_url
+from memoryos.operation.intake.ingest import SPLIT, check_attachment
+from memoryos.scope import ID_LIMIT
+from memoryos.text import checked_text
 
 ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
 
@@ -33,13 +38,22 @@ def is_messages(value: object) -> TypeGuard[Messages]:
     return isinstance(value, Mapping | Iterable) and not isinstance(value, str | bytes)
 
 
-def turns_of_messages(messages: Messages) -> list[Turn]:
-    """Return the turns of messages, in order. Raises InvalidInput with the message and the field."""
+def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[Turn]:
+    """Return the turns of messages, in order; their times are in UTC, and a text has at most `limit` characters.
+
+    Messages of the system or the developer are left out: they instruct the model, and nobody said them in the dialogue.
+    A time without a zone is in the zone of `zoned`. Raises InvalidInput with the message and the field.
+    """
     several = [messages] if isinstance(messages, Mapping) else messages
     turns: list[Turn] = []
     said: list[_Said] = []  # by the assistant, between tool calls
+    instructs = False
     for number, message in enumerate(several):
         one = _said(message, f"messages[{number}]")
+        _check(one, f"messages[{number}]", now, limit)
+        instructs = instructs or one.role is Role.SYSTEM
+        if one.role is Role.SYSTEM:
+            continue
         if one.role is Role.ASSISTANT:
             turns += one.calls
             said.append(one)
@@ -47,7 +61,7 @@ def turns_of_messages(messages: Messages) -> list[Turn]:
             turns += [] if one.role is Role.TOOL else _answer(said)
             turns += one.turns()
     turns += _answer(said)
-    if not turns:
+    if not turns and not instructs:
         raise InvalidInput("messages", "have no content", "Pass at least one message with content")
     return turns
 
@@ -105,6 +119,21 @@ def _said(message: Any, place: str) -> _Said:
     return said
 
 
+def _check(said: _Said, place: str, now: datetime, limit: int) -> None:
+    """Check what is kept of a message, and convert its time."""
+    for text in said.texts:
+        checked_text(f"{place}.content", text, limit=limit, fix=SPLIT)
+    for call in said.calls:
+        checked_text(f"{place}.tool_calls", call.text, limit=limit, fix=SPLIT)
+    for attachment in [*said.attachments, *(one for call in said.calls for one in call.attachments)]:
+        check_attachment(attachment, limit, f"{place}.content")
+    for label, value in (("name", said.speaker), ("source_id", said.source_id)):
+        if value is not None:
+            checked_text(f"{place}.{label}", value, limit=ID_LIMIT)
+    if said.at is not None:
+        said.at = parse_moment(f"{place}.at", said.at, now=now)
+
+
 def _fields(message: Any, place: str) -> Mapping[str, Any]:
     """The fields of a dict or an SDK object."""
     if isinstance(message, Mapping):
@@ -130,14 +159,16 @@ def _role(known: Mapping[str, Any], place: str) -> Role:
 def _content(known: Mapping[str, Any], place: str) -> Iterable[Any]:
     """The parts; a text is one part."""
     content = known.get("content")
-    return [content] if isinstance(content, str | Mapping) else _listed(content, place)
+    if isinstance(content, str | Mapping):
+        return [content]
+    return _listed(content, place, "Pass a text or a list of parts, or leave it out")
 
 
-def _listed(value: Any, place: str) -> Iterable[Any]:
+def _listed(value: Any, place: str, fix: str = "Pass a list, or leave it out") -> Iterable[Any]:
     if value is None:
         return ()
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping):
-        raise InvalidInput(place, f"is a {type(value).__name__}", "Pass a list, or leave it out")
+        raise InvalidInput(place, f"expected a list, got {type(value).__name__}", fix)
     return value
 
 
@@ -161,7 +192,7 @@ def _take(said: _Said, part: Any, place: str) -> None:
 
 def _text(value: Any, place: str) -> str:
     if not isinstance(value, str):
-        raise InvalidInput(f"{place}.text", f"is a {type(value).__name__}", "Pass text")
+        raise InvalidInput(f"{place}.text", f"expected text, got {type(value).__name__}", "Pass a str")
     return value
 
 

@@ -13,7 +13,8 @@ The first two are taken as if the question had `DOUBT` more words, half of them 
 weighed by a logistic regression, and the third so that no question is refused for it by default;
 `docs/explanation/retrieval.md` says on what and how good it is. What words cannot tell is not held unlikely: a question
 of fewer than `FEWEST` words ("Hello!"), one that asks for advice, a guess, a summary or a character, and one that is
-not in the language of what was found, or in neither English nor Chinese.
+not in the language of most of what was found, or in neither English nor Chinese. One text in another script than
+the question is not judged, either, unless its letters are Latin.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from math import exp
 
 from memoryos.language.bm25 import idf
 from memoryos.language.marks import asks_judgement
-from memoryos.language.tongue import Tongue, tongue
+from memoryos.language.tongue import Tongue, is_foreign, tongue
 from memoryos.language.words import HAN, index_words, stem
 from memoryos.operation.index.resident import Resident
 from memoryos.operation.index.turns import TurnIndex
@@ -45,7 +46,7 @@ BY_CHARACTERS = 0.5  # what a Chinese word counts whose characters are there, bu
 DOUBTFUL = 0.05  # as unlikely as an answer gets because the other person has the words: by default not refused
 UNJUDGED = 0.5  # of a question that is not judged by its words
 
-SMALL = 60  # passages: in a memory of so many, what nobody said counts half
+SMALL = 25  # passages: in a memory of so many, what nobody said counts half
 SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
 
 BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
@@ -162,8 +163,11 @@ class Examined:
         return _elsewhere(self.resident, self.asked, self.words[0], self.turns)
 
     def is_in(self, texts: Sequence[str]) -> bool:
-        """Whether the texts may be in the language of the question."""
-        return self.language is not None and self.language.may_be(tongue(" ".join(texts)[:LONGEST]))
+        """Whether half of the texts, or all of them read as one, may be in the language of the question."""
+        if self.language is None:
+            return False
+        own = sum(self.language.may_be(tongue(text)) for text in texts)
+        return 2 * own >= len(texts) or self.language.may_be(tongue(" ".join(texts)[:LONGEST]))
 
 
 def confidence(examined: Examined, known: Iterable[str]) -> float:
@@ -195,6 +199,7 @@ class WordJudge:
     elsewhere: float  #: as of Signals
     is_blind: bool  #: whether words do not tell
     forms: frozenset[str] | None  #: stems of the words and of those near; None when some are not in ASCII
+    language: Tongue | None = None  #: of the question
 
     @classmethod
     def of(cls, examined: Examined) -> WordJudge:
@@ -205,14 +210,15 @@ class WordJudge:
         else:
             is_foreign = bool(examined.turns) and not examined.is_in(examined.texts)
         is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
-        return cls(asked_words, examined.size, examined.elsewhere, is_blind, _forms(asked_words))
+        return cls(asked_words, examined.size, examined.elsewhere, is_blind, _forms(asked_words), examined.language)
 
     def relevance(self, texts: Iterable[str]) -> float:
         """The relevance of the best of some texts of one memory, from 0 to 1."""
-        if self.is_blind:
+        heard = [text[:LONGEST] for text in texts]
+        if self.is_blind or any(self.language and is_foreign(text, self.language) for text in heard):
             return UNJUDGED
-        heard = (SaidText.of(text[:LONGEST]) for text in texts)
-        covered = _most_covered(self.words, (said for said in heard if said.may_have(self.forms)))
+        said = (one for one in map(SaidText.of, heard) if one.may_have(self.forms))
+        covered = _most_covered(self.words, said)
         if len(self.words) < FEWEST:  # a single word is there or not
             return covered / self.words[0].weight
         return Signals.of(self.words, self.size, covered, self.elsewhere).confidence

@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from memoryos.choice import Choice
-from memoryos.cube import MemCube, Page, Turn
+from memoryos.cube import Fact, MemCube, Page, Turn
+from memoryos.kinds import Kind, Role, State, Subject, Tier
 from memoryos.operation.attachments.attached_file import AttachedFile, files_of
 from memoryos.plain import Plain, plain
+from memoryos.scope import Scope
 
 
 class Strategy(Choice):
@@ -45,6 +47,36 @@ class Hit(Plain):
         return self.cube.id
 
     @property
+    def kind(self) -> Kind:
+        """The kind of the memory, such as page or fact."""
+        return self.cube.kind
+
+    @property
+    def tier(self) -> Tier:
+        """The place of the memory in the hierarchy."""
+        return self.cube.tier
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the memory."""
+        return self.cube.descriptive.tags
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata that the caller passed."""
+        return self.cube.metadata
+
+    @property
+    def title(self) -> str | None:
+        """The title of its document."""
+        return self.cube.descriptive.title
+
+    @property
+    def source(self) -> str | None:
+        """The origin of its document."""
+        return self.cube.descriptive.source
+
+    @property
     def text(self) -> str:
         """The memory as text: of a page all of it, also if it is a long document; `Recall.turns` has the passages."""
         return self.cube.text
@@ -53,6 +85,46 @@ class Hit(Plain):
     def at(self) -> datetime:
         """When it happened."""
         return self.cube.descriptive.event_at
+
+    @property
+    def scope(self) -> Scope:
+        """The owner of the memory, and its session."""
+        return self.cube.scope
+
+    @property
+    def state(self) -> State:
+        """What may be done with the memory."""
+        return self.cube.state
+
+    @property
+    def version(self) -> int:
+        """How often it was written: 1 for a memory that was never corrected."""
+        return self.cube.version.number
+
+    @property
+    def subject(self) -> Subject | None:
+        """Whom a fact, a trait or a profile field describes; None for the others."""
+        return self.cube.subject
+
+    @property
+    def quote(self) -> str | None:
+        """The words that a fact rests on; None for the others."""
+        return self.cube.payload.quote if isinstance(self.cube.payload, Fact) else None
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns of a page; empty for the others."""
+        return self.cube.payload.turns if isinstance(self.cube.payload, Page) else ()
+
+    @property
+    def recorded_at(self) -> datetime:
+        """When this store first held it."""
+        return self.cube.descriptive.recorded_at
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it expires; None: never."""
+        return self.cube.governance.lifespan.expires_at
 
     @property
     def source_ids(self) -> tuple[str, ...]:
@@ -96,6 +168,36 @@ class TurnHit(Plain):
         if not isinstance(self.cube.payload, Page):
             raise TypeError(f"cube {self.cube.id} is a {self.cube.kind.value}, not a page")
         return self.cube.payload.turns[self.index]
+
+    @property
+    def page_id(self) -> str:
+        """The id of the page."""
+        return self.cube.id
+
+    @property
+    def role(self) -> Role:
+        """The role of the speaker."""
+        return self.turn.role
+
+    @property
+    def speaker(self) -> str | None:
+        """The display name of the speaker, if it differs from the role."""
+        return self.turn.speaker
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was said."""
+        return self.turn.at
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the page."""
+        return self.cube.descriptive.tags
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata of the page."""
+        return self.cube.metadata
 
     @property
     def text(self) -> str:
