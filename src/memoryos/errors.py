@@ -119,6 +119,10 @@ class LeaseLost(StorageError):
     """Another worker has taken the job over; nothing was written."""
 
 
+class ChangedMeanwhile(StorageError):
+    """Memories changed while they were read; nothing was written, and the job reads them again."""
+
+
 class StoreBusy(StorageError):
     """Another process holds the store's write lock; try again."""
 

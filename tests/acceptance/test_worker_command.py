@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sqlite3
 import subprocess
@@ -59,7 +60,9 @@ def run(tmp_path, wanted):
 
     def call(*arguments, **variables):
         done = forked.memoryos(*arguments, cwd=tmp_path, **wanted | variables)
-        assert done.stderr in ("", "job failed\n")  # and no word of what was said
+        assert re.fullmatch(
+            r"(a job \(\w+\) failed: \w+; see `memoryos jobs list`\n)?", done.stderr
+        )  # and no word of what was said
         return done.returncode, done.stdout
 
     return call

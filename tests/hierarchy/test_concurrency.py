@@ -14,6 +14,7 @@ from memoryos import load_settings
 from memoryos.errors import LeaseLost, StorageError
 from memoryos.infrastructure.vault.records import JobState, LinkKind
 from memoryos.kinds import Kind, Tier
+from memoryos.operation.consolidation.promotion import READINGS
 
 from .world import ANN, LineExtractor, World
 
@@ -113,7 +114,7 @@ def test_a_lease_that_is_over_cannot_be_finished(world: World):
         writer.finish(theirs)
 
 
-def test_words_corrected_while_they_are_read_are_not_learned(world: World):
+def test_words_corrected_while_they_are_read_are_read_again_at_once(world: World, caplog):
     memory = world.open(short_term_capacity=1)
     page = memory.add("🍵\nfact: Ann lives in Rome.")
     memory.add("🍵")
@@ -125,10 +126,27 @@ def test_words_corrected_while_they_are_read_are_not_learned(world: World):
             memory.update(page, text)
 
     world.runner(Interrupted(correct_once)).run_all(ANN)
-    assert facts(world) == []
-    world.clock.advance(seconds=5)  # when it is tried again
-    world.runner(Interrupted(correct_once)).run_all(ANN)
     assert facts(world) == ["Ann lives in Oslo."]
+    assert [job.state for job in memory.jobs.list()] == [JobState.DONE]
+    assert not caplog.records
+
+
+def test_words_that_change_with_every_reading_are_read_later(world: World):
+    memory = world.open(short_term_capacity=1)
+    page = memory.add("🍵\nfact: Ann lives in Rome.")
+    memory.add("🍵")
+    world.queue()
+    numbers = iter(range(1000))
+
+    def correct() -> None:
+        memory.update(page, f"🍵\nfact: Ann lives in Oslo {next(numbers)}.")
+
+    world.runner(Interrupted(correct)).run_all(ANN)
+    assert facts(world) == []
+    assert next(numbers) == READINGS
+    world.clock.advance(seconds=5)  # when it is tried again
+    world.runner(LineExtractor()).run_all(ANN)
+    assert facts(world) == [f"Ann lives in Oslo {READINGS - 1}."]
 
 
 def test_jobs_of_a_process_that_died_run_after_the_next_add(world: World):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -12,7 +13,7 @@ from memoryos.about import About
 from memoryos.clock import Clock
 from memoryos.config import PersonaSharing, Settings
 from memoryos.cube import Fact, MemCube, Segment
-from memoryos.errors import StorageError, StoreCorrupt
+from memoryos.errors import ChangedMeanwhile, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
@@ -47,6 +48,7 @@ from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
 PAGES_AT_ONCE = 64  # read by rules and written in one transaction
+READINGS = 5  # of pages that change while they are read; then the job waits, like one that failed
 
 _REJECTED = "rejected"  # the note that counts what was not believed
 
@@ -102,17 +104,27 @@ class Promoter:
         """
         waiting, before = list(jobs), list[str]()
         while any(job.not_before is None for job in waiting) and goes_on():
-            portions = self._portions(scope, waiting)
+            portions = self._promoted(scope, waiting)
             wanted = [page.id for portion in portions for page in portion.pages]
             if wanted and wanted == before:
                 raise StoreCorrupt(
                     "pages that were read are still marked as unread: run `memoryos verify` to find the damage"
                 )
             before = wanted
-            self._promote(scope, portions)
             ended = {portion.job.id for portion in portions if portion.ends_job}
             waiting = [job for job in waiting if job.id not in ended]
         return waiting
+
+    def _promoted(self, scope: Scope, jobs: Sequence[Job]) -> list[Portion]:
+        """What was read next and learned; what changes meanwhile is read again."""
+        for _ in range(READINGS - 1):
+            portions = self._portions(scope, jobs)
+            with suppress(ChangedMeanwhile):
+                self._promote(scope, portions)
+                return portions
+        portions = self._portions(scope, jobs)
+        self._promote(scope, portions)
+        return portions
 
     def _portions(self, scope: Scope, jobs: Sequence[Job]) -> list[Portion]:
         """What is read next: the new pages of the first jobs, as many as are read together."""
@@ -365,7 +377,7 @@ def _check_unchanged(reader: Reader, read: Sequence[Portion]) -> None:
     pages = [page for portion in read for page in portion.pages]
     present = reader.versions(page.id for page in pages)
     if any(present.get(page.id) != page.version.number for page in pages):
-        raise StorageError("pages changed while they were read; nothing was written")
+        raise ChangedMeanwhile("pages changed while they were read; nothing was written")
 
 
 def _check_ours(writer: Writer, read: Sequence[Portion]) -> None:
@@ -381,7 +393,7 @@ def _check_known(reader: Reader, portions: Sequence[Portion], seen: Sequence[Str
     now = reader.get(segment.id for segment in segments)
     lost = (_lost_words(segment, now[segment.id]) for segment in segments if segment.id in now)
     if have_changed(reader, seen) or any(lost):
-        raise StorageError("summaries changed while they were read; nothing was written")
+        raise ChangedMeanwhile("summaries changed while they were read; nothing was written")
 
 
 def _lost_words(segment: MemCube, now: MemCube) -> bool:

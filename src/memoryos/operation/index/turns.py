@@ -115,7 +115,7 @@ class TurnIndex:
     @property
     def total(self) -> int:
         """How many turns the owner has, here and elsewhere."""
-        return self.corpus.turns if self.corpus else int(self.alive.sum())
+        return self.corpus.turns if self.corpus else int(np.count_nonzero(self.alive))
 
     @property
     def mean_length(self) -> float:

@@ -24,8 +24,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-
-import numpy as np
+from math import exp
 
 from memoryos.language.bm25 import idf
 from memoryos.language.marks import asks_judgement
@@ -73,13 +72,12 @@ class Signals:
     elsewhere: float = 0.0
 
     @classmethod
-    def of(cls, asked: Sequence[Word], size: float, texts: Iterable[str], elsewhere: float = 0.0) -> Signals:
-        """The signals of a question for these texts; `size` is what counts of what nobody said, from 0 to 1."""
+    def of(cls, asked: Sequence[Word], size: float, covered: float, elsewhere: float) -> Signals:
+        """The signals of a question; `covered` is the weight of its words in the best text, the others as below."""
         total = sum(word.weight for word in asked)
         unsaid = size * sum(word.weight * word.unsaid for word in asked)
         most = min(total, ENOUGH) + DOUBT
-        covered = (min(_most_covered(asked, texts), ENOUGH) + DOUBT / 2) / most
-        return cls(covered, unsaid / (total + DOUBT), elsewhere)
+        return cls((min(covered, ENOUGH) + DOUBT / 2) / most, unsaid / (total + DOUBT), elsewhere)
 
     @property
     def confidence(self) -> float:
@@ -107,6 +105,10 @@ class SaidText:
         """Whether the text has the stem of a word."""
         return form in self.stems if form.isascii() else form in self.text
 
+    def may_have(self, forms: frozenset[str] | None) -> bool:
+        """Whether the text may have one of these stems; None are such as a set cannot tell."""
+        return forms is None or not forms.isdisjoint(self.stems)
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -122,7 +124,7 @@ class Word:
         """How well a text contains the word, from 0 to 1."""
         if said.has(self.stem):
             return 1.0
-        near = max((self.near[other] for other in said.stems.intersection(self.near)), default=0.0)
+        near = max((self.near[other] for other in said.stems & self.near.keys()), default=0.0)
         return max(near, BY_CHARACTERS * _part(self.characters, said.text)) if self.characters else near
 
 
@@ -176,10 +178,16 @@ def confidence(examined: Examined, known: Iterable[str]) -> float:
     if not examined.is_in(found or beside) or asks_judgement(examined.asked.text):
         return UNJUDGED
     asked_words, _ = examined.words
-    likely = Signals.of(asked_words, examined.size, found, examined.elsewhere).confidence
+    likely = _likely(examined, found)
     if likely < UNJUDGED:  # else they are not needed
-        likely = max(likely, Signals.of(asked_words, examined.size, beside, examined.elsewhere).confidence)
+        likely = max(likely, _likely(examined, beside))
     return likely if len(asked_words) >= FEWEST else max(likely, UNJUDGED)
+
+
+def _likely(examined: Examined, texts: Sequence[str]) -> float:
+    asked_words, _ = examined.words
+    covered = _most_covered(asked_words, map(SaidText.of, texts))
+    return Signals.of(asked_words, examined.size, covered, examined.elsewhere).confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +198,7 @@ class WordJudge:
     size: float  #: what counts of what nobody said, from 0 to 1
     elsewhere: float  #: as of Signals
     is_blind: bool  #: whether words do not tell
+    forms: frozenset[str] | None  #: stems of the words and of those near; None when some are not in ASCII
     language: Tongue | None = None  #: of the question
 
     @classmethod
@@ -201,16 +210,18 @@ class WordJudge:
         else:
             is_foreign = bool(examined.turns) and not examined.is_in(examined.texts)
         is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
-        return cls(asked_words, examined.size, examined.elsewhere, is_blind, examined.language)
+        return cls(asked_words, examined.size, examined.elsewhere, is_blind, _forms(asked_words), examined.language)
 
     def relevance(self, texts: Iterable[str]) -> float:
         """The relevance of the best of some texts of one memory, from 0 to 1."""
-        heard = [text[:LONGEST] for text in texts]
-        if self.is_blind or any(self.language and is_foreign(text, self.language) for text in heard):
+        begun = [text[:LONGEST] for text in texts]
+        if self.is_blind or any(self.language and is_foreign(text, self.language) for text in begun):
             return UNJUDGED
+        heard = map(SaidText.of, begun)
+        covered = _most_covered(self.words, (said for said in heard if said.may_have(self.forms)))
         if len(self.words) < FEWEST:  # a single word is there or not
-            return _most_covered(self.words, heard) / self.words[0].weight
-        return Signals.of(self.words, self.size, heard, self.elsewhere).confidence
+            return covered / self.words[0].weight
+        return Signals.of(self.words, self.size, covered, self.elsewhere).confidence
 
 
 def _are_said(asked_words: Sequence[Word]) -> bool:
@@ -227,7 +238,7 @@ def words_of(resident: Resident, asked: Asked) -> tuple[list[Word], int]:
 
 
 def _probability(logit: float) -> float:
-    return float(1 / (1 + np.exp(-logit)))
+    return 1 / (1 + exp(-logit))
 
 
 def _texts(turns: Iterable[TurnHit]) -> list[str]:
@@ -240,13 +251,20 @@ def _elsewhere(resident: Resident, asked: Asked, asked_words: Sequence[Word], tu
         named = asked_about(resident.turns, asked.text)
     if named is None or not asked_words:
         return 0.0
-    own = _most_covered(asked_words, _texts(turn for turn in turns if turn.turn.speaker == named))
-    others = _most_covered(asked_words, _texts(turn for turn in turns if turn.turn.speaker != named))
-    return max(0.0, others - own) / sum(word.weight for word in asked_words)
+    own = _texts(turn for turn in turns if turn.turn.speaker == named)
+    others = _texts(turn for turn in turns if turn.turn.speaker != named)
+    more = _most_covered(asked_words, map(SaidText.of, others)) - _most_covered(asked_words, map(SaidText.of, own))
+    return max(0.0, more) / sum(word.weight for word in asked_words)
 
 
-def _most_covered(asked_words: Sequence[Word], texts: Iterable[str]) -> float:
-    return max((_covered(asked_words, SaidText.of(text)) for text in texts), default=0.0)
+def _forms(asked_words: Sequence[Word]) -> frozenset[str] | None:
+    forms = frozenset().union(*({word.stem, *word.near} for word in asked_words))
+    return forms if all(map(str.isascii, forms)) else None
+
+
+def _most_covered(asked_words: Sequence[Word], said: Iterable[SaidText]) -> float:
+    """The weight of the question's words in the text that has most of them."""
+    return max((_covered(asked_words, one) for one in said), default=0.0)
 
 
 def _covered(asked_words: Sequence[Word], said: SaidText) -> float:

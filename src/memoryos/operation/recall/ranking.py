@@ -38,7 +38,7 @@ class Ranking:
     def of(cls, index: TurnIndex, scores: Scores, allowed: Flags, tokens: int | None = None) -> Ranking:
         """The ranking of the rows that are allowed."""
         total = np.where(allowed, np.round(scores.total, _DECIMALS), -np.inf)
-        return cls(index, scores, total, index.answering, int(allowed.sum()), tokens)
+        return cls(index, scores, total, index.answering, int(np.count_nonzero(allowed)), tokens)
 
     def best(self, pages: int) -> Ints:
         """Rows by score, the later first in a tie, some of each page, until one page more begins, shape (k,).

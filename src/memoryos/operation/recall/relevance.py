@@ -21,12 +21,17 @@ def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
     for turn in turns:
         best[turn.cube.id] = max(best.get(turn.cube.id, 0.0), turn.relevance or 0.0)
 
+    def relevance(cube: MemCube) -> float:
+        found = best.get(cube.id)
+        return judge.relevance([cube.text]) if found is None else found
+
     def kept(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        each = (replace(hit, relevance=best.get(hit.id, judge.relevance([hit.text]))) for hit in hits)
+        each = (replace(hit, relevance=relevance(hit.cube)) for hit in hits)
         return tuple(hit for hit in each if (hit.relevance or 0.0) >= min_score)
 
     def told(cubes: Sequence[MemCube]) -> tuple[Hit, ...]:
-        return kept([Hit(cube, 0.0) for cube in cubes])
+        each = (Hit(cube, 0.0, relevance=relevance(cube)) for cube in cubes)
+        return tuple(hit for hit in each if (hit.relevance or 0.0) >= min_score)
 
     pages, segments = kept(recalled.hits), kept(recalled.segments)
     user_facts, agent_facts, knowledge = map(kept, (recalled.user_facts, recalled.agent_facts, recalled.knowledge))

@@ -107,7 +107,7 @@ class JobRunner:
             self._release(scope, jobs)
             return 0
         except Exception as error:  # noqa: BLE001 - a worker's outermost line: the cause is kept with the job
-            logger.warning("job failed", extra={"action": "job_failed", "error": type(error).__name__})
+            _log_failure(jobs[0].kind, error)
             return len(jobs) - self._put_back(scope, jobs, error)
         return len(jobs) - len(left)
 
@@ -171,6 +171,14 @@ class JobRunner:
                             writer.extend(job, lasting=LEASE)
             except StorageError as error:  # busy: the next beat may come through
                 logger.warning("lease not extended", extra={"action": "heartbeat", "error": type(error).__name__})
+
+
+def _log_failure(kind: str, error: Exception) -> None:
+    """Log the kind of the job and of the error; a message may quote a user."""
+    what = {"kind": kind, "error": type(error).__name__}
+    logger.warning(
+        "a job (%(kind)s) failed: %(error)s; see `memoryos jobs list`", what, extra={"action": "job_failed"} | what
+    )
 
 
 def _about(job: Job) -> tuple[str, str]:
