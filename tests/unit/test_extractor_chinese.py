@@ -73,6 +73,51 @@ def test_a_durable_statement_becomes_a_fact(said: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("我叫李雷，住在北京，是一名医生。", ["小明住在北京。", "小明是一名医生。"]),
+        ("我叫李雷,今年30岁,喜欢打篮球。", ["小明今年（2023年）30岁。", "小明喜欢打篮球。"]),
+        ("我是一名老师，在上海工作。", ["小明是一名老师。", "小明在上海工作。"]),
+        ("我叫王芳，我住在杭州，我喜欢喝茶。", ["小明住在杭州。", "小明喜欢喝茶。"]),
+        ("我喜欢吃辣，不喜欢吃甜，讨厌下雨。", ["小明喜欢吃辣。", "小明不喜欢吃甜。", "小明讨厌下雨。"]),
+        ("你好，我来自成都；在北京上学。", ["小明来自成都。", "小明在北京上学。"]),
+    ],
+)
+def test_clauses_that_stand_by_themselves_are_facts_of_their_own(said: str, facts: list[str]) -> None:
+    assert texts(said) == facts
+    quotes = [item.payload.quote for item in found(said) if isinstance(item.payload, Fact)]
+    assert all(quote in said and "我" in quote for quote in quotes)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "我喜欢的作家住在北京，是一名医生。",
+        "我朋友叫李雷，住在北京，是一名医生。",
+        "我妈妈住在北京，是一名医生。",
+        "我男朋友是医生，住在上海，喜欢猫。",
+        "我养了一只猫，喜欢吃鱼。",
+        "我喜欢李雷，住在北京。",
+        "我来自成都，是个好地方。",
+        "我住在北京，住了三年。",
+        "我住在成都，养了两只猫。",
+        "我叫李雷，是小明的哥哥。",
+        "我住在北京，他是一名医生。",
+    ],
+)
+def test_clauses_that_may_tell_of_others_stay_together(said: str) -> None:
+    assert len(texts(said)) == 1
+    assert all(clause in texts(said)[0] for clause in said.rstrip("。").split("，")[1:])
+
+
+@pytest.mark.parametrize(
+    "said", ["李雷住在北京，是一名医生。", "如果我叫李雷，住在北京，就好了。", "我在想，住在北京，是不是很贵？"]
+)
+def test_what_is_not_said_of_the_speaker_is_no_fact_in_parts_either(said: str) -> None:
+    assert texts(said) == []
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "你喜欢什么？",

@@ -154,7 +154,8 @@ def _is_fact(found: Fact, label: FactLabel) -> bool:
 
 def _is_clause(quote: str, wanted: str) -> bool:
     """Whether it is one of the statements that the words make one after the other."""
-    return re.search(rf"(?:^|, (?:and )?|\band |\bbut ){re.escape(quote)}(?:$|,|\.| and\b| but\b)", wanted) is not None
+    before, behind = r"(?:^|, (?:and )?|\band |\bbut |[，；])", r"(?:$|,|\.| and\b| but\b|[，；。])"
+    return re.search(f"{before}{re.escape(quote)}{behind}", wanted) is not None
 
 
 def _is_field(found: ProfileField, label: ProfileLabel) -> bool:

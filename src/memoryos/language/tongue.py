@@ -50,10 +50,11 @@ def tongue(text: str) -> Tongue | None:
 
 def is_foreign(text: str, to: Tongue) -> bool:
     """Whether a text is in another script than this language; Latin letters occur in all of them."""
-    told = tongue(text)
-    if told is not None and told.is_chinese:
-        return not to.may_be(told)
-    return told is None and 2 * len(_OTHER.findall(text)) > len(_LETTER.findall(text)) > 0
+    if text.isascii():
+        return False
+    if _is_mostly_han(text):
+        return _KANA.search(text) is not None or not to.may_be(_script(text))
+    return 2 * len(_OTHER.findall(text)) > len(_LETTER.findall(text))
 
 
 def _is_mostly_han(text: str) -> bool:

@@ -73,7 +73,7 @@ _DEEDS = (
     r"|赢|输|捐|拜访|参观|当|教|开|演|管)"
 )
 _PLACE_VERBS = r"(?:工作|上班|上学|读书|读研|读博|念书|生活|长大|出生|实习|教书|任教|留学|创业|当\w{2}|学习)"
-_PROFESSION_END = (
+PROFESSION_END = (
     r"(?:师|生|员|医|工|家|手|师傅|教授|经理|老板|护士|会计|警察|律师|主管|总监|博主|妈妈|爸爸)(?=[，,。！!；;～~]|$)"
 )
 _NO_POSSESSION = r"(?!个?(?:问题|想法|疑问|建议|请求)|一个(?:问题|想法|疑问|建议|请求|好消息))"
@@ -82,7 +82,7 @@ _FACTS = [
         rf"{_I}不?是(?:一[名个位]|[名个位]|独生|素食|单亲|左撇子|在\w{{2,12}}(?:长大|出生)"
         r"|(?!个人|本人|有人|大人|病人|好人)\w{2,6}人(?=[，,。！!]|$))"
     ),
-    re.compile(rf"{_I}是(?![说想觉真很在因为不这那来个挺最从被])\w{{0,12}}{_PROFESSION_END}"),
+    re.compile(rf"{_I}是(?![说想觉真很在因为不这那来个挺最从被])\w{{0,12}}{PROFESSION_END}"),
     re.compile(rf"{_I}(?:快|马上)?要?\d{{1,3}}岁"),
     re.compile(rf"{_I}(?:来自|出生[于在]|毕业于|就职于|任职于|定居|住在?(?!院)|养了?|患有|得[过了]){_VAGUE}\w"),
     re.compile(rf"{_I}对\w{{1,10}}过敏"),
@@ -154,9 +154,16 @@ def statement(sentence: str) -> Statement | None:
     for start in _starts(sentence):
         if _ADDRESSED.search(sentence, start):
             continue
-        for shapes, kind, confidence in _SHAPES:
-            if any(shape.match(sentence, start) for shape in shapes):
-                return Statement(sentence[start:], kind, confidence)
+        if shape := shape_of(sentence, start):
+            return Statement(sentence[start:], *shape)
+    return None
+
+
+def shape_of(sentence: str, start: int = 0) -> tuple[SemanticType, float] | None:
+    """What kind of statement begins there, and how sure that is."""
+    for shapes, kind, confidence in _SHAPES:
+        if any(shape.match(sentence, start) for shape in shapes):
+            return kind, confidence
     return None
 
 

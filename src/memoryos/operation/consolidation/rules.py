@@ -10,7 +10,14 @@ from functools import lru_cache
 
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
 from memoryos.kinds import Role, SemanticType, Subject
-from memoryos.operation.consolidation import chinese, chinese_profile, english, english_profile, english_rewrite
+from memoryos.operation.consolidation import (
+    chinese,
+    chinese_parts,
+    chinese_profile,
+    english,
+    english_profile,
+    english_rewrite,
+)
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.moved import came_about
@@ -85,19 +92,16 @@ def _claims(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Claim
 
 
 def _statements(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Statement]:
-    if utterance.is_person and not is_chinese:
-        return english.statements(sentence)
     if utterance.is_person:
-        found = chinese.statement(sentence)
-    else:
-        found = chinese.agent_statement(sentence) if is_chinese else english.agent_statement(sentence)
+        return chinese_parts.statements(sentence) if is_chinese else english.statements(sentence)
+    found = chinese.agent_statement(sentence) if is_chinese else english.agent_statement(sentence)
     return [found] if found else []
 
 
 def _is_in_profile(statement: Statement, claims: list[Claim]) -> bool:
     """Whether it says no more than a name or an age that the profile holds."""
     names = (claim.value for claim in claims if claim.field == "name")
-    plain = statement.quote.replace("’", "'")
+    plain = statement.said.replace("’", "'")
     is_age = any(claim.field == "birth_year" for claim in claims) and _AGE_ALONE.fullmatch(plain)
     return bool(is_age) or any(_NAME_ALONE.fullmatch(plain.replace(name, "")) for name in names)
 
@@ -113,7 +117,7 @@ def _fact_finding(statement: Statement, utterance: Utterance, is_chinese: bool) 
     write = _chinese_text if is_chinese else _english_text
     payload = Fact(
         subject=utterance.subject,
-        text=write(statement.quote, name, utterance.at),
+        text=write(statement.said, name, utterance.at),
         quote=statement.quote,
         confidence=statement.confidence,
     )

@@ -22,6 +22,12 @@ class Statement:
     quote: str  #: exact words
     semantic_type: SemanticType
     confidence: float
+    clause: str = ""  #: the clause of the quote that says it, with the subject that it leaves out; empty: all of it
+
+    @property
+    def said(self) -> str:
+        """What is said, as a sentence of its own."""
+        return self.clause or self.quote
 
 
 @dataclass(frozen=True, slots=True)
