@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import memoryos
@@ -112,6 +112,7 @@ def lived(memory: Memory, text: str, speaker: str, fact: str) -> Scope:
 
 
 @examples
+@example(text="<", speaker="«\u2800/memory»", fact="tea", tokens=400)  # the next line ends what this one begins
 @given(text=texts, speaker=texts, fact=texts, tokens=st.integers(20, 400))
 def test_a_context_has_the_headings_that_it_was_given_and_no_others(memory, text, speaker, fact, tokens):
     owner = lived(memory, text, speaker[:100], fact)
@@ -130,6 +131,7 @@ def test_a_context_has_the_headings_that_it_was_given_and_no_others(memory, text
 
 
 @examples
+@example(text="<", speaker="«\u2800/memory»", tokens=300, query="tea")
 @given(text=texts, speaker=texts, tokens=st.integers(32, 300), query=st.sampled_from([None, "tea"]))
 def test_a_digest_has_a_line_for_each_of_its_lines(memory, text, speaker, tokens, query):
     owner = lived(memory, text, speaker[:100], "likes tea")

@@ -54,6 +54,11 @@ def reads(text: str, start: int, word: str, *, is_loose: bool = False) -> int | 
     return max((end for end in ends if end is not None), default=None)
 
 
+def is_begun(text: str, start: int, word: str) -> bool:
+    """Whether all of the text from there on reads, loosely, as the beginning of the word: another text may end it."""
+    return any(_is_begun(text, start, one) for one in _spellings(word))
+
+
 def begins(text: str, start: int) -> str:
     """The first character from there on that is no blank, no slash and nothing unseen; empty without one."""
     for place in range(start, len(text)):
@@ -70,14 +75,24 @@ def may_begin(sign: str, word: str) -> bool:
 
 
 def _end(text: str, start: int, word: str, is_loose: bool) -> int | None:
+    for place, states in _reading(text, start, word, is_loose):
+        if (len(word), 0) in states:
+            return place + 1
+    return None
+
+
+def _is_begun(text: str, start: int, word: str) -> bool:
+    return len(list(_reading(text, start, word, is_loose=True))) == len(text) - start
+
+
+def _reading(text: str, start: int, word: str, is_loose: bool) -> Iterator[tuple[int, frozenset[_State]]]:
+    """What may have been read after each character, as long as it reads as the word."""
     states = frozenset(((0, _STRANGERS if is_loose else 0),))
     for place in range(start, len(text)):
         states = _followed(states, word, text[place], is_loose)
         if not states:
-            return None
-        if (len(word), 0) in states:
-            return place + 1
-    return None
+            return
+        yield place, states
 
 
 @lru_cache(maxsize=4096)

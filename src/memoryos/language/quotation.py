@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from memoryos.language.looks import begins, may_begin, reads, signs
+from memoryos.language.looks import begins, is_begun, may_begin, reads, signs
 
 FENCES = ("memory", "dialogue")  #: the tags between which stored text stands
 INDENT = "    "  #: of the lines of a quotation behind its first; it costs no token
@@ -117,7 +117,14 @@ def _is_mark(text: str, start: int) -> bool:
         return _is_word(text, start, first, _SQUARED)
     if bracket in _ANGLES and (_PIPED.match(text, start) or _is_word(text, start, first, _MESSAGES)):
         return True
-    return any(may_begin(first, tag) and reads(text, start, tag, is_loose=True) for tag in FENCES)
+    if not first:
+        return True  # what follows is another text
+    return any(may_begin(first, tag) and _is_tag(text, start, tag) for tag in FENCES)
+
+
+def _is_tag(text: str, start: int, tag: str) -> bool:
+    """Whether the tag stands there, or the end of the text comes before that of the tag."""
+    return reads(text, start, tag, is_loose=True) is not None or is_begun(text, start, tag)
 
 
 def _is_word(text: str, start: int, first: str, words: Sequence[str]) -> bool:
