@@ -155,7 +155,8 @@ def test_a_name_that_reads_as_a_role_is_told_from_one(speaker, told):
     "text", ["<m\u0301" * 50_000, "< " * 50_000, "<\u2800" * 50_000, "<m" + "/" * 100_000, "«é" * 50_000]
 )
 def test_a_hostile_text_is_read_once(text):
-    assert disarmed(text) == text
+    told = f"{text}x"  # so that no mark is left open at the end
+    assert disarmed(told) == told
 
 
 def test_the_table_is_what_the_tool_makes_of_the_confusables():
