@@ -151,12 +151,14 @@ def test_a_name_that_reads_as_a_role_is_told_from_one(speaker, told):
     assert name(speaker, "user") == told
 
 
+@pytest.mark.parametrize("end", ["", "x"])
 @pytest.mark.parametrize(
     "text", ["<m\u0301" * 50_000, "< " * 50_000, "<\u2800" * 50_000, "<m" + "/" * 100_000, "«é" * 50_000]
 )
-def test_a_hostile_text_is_read_once(text):
-    told = f"{text}x"  # so that no mark is left open at the end
-    assert disarmed(told) == told
+def test_a_hostile_text_is_read_once(text, end):
+    before, _, after = text.rpartition("<")
+    is_open = before + after != text and not end  # its last bracket begins a mark that the next line may end
+    assert disarmed(text + end) == (f"{before}&lt;{after}" if is_open else text + end)
 
 
 def test_the_table_is_what_the_tool_makes_of_the_confusables():

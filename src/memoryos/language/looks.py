@@ -48,15 +48,11 @@ def is_unseen(sign: str) -> bool:
 def reads(text: str, start: int, word: str, *, is_loose: bool = False) -> int | None:
     """Where the text, from there on, has read as the word; None when it does not.
 
-    Loosely, blanks and slashes between the letters stand for nothing, and a few characters beyond ASCII for any letter.
+    Loosely, blanks and slashes between the letters stand for nothing, a few characters beyond ASCII stand for any
+    letter, and the text may end within the word: another text that follows it may end the word.
     """
     ends = (_end(text, start, one, is_loose) for one in _spellings(word))
     return max((end for end in ends if end is not None), default=None)
-
-
-def is_begun(text: str, start: int, word: str) -> bool:
-    """Whether all of the text from there on reads, loosely, as the beginning of the word: another text may end it."""
-    return any(_is_begun(text, start, one) for one in _spellings(word))
 
 
 def begins(text: str, start: int) -> str:
@@ -75,24 +71,14 @@ def may_begin(sign: str, word: str) -> bool:
 
 
 def _end(text: str, start: int, word: str, is_loose: bool) -> int | None:
-    for place, states in _reading(text, start, word, is_loose):
-        if (len(word), 0) in states:
-            return place + 1
-    return None
-
-
-def _is_begun(text: str, start: int, word: str) -> bool:
-    return len(list(_reading(text, start, word, is_loose=True))) == len(text) - start
-
-
-def _reading(text: str, start: int, word: str, is_loose: bool) -> Iterator[tuple[int, frozenset[_State]]]:
-    """What may have been read after each character, as long as it reads as the word."""
     states = frozenset(((0, _STRANGERS if is_loose else 0),))
     for place in range(start, len(text)):
         states = _followed(states, word, text[place], is_loose)
         if not states:
-            return
-        yield place, states
+            return None
+        if (len(word), 0) in states:
+            return place + 1
+    return len(text) if is_loose else None
 
 
 @lru_cache(maxsize=4096)

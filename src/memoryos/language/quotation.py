@@ -4,7 +4,8 @@ Anybody may have written what is stored, and a model sees only characters. So a 
 each further line is indented, where a heading, a date, a speaker or a role would begin. Its first line stands behind a
 speaker's name or a dash. Marks that open or close a fence (`</memory>`), or that a model's chat template reads as the
 beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their bracket: known by how they look, not by
-how they are spelled (`looks`). Control characters, and characters that hide text or turn its direction, are left out.
+how they are spelled (`looks`). So does the beginning of a fence at the end of a text (`<`, `</mem`), for the next line
+may end it. Control characters, and characters that hide text or turn its direction, are left out.
 All else, such as code and lists, stays as it was.
 """
 
@@ -14,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from memoryos.language.looks import begins, is_begun, may_begin, reads, signs
+from memoryos.language.looks import begins, may_begin, reads, signs
 
 FENCES = ("memory", "dialogue")  #: the tags between which stored text stands
 INDENT = "    "  #: of the lines of a quotation behind its first; it costs no token
@@ -117,14 +118,7 @@ def _is_mark(text: str, start: int) -> bool:
         return _is_word(text, start, first, _SQUARED)
     if bracket in _ANGLES and (_PIPED.match(text, start) or _is_word(text, start, first, _MESSAGES)):
         return True
-    if not first:
-        return True  # what follows is another text
-    return any(may_begin(first, tag) and _is_tag(text, start, tag) for tag in FENCES)
-
-
-def _is_tag(text: str, start: int, tag: str) -> bool:
-    """Whether the tag stands there, or the end of the text comes before that of the tag."""
-    return reads(text, start, tag, is_loose=True) is not None or is_begun(text, start, tag)
+    return any(may_begin(first, tag) and reads(text, start, tag, is_loose=True) for tag in FENCES) or not first
 
 
 def _is_word(text: str, start: int, first: str, words: Sequence[str]) -> bool:
