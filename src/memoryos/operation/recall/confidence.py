@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from math import exp
@@ -110,6 +110,15 @@ class SaidText:
         return forms is None or not forms.isdisjoint(self.stems)
 
 
+class SaidTexts(dict[str, SaidText]):
+    """The texts of one search, each prepared when it is first looked up."""
+
+    def __missing__(self, text: str) -> SaidText:
+        """Prepare a text."""
+        self[text] = prepared = SaidText.of(text)
+        return prepared
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word of a question."""
@@ -135,6 +144,7 @@ class Examined:
     resident: Resident  #: holds the turns that were ranked
     asked: Asked
     turns: Sequence[TurnHit]
+    said: SaidTexts = field(default_factory=SaidTexts)  #: the texts that were looked at, prepared once
 
     @cached_property
     def language(self) -> Tongue | None:
@@ -159,8 +169,19 @@ class Examined:
 
     @cached_property
     def elsewhere(self) -> float:
-        """As in Signals."""
-        return _elsewhere(self.resident, self.asked, self.words[0], self.turns)
+        """How much more of the question's words the other one of two people has said, from 0 to 1."""
+        with self.resident.lock:
+            named = asked_about(self.resident.turns, self.asked.text)
+        if named is None or not self.words[0]:
+            return 0.0
+        own = _texts(turn for turn in self.turns if turn.turn.speaker == named)
+        others = _texts(turn for turn in self.turns if turn.turn.speaker != named)
+        more = self.most_covered(others) - self.most_covered(own)
+        return max(0.0, more) / sum(word.weight for word in self.words[0])
+
+    def most_covered(self, texts: Iterable[str]) -> float:
+        """The weight of the question's words in the text that has most of them."""
+        return _most_covered(self.words[0], map(self.said.__getitem__, texts))
 
     def is_in(self, texts: Sequence[str]) -> bool:
         """Whether half of the texts, or all of them read as one, may be in the language of the question."""
@@ -185,9 +206,8 @@ def confidence(examined: Examined, known: Iterable[str]) -> float:
 
 
 def _likely(examined: Examined, texts: Sequence[str]) -> float:
-    asked_words, _ = examined.words
-    covered = _most_covered(asked_words, map(SaidText.of, texts))
-    return Signals.of(asked_words, examined.size, covered, examined.elsewhere).confidence
+    covered = examined.most_covered(texts)
+    return Signals.of(examined.words[0], examined.size, covered, examined.elsewhere).confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +219,8 @@ class WordJudge:
     elsewhere: float  #: as of Signals
     is_blind: bool  #: whether words do not tell
     forms: frozenset[str] | None  #: stems of the words and of those near; None when some are not in ASCII
-    language: Tongue | None = None  #: of the question
+    language: Tongue | None  #: of the question
+    said: SaidTexts  #: the texts of the search, prepared
 
     @classmethod
     def of(cls, examined: Examined) -> WordJudge:
@@ -210,14 +231,15 @@ class WordJudge:
         else:
             is_foreign = bool(examined.turns) and not examined.is_in(examined.texts)
         is_blind = is_foreign or asks_judgement(examined.asked.text) or not asked_words
-        return cls(asked_words, examined.size, examined.elsewhere, is_blind, _forms(asked_words), examined.language)
+        size, elsewhere, language = examined.size, examined.elsewhere, examined.language
+        return cls(asked_words, size, elsewhere, is_blind, _forms(asked_words), language, examined.said)
 
     def relevance(self, texts: Iterable[str]) -> float:
         """The relevance of the best of some texts of one memory, from 0 to 1."""
         heard = [text[:LONGEST] for text in texts]
         if self.is_blind or any(self.language and is_foreign(text, self.language) for text in heard):
             return UNJUDGED
-        said = (one for one in map(SaidText.of, heard) if one.may_have(self.forms))
+        said = (one for one in map(self.said.__getitem__, heard) if one.may_have(self.forms))
         covered = _most_covered(self.words, said)
         if len(self.words) < FEWEST:  # a single word is there or not
             return covered / self.words[0].weight
@@ -243,18 +265,6 @@ def _probability(logit: float) -> float:
 
 def _texts(turns: Iterable[TurnHit]) -> list[str]:
     return [turn.titled[:LONGEST] for turn in islice(turns, TEXTS)]
-
-
-def _elsewhere(resident: Resident, asked: Asked, asked_words: Sequence[Word], turns: Sequence[TurnHit]) -> float:
-    """How much more of the question's words the other one of two people has said, from 0 to 1."""
-    with resident.lock:
-        named = asked_about(resident.turns, asked.text)
-    if named is None or not asked_words:
-        return 0.0
-    own = _texts(turn for turn in turns if turn.turn.speaker == named)
-    others = _texts(turn for turn in turns if turn.turn.speaker != named)
-    more = _most_covered(asked_words, map(SaidText.of, others)) - _most_covered(asked_words, map(SaidText.of, own))
-    return max(0.0, more) / sum(word.weight for word in asked_words)
 
 
 def _forms(asked_words: Sequence[Word]) -> frozenset[str] | None:
