@@ -234,3 +234,29 @@ def test_a_store_with_such_marks_is_sound(memory: Memory, world: World) -> None:
     report = soundness.verify(world.vault)
     assert report.checked["links"] > 0
     assert not report.damages
+
+
+@pytest.fixture
+def cold(world: World) -> Memory:
+    """One with room for three pages in STM, in which nothing gets hot."""
+    waits = {"recent_within_seconds": 0, "extract_within_seconds": 86_400, "heat_threshold": 10**6}
+    return world.open(short_term_capacity=3, **waits)
+
+
+@pytest.mark.parametrize("later", [0, 2, 3, 20])
+def test_what_leaves_stm_before_it_was_read_is_known_after_wait(cold: Memory, later: int) -> None:
+    chatter = [f"The weather was fine on day {number}." for number in range(later)]
+    cold.add([{"role": "user", "content": text} for text in (BOB, *chatter)])
+    cold.wait()
+    assert fields(cold) == {"name": "Bob", "location": "Oslo", "occupation": "plumber"}
+
+
+def test_a_segment_that_waits_for_its_day_is_read_when_an_unread_page_joins_it(cold: Memory) -> None:
+    for number in range(5):  # each is read in STM
+        cold.add(f"The weather was fine on day {number}.")
+        cold.wait()
+    chatter = [f"The weather was fine in week {number}." for number in range(9)]
+    cold.add([{"role": "user", "content": text} for text in ("The weather was fine. I love sushi.", *chatter)])
+    cold.wait()
+    assert "User loves sushi." in facts(cold)
+    assert cold.stats().jobs_waiting == 0

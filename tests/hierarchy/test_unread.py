@@ -75,8 +75,10 @@ def test_each_page_is_extracted_once_though_pages_go_between_two_readings(world:
     world.extract()
     memory.delete(pages[0])
     memory.delete(pages[3])
+    memory.wait()
     more = said(memory, *(f"{TEA} {number}" for number in range(6, 9)))
     memory.delete(more[1])
+    memory.wait()  # else the memory's own thread may take the job that `world.extract` queues
     waiting = unread(world)
     assert not set(waiting) & set(pages)
     assert {more[0], more[2]} <= set(waiting)

@@ -6,7 +6,7 @@ resident, moves pages in memory, and writes the difference at the end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -20,7 +20,7 @@ from memoryos.operation.hierarchy.changes import Changes, Urgency
 from memoryos.operation.hierarchy.heat import extracted_by
 from memoryos.operation.hierarchy.mid_term import MidTerm, Topic, has_doubled, joined, opened, page_of
 from memoryos.operation.hierarchy.page_entries import topic_words
-from memoryos.operation.hierarchy.recent import ask_for_recent
+from memoryos.operation.hierarchy.recent import ask_for_recent, read_early
 from memoryos.operation.hierarchy.reform import form_anew
 from memoryos.operation.hierarchy.short_term import ShortTerm
 from memoryos.operation.index.resident import Resident
@@ -38,6 +38,7 @@ class Pager:
         self._settings = settings
         self._latest = extracted_by(settings, now)
         self._is_sent = False  # whether the hot segments wait no longer
+        self._unread: Set[str] = frozenset()  # pages that leave STM before rules, which do not wait, have read them
         self._capacity = settings.short_term_capacity
         self.changes = Changes(reader)
         self._calibrator = Calibrator(resident, self.changes, settings)
@@ -53,6 +54,7 @@ class Pager:
         short_term = ShortTerm(self._capacity)
         wanted = self._capacity + limit
         stored = self._stored(wanted)
+        self._unread = self._not_read(stored[: max(0, len(stored) - self._capacity)])
         for entry in stored:
             page = self._chained(entry, short_term.last) if entry.cube.mark is None else entry
             for leaving in short_term.push(page):
@@ -121,27 +123,35 @@ class Pager:
             self.changes.add(topic.entry)
         self._mid_term.put(topic)
         self.changes.link(page.cube.id, LinkKind.MEMBER_OF, topic.cube.id)
-        self._promote_if_hot(topic.cube.id)
+        self._promote_if_hot(topic.cube.id, at_once=page.cube.id in self._unread)
         if self._settings.self_repair and has_doubled(topic):
             self.changes.look_at(topic.cube.id)
         self._evict(fresh=topic.cube.id)
         self._calibrator.placed(page.cube.id, topic.cube.id, self._mid_term)
 
-    def _promote_if_hot(self, segment_id: str) -> None:
-        """Ask for the extraction of a segment: soon when it is hot, some day when it is not."""
+    def _promote_if_hot(self, segment_id: str, *, at_once: bool = False) -> None:
+        """Ask for the extraction of a segment: soon when it is hot, some day when it is not, unless `at_once`."""
         topic = self._mid_term.get(segment_id)
         if topic is None:
             return
         if not self.changes.jobs.get(segment_id):
-            self._ask_for(topic)
+            self._ask_for(topic, at_once=at_once)
         if self._settings.extractor is ExtractorKind.MODEL:
             self._send_full_batch()
 
-    def _ask_for(self, topic: Topic) -> None:
+    def _ask_for(self, topic: Topic, *, at_once: bool) -> None:
+        is_asked = topic.cube.id in self.changes.jobs and not at_once
         if self._mid_term.is_hot(topic, self._now):
             self.changes.enqueue(topic.cube.id, Urgency.HOT, self._companions_until)
-        elif topic.cube.behaviour.interactions and topic.cube.id not in self.changes.jobs and self._latest:
-            self.changes.enqueue(topic.cube.id, Urgency.SOME_DAY, self._latest)
+        elif topic.cube.behaviour.interactions and not is_asked and self._latest:
+            self.changes.enqueue(topic.cube.id, Urgency.SOME_DAY, None if at_once else self._latest)
+
+    def _not_read(self, leaving: Sequence[Entry]) -> Set[str]:
+        """Of the pages that leave STM, those that rules have not read there: more came at a time than it holds."""
+        if not leaving or self._settings.recent_within != 0:
+            return frozenset()
+        ids = {page.cube.id for page in leaving}
+        return ids - read_early(self._reader, ids)
 
     @property
     def _companions_until(self) -> datetime | None:
