@@ -355,6 +355,35 @@ def test_a_fact_gives_way_to_a_turn_of_its_page_that_comes_later():
 
 
 @pytest.mark.once
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_fact_stands_beside_a_turn_of_its_page_that_does_not_say_it(is_first):
+    said = page("I live in  OSLO.", "Nice!")
+    fact = cube(Fact(subject=Subject.USER, text="lives in Oslo", quote="I live in Oslo"), provenance=(said.id,))
+    lines = [Line(Section.USER, fact.text, fact), turn_line(Section.TALK, said, 1, [(0, 5)])]
+    draft = Draft(100, count_tokens)
+    assert draft.fill(lines if is_first else reversed(lines)) == []
+    assert draft.lines() == lines
+    turn = turn_line(Section.TALK, said, 0, [(0, 16)])
+    assert draft.take(turn)
+    assert draft.lines() == [turn, lines[1]]
+
+
+LONG = "We talked about the fence and the noise of the neighbours. " * 15
+
+
+@pytest.mark.parametrize("tokens", [32, 40, 60, 100, 120, 150, 300])
+def test_at_any_budget_the_best_turn_comes_before_others(open_memory, tokens):
+    memory = open_memory()
+    for day in range(20):
+        memory.add(f"How was day {day} for you, my friend?", f"Day {day} was fine, thanks for asking!")
+    memory.add(f"{LONG}I am allergic to shellfish. {LONG}", "ok")
+    memory.wait()
+    context = memory.context("Am I allergic to shellfish?", tokens=tokens)
+    assert "allergic to shellfish" in context.text
+    assert context.tokens <= tokens
+
+
+@pytest.mark.once
 def test_stretches_of_one_turn_are_one_line():
     said = page("One. Two. Three. Four.")
     draft = Draft(100, count_tokens)

@@ -2,7 +2,8 @@
 
 At any budget, the text should hold as much as possible of what answers the question, so turns come first, best first. A
 share of a larger budget goes to profile, traits and facts, by their value for the question per token. If nothing is
-asked ("Hello!"), they and the latest turns get half. A fact is left out beside a turn of its own page. The rest of the
+asked ("Hello!"), they and the latest turns get half. A fact is left out beside the words that it rests on. The best
+turn is cut if the whole budget is too small for it. The rest of the
 budget goes to turns that were too long, shortened to what matters, then to turns around the best ones, then to the
 latest ones.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 
 from memoryos.cube import MemCube, Trait
 from memoryos.kinds import Level, Subject
@@ -28,6 +29,7 @@ from memoryos.plain import Plain
 FREE = 512  # tokens that turns have for themselves, when something is asked
 BESIDE = 24  # of the tokens above that, one in so many is left for what is no turn
 LONGEST = 200  # tokens of a turn that does not fit as a whole
+LEAST_OF_BEST = 12  # tokens of the best turn, if it does not fit as a whole: a short sentence
 PRIOR = 0.1  # what anything that is known of a user is worth beside its likeness to the question
 
 NOTHING_FOUND = "Nothing in memory answers this question."
@@ -80,7 +82,11 @@ def pack(
     asked = asked_words(recalled.query)
     latest = list(stock.latest()) if recent else []
     beside = stock.beside(asked, count_tokens, persona=persona)
-    passed = draft.fill(stock.turns(), leave=max(0, budget - FREE) // BESIDE if asked else budget // 2)
+    turns, leave = stock.turns(), max(0, budget - FREE) // BESIDE if asked else budget // 2
+    passed = draft.fill(islice(turns, 1), leave=leave)
+    if asked:
+        passed = [best for best in passed if not _take_cut(draft, best, asked, least=LEAST_OF_BEST)]
+    passed += draft.fill(turns, leave=leave)
     beside = draft.fill(beside if asked else [*beside, *latest])
     for line in draft.fill(passed):
         _take_cut(draft, line, asked)
@@ -105,17 +111,17 @@ def _bound(draft: Draft, budget: int) -> Context:
     )
 
 
-def _take_cut(draft: Draft, line: Line, asked: Collection[str]) -> None:
-    """Take the part of a turn that matches the question best, if there is enough room for it."""
-    if draft.room < LEAST or line.turn is None:
-        return
+def _take_cut(draft: Draft, line: Line, asked: Collection[str], least: int = LEAST) -> bool:
+    """Take the part of a turn that matches the question best, if there is enough room for it; whether there was."""
+    if draft.room < least or line.turn is None:
+        return False
     words = turns_of(line.cube)[line.turn].words
     room = min(LONGEST, draft.room - draft.price(turn_line(line.section, line.cube, line.turn, [(1, 1)])))
     for start, end in line.spans:
         if found := cut(words[start:end], asked, room, draft.count_tokens):
             span = start + found[0], start + found[1]
-            draft.take(turn_line(line.section, line.cube, line.turn, [span], line.score))
-            return
+            return draft.take(turn_line(line.section, line.cube, line.turn, [span], line.score))
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Draft:
     _lines: dict[Key, Line] = field(default_factory=dict)
     _heads: Counter[tuple[Section, str]] = field(default_factory=Counter)  # titles and days: how many lines are below
     _resting: dict[str, set[Key]] = field(default_factory=dict)  # lines by a page that they were derived from
-    _told: set[str] = field(default_factory=set)  # pages of which a turn is in the text
+    _told: dict[str, dict[Key, str]] = field(default_factory=dict)  # by page, the words of its turns in the text
     _costs: dict[str, int] = field(default_factory=dict)  # tokens of texts
 
     def __post_init__(self) -> None:
@@ -58,8 +58,8 @@ class Draft:
             self.take(line)
 
     def take(self, line: Line, *, leave: int = 0) -> bool:
-        """Put a line in, if it fits. What is told already, or by a turn of the page it rests on, counts as taken."""
-        if not self._told.isdisjoint(line.rests_on):
+        """Put a line in, if it fits. What is told already, or by a turn that it rests on, counts as taken."""
+        if any(self._tells(page, line) for page in line.rests_on):
             return True
         before = self._lines.get(line.key)
         if before:
@@ -114,9 +114,15 @@ class Draft:
         for page in line.rests_on:
             self._resting.setdefault(page, set()).add(line.key)
         if line.turn is not None:
-            self._told.add(line.cube.id)
-            for key in self._resting.pop(line.cube.id, set()):
+            page = line.cube.id
+            self._told.setdefault(page, {})[line.key] = line.words
+            told = {key for key in self._resting.get(page, ()) if self._tells(page, self._lines.get(key))}
+            for key in told:
                 self._remove(key)
+
+    def _tells(self, page: str, fact: Line | None) -> bool:
+        """Whether the turns of a page that are in the text say what a fact rests on; any turn, if that is unknown."""
+        return fact is not None and any(fact.quote in words for words in self._told.get(page, {}).values())
 
     def _remove(self, key: Key) -> None:
         if line := self._lines.get(key):

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from memoryos.cube import MemCube
+from memoryos.cube import Fact, MemCube
 from memoryos.kinds import Kind
 from memoryos.language.calendar import spoken
 from memoryos.language.quotation import said
@@ -75,11 +75,27 @@ class Line(Plain):
         """The ids of the pages that a fact was derived from; a trait or a field says what no page says by itself."""
         return self.cube.descriptive.provenance if self.cube.kind is Kind.FACT else ()
 
+    @property
+    def quote(self) -> str:
+        """The words that a fact rests on; empty where they are not known."""
+        return as_compared(self.cube.payload.quote) if isinstance(self.cube.payload, Fact) else ""
+
+    @property
+    def words(self) -> str:
+        """The words of the turn that it holds, to be compared with quotes."""
+        words = "" if self.turn is None else turns_of(self.cube)[self.turn].words
+        return as_compared(" ".join(words[start:end] for start, end in self.spans))
+
     def with_more(self, spans: Iterable[Span]) -> Line:
         """The line with other stretches of the same turn, too."""
         if self.turn is None:
             return self
         return turn_line(self.section, self.cube, self.turn, [*self.spans, *spans], self.score)
+
+
+def as_compared(words: str) -> str:
+    """Words without what copies of them differ in: case and white space."""
+    return " ".join(words.casefold().split())
 
 
 def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span], score: float = 0.0) -> Line:
