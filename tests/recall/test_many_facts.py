@@ -100,3 +100,61 @@ def test_the_past_knows_what_was_evicted_since(open_memory, clock):
     clock.advance(days=1)
     memory.facts.add("I have a boat.")
     assert texts(memory.search("bees", as_of=then).user_facts) == ["I keep bees."]
+
+
+PRIZES = [f"{metal}-{game}" for metal in ("silver", "bronze", "glass", "amber") for game in ("chess", "judo", "golf")]
+LOCKERS = [
+    f"Locker {number} holds the {PRIZES[number % 12]} trophy of {'Oslo Rome Lima'.split()[number % 3]}."
+    for number in range(130)
+]
+
+
+@pytest.fixture
+def lockers(open_memory):
+    memory = open_memory()
+    for text in LOCKERS:
+        memory.facts.add(text)
+    return memory
+
+
+def test_each_of_many_facts_is_found_by_the_number_that_it_names(lockers):
+    asked = {number: lockers.search(f"What does locker {number} hold?") for number in range(len(LOCKERS))}
+    assert [number for number, found in asked.items() if texts(found.user_facts)[:1] != [LOCKERS[number]]] == []
+
+
+def test_strategies_count_words_or_meaning_or_both(lockers):
+    parts = {
+        strategy: dict(lockers.search("What does locker 7 hold?", strategy=strategy, explain=True).user_facts[0].parts)
+        for strategy in ("hybrid", "bm25", "dense", "two_stage")
+    }
+    assert {strategy: set(told) for strategy, told in parts.items()} == {
+        "hybrid": {"cosine", "words"},
+        "bm25": {"words"},
+        "dense": {"cosine"},
+        "two_stage": {"cosine"},
+    }
+    assert parts["hybrid"]["words"] == pytest.approx(parts["bm25"]["words"] / 2)
+
+
+def test_words_of_facts_that_change_or_go_are_not_found(lockers):
+    [fact] = [hit for hit in lockers.search("locker 7", strategy="bm25").user_facts if "Locker 7 " in hit.text]
+    lockers.update(fact.id, "The attic is empty.")
+    found = lockers.search("locker 7", strategy="bm25", explain=True).user_facts
+    assert "Locker 7 holds" not in " ".join(texts(found))
+    lockers.delete(fact.id)
+    assert "The attic is empty." not in texts(lockers.search("Is the attic empty?").user_facts)
+
+
+def test_a_chinese_fact_is_found_by_its_words(open_memory):
+    memory = open_memory()
+    for number in range(120):
+        memory.facts.add(f"第{number}号柜子放着奖杯。")
+    assert "第57号柜子" in memory.search("57号柜子里有什么？").user_facts[0].text
+
+
+def test_a_former_fact_is_found_by_its_words_as_of_its_time(open_memory):
+    memory = open_memory()
+    memory.facts.add("User lives in Oslo.", at="2024-01-01")
+    memory.facts.add("User lives in Rome.", at="2025-01-01")
+    [then] = memory.search("Oslo", strategy="bm25", as_of="2024-06-01", explain=True).user_facts
+    assert (then.text, then.parts["words"]) == ("User lives in Oslo.", pytest.approx(1.0))

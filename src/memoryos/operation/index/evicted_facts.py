@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ class _Rows:
     """Facts about one subject, and their vectors, shape (facts, dim); a fact without one has zeros."""
 
     facts: tuple[Entry, ...]
+    places: Mapping[str, int]  #: the row of each fact, by its id
     vectors: NDArray[np.float32]
 
 
@@ -46,11 +47,14 @@ class EvictedFacts:
         self._facts.clear()
         self._rows.clear()
 
-    def nearest(self, subject: Subject, question: Vector) -> Iterator[Entry]:
-        """The facts about a subject, those with the highest cosine to the question first."""
+    def nearest(self, subject: Subject, question: Vector, more: Mapping[str, float]) -> Iterator[Entry]:
+        """The facts about a subject by their cosine with the question, and what some have more, highest first."""
         rows = self._rows.get(subject) or self._rows_about(subject)
-        order = np.argsort(-(rows.vectors @ question), kind="stable")
-        return (rows.facts[row] for row in order)
+        scores = rows.vectors @ question
+        for fact_id, score in more.items():
+            if (row := rows.places.get(fact_id)) is not None:
+                scores[row] += score
+        return (rows.facts[row] for row in np.argsort(-scores, kind="stable"))
 
     def _rows_about(self, subject: Subject) -> _Rows:
         facts = tuple(fact for fact in self._facts.values() if fact.cube.subject is subject)
@@ -58,5 +62,5 @@ class EvictedFacts:
         for row, fact in enumerate(facts):
             if fact.vector is not None:
                 vectors[row] = fact.vector
-        self._rows[subject] = _Rows(facts, vectors)
+        self._rows[subject] = _Rows(facts, {fact.cube.id: row for row, fact in enumerate(facts)}, vectors)
         return self._rows[subject]

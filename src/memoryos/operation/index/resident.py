@@ -22,6 +22,7 @@ from memoryos.operation.hierarchy.page_entries import page_vectors
 from memoryos.operation.index.arrays import ArrayReader, ArrayWriter
 from memoryos.operation.index.directions import directions
 from memoryos.operation.index.evicted_facts import EvictedFacts
+from memoryos.operation.index.fact_words import FactWords
 from memoryos.operation.index.keeper import Kept, followed
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Kin, Vocabulary
@@ -50,7 +51,7 @@ class Resident:
     """One owner's turns, the cubes of STM, MTM and LPM, and the facts that left LPM for lack of room."""
 
     def __init__(self, dim: int, lexicon: Embedder, short_term_capacity: int) -> None:
-        self.lock = RLock()  # hold it while using `turns` or `kin`
+        self.lock = RLock()  # hold it while using `turns`, `kin` or `fact_words`
         self._dim = dim
         self._lexicon = lexicon
         self._capacity = short_term_capacity
@@ -59,6 +60,7 @@ class Resident:
         self._unindexed: list[str] = []
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
         self._evicted = EvictedFacts(dim)
+        self.fact_words = FactWords()  # of facts in LPM and of evicted ones
         self._topics: dict[str, Topic] = {}
         self._keeps_turns = True
         self._unkept = 0  # events since an index of ours was kept; as many as there can be when none was
@@ -88,10 +90,10 @@ class Resident:
             found = list(self._held[kind].values())
         return [entry for entry in found if subject is None or entry.cube.subject is subject]
 
-    def evicted_facts(self, subject: Subject, question: Vector) -> Iterator[Entry]:
-        """The facts that left LPM for lack of room, those with the highest cosine to the question first."""
+    def evicted_facts(self, subject: Subject, question: Vector, more: Mapping[str, float]) -> Iterator[Entry]:
+        """The facts that left LPM for lack of room, by their cosine with the question and what some have `more`."""
         with self.lock:
-            return self._evicted.nearest(subject, question)
+            return self._evicted.nearest(subject, question, more)
 
     @property
     def topics(self) -> list[Topic]:
@@ -175,6 +177,7 @@ class Resident:
         self._held = {kind: {} for kind in _HELD}
         self._topics.clear()
         self._evicted.clear()
+        self.fact_words.clear()
         self._unindexed.clear()
         for kind, tier in _HELD.items():
             self._hold(reader, reader.cubes(kind, tiers=[tier]))
@@ -242,6 +245,8 @@ class Resident:
                 self._let_go(cube.id)
 
     def _keep(self, entry: Entry) -> None:
+        if entry.cube.kind is Kind.FACT:
+            self.fact_words.put(entry.cube)
         if _is_evicted(entry.cube):
             self._held[Kind.FACT].pop(entry.cube.id, None)
             self._evicted.put(entry)
@@ -255,6 +260,7 @@ class Resident:
         for held in self._held.values():
             held.pop(cube_id, None)
         self._evicted.drop(cube_id)
+        self.fact_words.drop(cube_id)
         self._topics.pop(cube_id, None)
 
     def _index(self, reader: Reader, pages: Iterable[str] | None = None) -> None:

@@ -11,11 +11,12 @@ from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.records import Entry, StoredPassage, Vector, labels_text
 from memoryos.kinds import Kind
-from memoryos.language.words import stem
+from memoryos.language.words import index_words, stem
 from memoryos.operation.hierarchy.page_entries import vector_of
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked
 from memoryos.operation.recall.hit import Hit, Strategy
+from memoryos.operation.recall.nearest_facts import FactLikeness
 from memoryos.operation.recall.search import Search
 from memoryos.operation.recall.two_stage import cosine
 
@@ -80,7 +81,7 @@ class Found:
 
     pages: Mapping[str, MemCube]  #: by id
     passages: Sequence[StoredPassage]  #: the turns of these pages and, if known, of those around them
-    facts: Sequence[Hit] = ()  #: scored by the cosine with the question
+    facts: Sequence[Hit] = ()  #: scored by their likeness to the question, about 0 to 1.5
     totals: Totals | None = None  #: None: the passages are all there is
 
     @classmethod
@@ -113,7 +114,12 @@ def _stored(entry: Entry, position: int) -> Iterator[StoredPassage]:
 
 
 def _closeness(fact: Entry, wanted: Wanted) -> float:
-    return 0.0 if wanted.vector is None else cosine(fact.known_vector, wanted.vector)
+    """As facts of this memory are scored, but each word counts the same: how rare it is there is unknown."""
+    if wanted.asked is None:
+        return 0.0
+    forms = set(map(stem, index_words(wanted.text)))
+    weights = dict.fromkeys(forms, 1 / max(1, len(forms)))
+    return sum(FactLikeness.by(wanted.asked, weights, wanted.strategy).parts(fact).values())
 
 
 def _counted(passages: Sequence[StoredPassage], question: Vector) -> Totals:

@@ -23,7 +23,7 @@ from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Asked, Weights, scored
 from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
 from memoryos.operation.recall.moment import cubes_at, entries_at, former
-from memoryos.operation.recall.nearest_facts import outdated
+from memoryos.operation.recall.nearest_facts import FactLikeness, outdated
 from memoryos.operation.recall.ranking import Ranking, best_turns
 from memoryos.operation.recall.relevance import weighed
 from memoryos.operation.recall.topics import Home, fits, homes
@@ -81,8 +81,9 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         source = persona if subject is Subject.USER else owner
         then = former(source.reader, subject) if search.filters.as_of else []
         at_hand = held(source, [*source.resident.entries(Kind.FACT, subject), *then])
-        evicted = (held(source, some) for some in _batched(source.resident.evicted_facts(subject, asked.vector)))
-        return _nearest(at_hand, evicted, asked, search, search.facts_under(settings))
+        likeness = FactLikeness.of(source.resident, asked, search.strategy)
+        evicted = (held(source, some) for some in _batched(likeness.evicted(source.resident, subject)))
+        return _nearest(at_hand, evicted, likeness, search, search.facts_under(settings))
 
     def both(kind: Kind) -> tuple[MemCube, ...]:
         return tuple(entry.cube for subject in (Subject.USER, Subject.AGENT) for entry in about(kind, subject))
@@ -179,14 +180,18 @@ def _segments(owner: Source, asked: Asked, search: Search, settings: Settings) -
 
 
 def _nearest(
-    at_hand: Sequence[Entry], evicted: Iterable[Sequence[Entry]], asked: Asked, search: Search, limit: int
+    at_hand: Sequence[Entry], evicted: Iterable[Sequence[Entry]], likeness: FactLikeness, search: Search, limit: int
 ) -> tuple[Hit, ...]:
-    """The facts nearest to the question; evicted ones come nearest first, and only some are read."""
+    """The facts most like the question; evicted ones come in this order, and only some are read."""
     known = outdated(at_hand)
     alive = (fact for some in evicted for fact in some if not known.holds(fact.cube))
     found = [*(fact for fact in at_hand if not known.holds(fact.cube)), *islice(alive, limit)]
-    ordered = sorted(found, key=lambda fact: -cosine(fact.vector, asked.vector))
-    return tuple(_by_cosine(fact, asked, search) for fact in ordered[:limit])
+    hits = (_scored(fact.cube, likeness.parts(fact), search) for fact in found)
+    return tuple(sorted(hits, key=lambda hit: -hit.score)[:limit])
+
+
+def _scored(cube: MemCube, parts: Mapping[str, float], search: Search) -> Hit:
+    return Hit(cube, sum(parts.values()), search.parts(**parts))
 
 
 def _batched(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
