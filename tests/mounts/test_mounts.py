@@ -55,7 +55,7 @@ def test_knowledge_is_told_once_and_not_as_what_the_user_is(own, expert_base, op
     own.mounts.add(Mount("self", scope=ANN))
     own.wait()
     assert [hit.text for hit in own.search(QUESTION).knowledge] == ["Propranolol is dangerous with asthma."]
-    assert own.search(QUESTION, explain=True).knowledge[0].parts.keys() == {"cosine"}
+    assert own.search(QUESTION, explain=True).knowledge[0].parts.keys() == {"cosine", "words"}
 
 
 def test_a_context_tells_shared_knowledge_under_a_title_of_its_own(own, expert_base):
