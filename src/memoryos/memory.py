@@ -209,7 +209,10 @@ class Memory:
         return Adding(self._engine, self._scope, said_of_it, idempotency_key, mount).dialogue(turns, origin, progress)
 
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
-        """Correct a memory. Its earlier versions stay in the history. For a page, `role` selects the turn."""
+        """Correct a memory. Its earlier versions stay in the history.
+
+        Of a page, the last turn with `role` gets the new text.
+        """
         checked = checked_text("text", text, limit=self.settings.max_text_chars)
         chosen = arguments.one_of("role", role, Role)
         revised = self._engine.corrector(self._scope).revise(arguments.cube_id(cube_id), checked, role=chosen)

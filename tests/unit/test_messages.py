@@ -97,7 +97,7 @@ def test_what_a_tool_was_asked_and_said_stays_on_the_page_of_its_exchange(memory
     assert second.text == "user: Thanks!"
 
 
-def test_what_is_said_between_calls_is_part_of_the_one_answer():
+def test_what_is_said_between_calls_stays_in_order():
     assert said(
         [
             {"role": "user", "content": "Is it warm?"},
@@ -107,9 +107,63 @@ def test_what_is_said_between_calls_is_part_of_the_one_answer():
         ]
     ) == [
         ("user", "Is it warm?"),
+        ("assistant", "Let me see."),
         ("tool", 'called weather({"city": "Oslo"})'),
         ("tool", "21 degrees"),
-        ("assistant", "Let me see.\nIt is."),
+        ("assistant", "It is."),
+    ]
+
+
+OPENAI = [
+    {"role": "user", "content": "Is it warm?"},
+    {"role": "assistant", "content": "Let me check.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "15 degrees"},
+    {"role": "assistant", "content": "It is 15 degrees and sunny."},
+]
+ANTHROPIC = [
+    {"role": "user", "content": "Is it warm?"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "Let me check."},
+            {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Oslo"}},
+        ],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "15 degrees"}]},
+    {"role": "assistant", "content": "It is 15 degrees and sunny."},
+]
+
+
+@pytest.mark.parametrize("messages", [OPENAI, ANTHROPIC])
+def test_an_exchange_with_a_tool_is_one_page_in_order(memory, messages):
+    (page,) = memory.add(messages)
+    assert memory.get(page).text.splitlines() == [
+        "user: Is it warm?",
+        "assistant: Let me check.",
+        'tool: called weather({"city": "Oslo"})',
+        "tool: 15 degrees",
+        "assistant: It is 15 degrees and sunny.",
+    ]
+
+
+def test_what_a_user_says_beside_a_tool_result_begins_the_next_page(memory):
+    both = [*ANTHROPIC[2]["content"], {"type": "text", "text": "And in Rome?"}]
+    first, second = memory.add([*ANTHROPIC[:2], {"role": "user", "content": both}])
+    assert memory.get(first).text.splitlines()[-1] == "tool: 15 degrees"
+    assert memory.get(second).text == "user: And in Rome?"
+
+
+def test_a_call_was_made_when_its_message_was_sent():
+    message = {**ANTHROPIC[1], "at": "2026-01-01T00:00:00Z"}
+    assert {turn.at.isoformat() for turn in turns_of([message])} == {"2026-01-01T00:00:00+00:00"}
+
+
+def test_correcting_the_assistant_changes_its_answer(memory):
+    (page,) = memory.add(ANTHROPIC)
+    memory.update(page, "It is 16 degrees.", role=Role.ASSISTANT)
+    assert [turn.text for turn in memory.get(page).payload.turns if turn.role is Role.ASSISTANT] == [
+        "Let me check.",
+        "It is 16 degrees.",
     ]
 
 

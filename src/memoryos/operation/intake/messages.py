@@ -1,14 +1,14 @@
 """Messages: messages of chat APIs become turns: dicts or SDK objects, with parts, images and tool calls.
 
 The supported forms are OpenAI's chat completions and responses, and Anthropic's messages. Tool calls and their results
-become tool turns on the page of their exchange. What the assistant says between two calls is part of one answer.
+become tool turns on the page of their exchange, and everything stays in the order in which it was said.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeGuard
 
@@ -46,68 +46,55 @@ def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[
     """
     several = [messages] if isinstance(messages, Mapping) else messages
     turns: list[Turn] = []
-    said: list[_Said] = []  # by the assistant, between tool calls
     instructs = False
     for number, message in enumerate(several):
         one = _said(message, f"messages[{number}]")
         _check(one, f"messages[{number}]", now, limit)
         instructs = instructs or one.role is Role.SYSTEM
-        if one.role is Role.SYSTEM:
-            continue
-        if one.role is Role.ASSISTANT:
-            turns += one.calls
-            said.append(one)
-        else:
-            turns += [] if one.role is Role.TOOL else _answer(said)
-            turns += one.turns()
-    turns += _answer(said)
+        turns += [] if one.role is Role.SYSTEM else one.turns()
     if not turns and not instructs:
         raise InvalidInput("messages", "have no content", "Pass at least one message with content")
     return turns
 
 
 @dataclass
-class _Said:
-    """The content of one message."""
+class _Words:
+    """What a message says between two tool calls or results."""
 
-    role: Role
     texts: list[str] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
-    calls: list[Turn] = field(default_factory=list)
+
+
+@dataclass
+class _Said:
+    """The content of one message: its words, tool calls and results, in order."""
+
+    role: Role
+    parts: list[_Words | Turn] = field(default_factory=list)
     speaker: str | None = None
     at: Any = None
     source_id: str | None = None
 
-    def turns(self) -> list[Turn]:
-        """The message as a turn, after its tool results; empty for a message without words."""
-        if not (self.texts or self.attachments):
-            return self.calls
-        return [*self.calls, self._turn(self.texts, self.attachments)]
+    def words(self) -> _Words:
+        """Where the next words go."""
+        last = self.parts[-1] if self.parts else None
+        if not isinstance(last, _Words):
+            self.parts.append(last := _Words())
+        return last
 
-    def _turn(self, texts: Sequence[str], attachments: Sequence[Attachment]) -> Turn:
+    def turns(self) -> list[Turn]:
+        """The message as turns; empty for a message without words."""
+        return [replace(one, at=self.at) if isinstance(one, Turn) else self._turn(one) for one in self.parts]
+
+    def _turn(self, words: _Words) -> Turn:
         return Turn(
             role=self.role,
-            text="\n".join(texts),
+            text="\n".join(words.texts),
             speaker=self.speaker,
             at=self.at,
             source_id=self.source_id,
-            attachments=tuple(attachments),
+            attachments=tuple(words.attachments),
         )
-
-    def joined(self, others: Sequence[_Said]) -> Turn:
-        """One turn of this message and those before it."""
-        every = [*others, self]
-        return self._turn([text for one in every for text in one.texts], [a for one in every for a in one.attachments])
-
-
-def _answer(said: list[_Said]) -> list[Turn]:
-    """What the assistant said since the user spoke: one turn for an exchange with calls, otherwise one per message."""
-    spoken = [one for one in said if one.texts or one.attachments]
-    has_calls = any(one.calls for one in said)
-    said.clear()
-    if has_calls and spoken:
-        return [spoken[-1].joined(spoken[:-1])]
-    return [turn for one in spoken for turn in one.turns()]
 
 
 def _said(message: Any, place: str) -> _Said:
@@ -115,18 +102,18 @@ def _said(message: Any, place: str) -> _Said:
     said = _Said(_role(known, place), speaker=known.get("name"), at=known.get("at"), source_id=known.get("source_id"))
     for number, part in enumerate(_content(known, f"{place}.content")):
         _take(said, part, f"{place}.content[{number}]")
-    said.calls += [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
+    said.parts += [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
     return said
 
 
 def _check(said: _Said, place: str, now: datetime, limit: int) -> None:
     """Check what is kept of a message, and convert its time."""
-    for text in said.texts:
-        checked_text(f"{place}.content", text, limit=limit, fix=SPLIT)
-    for call in said.calls:
-        checked_text(f"{place}.tool_calls", call.text, limit=limit, fix=SPLIT)
-    for attachment in [*said.attachments, *(one for call in said.calls for one in call.attachments)]:
-        check_attachment(attachment, limit, f"{place}.content")
+    for part in said.parts:
+        label, texts = ("content", part.texts) if isinstance(part, _Words) else ("tool_calls", [part.text])
+        for text in texts:
+            checked_text(f"{place}.{label}", text, limit=limit, fix=SPLIT)
+        for attachment in part.attachments:
+            check_attachment(attachment, limit, f"{place}.content")
     for label, value in (("name", said.speaker), ("source_id", said.source_id)):
         if value is not None:
             checked_text(f"{place}.{label}", value, limit=ID_LIMIT)
@@ -175,7 +162,8 @@ def _listed(value: Any, place: str, fix: str = "Pass a list, or leave it out") -
 def _take(said: _Said, part: Any, place: str) -> None:
     """Add one part of a message."""
     if isinstance(part, str):
-        said.texts += [part] if part.strip() else []
+        if part.strip():
+            said.words().texts.append(part)
         return
     known = _fields(part, place)
     if not isinstance(kind := known.get("type"), str):
@@ -183,11 +171,11 @@ def _take(said: _Said, part: Any, place: str) -> None:
     if kind in _TEXTS:
         _take(said, _text(known.get(_TEXTS[kind]), place), place)
     elif kind in ("tool_use", "function_call"):
-        said.calls.append(_call(known, place))
+        said.parts.append(_call(known, place))
     elif kind == "tool_result":
-        said.calls.append(_result(known, place))
+        said.parts.append(_result(known, place))
     else:
-        said.attachments.append(_attachment(kind, known))
+        said.words().attachments.append(_attachment(kind, known))
 
 
 def _text(value: Any, place: str) -> str:
@@ -210,7 +198,8 @@ def _result(known: Mapping[str, Any], place: str) -> Turn:
     said = _Said(Role.TOOL)
     for part in _content(known, place):
         _take(said, part, place)
-    return Turn(role=Role.TOOL, text="\n".join(said.texts) or "(nothing)", attachments=tuple(said.attachments))
+    words = said.words()
+    return Turn(role=Role.TOOL, text="\n".join(words.texts) or "(nothing)", attachments=tuple(words.attachments))
 
 
 def _attachment(kind: str, known: Mapping[str, Any]) -> Attachment:
