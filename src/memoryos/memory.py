@@ -297,8 +297,8 @@ class Memory:
         - `tags`: the memory must have all of them. `filters`: a dict with the lists `tags`, `any_tags` and `no_tags`,
           and `metadata`, a dict of equal values. `session`: the memory must belong to this session. A derived memory
           also passes if it rests on a page that passes.
-        - `since`, `until`: when the turns were said, both included. A time without a zone is in `Settings.time_zone`; a
-          day counts whole.
+        - `since`, `until`: when it was said, both included; of a fact, trait or profile field, at least once. A time
+          without a zone is in `Settings.time_zone`; a day counts whole.
         - `as_of`: search the memory as it was at that time. "Last week" in the question then means the week before it.
         - `cold`: also search pages in the object store.
         - `mounts`: names of the mounts to search. Default: all that serve this owner; one that does not answer is then
