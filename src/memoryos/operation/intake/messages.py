@@ -24,9 +24,16 @@ from memoryos.text import checked_text
 ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
 
 # Of an object that is no dict: those of its attributes that a message, a part or a call may have.
-_NAMES = ("role", "content", "name", "tool_calls", "at", "source_id", "type", "text", "function", "arguments", "input")
+_NAMES = (
+    *("role", "content", "name", "tool_calls", "function_call", "at", "source_id"),
+    *("type", "text", "function", "arguments", "input", "output"),
+)
 
+# Types of parts, and of items of the Responses API, which need no message around them.
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call")
+_RESULTS = ("tool_result", "mcp_tool_result", "function_call_output", "custom_tool_call_output")
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")  # of the model: nobody said them
 
 
 # A dict with role and content, an object of an SDK that has them, or several of these.
@@ -98,12 +105,23 @@ class _Said:
 
 
 def _said(message: Any, place: str) -> _Said:
-    known = _fields(message, place)
+    known = _in_message(_fields(message, place))
     said = _Said(_role(known, place), speaker=known.get("name"), at=known.get("at"), source_id=known.get("source_id"))
     for number, part in enumerate(_content(known, f"{place}.content")):
         _take(said, part, f"{place}.content[{number}]")
     said.parts += [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
+    if (call := known.get("function_call")) is not None:  # the form before tool_calls
+        said.parts.append(_call(call, f"{place}.function_call"))
     return said
+
+
+def _in_message(known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message; an item of the Responses API that stands alone becomes the part of one."""
+    kind = known.get("type")
+    if known.get("role") is not None or kind not in (*_CALLS, *_RESULTS, *_THOUGHTS):
+        return known
+    role = Role.TOOL if kind in _RESULTS else Role.ASSISTANT
+    return {"role": role.value, "content": [known]}
 
 
 def _check(said: _Said, place: str, now: datetime, limit: int) -> None:
@@ -139,7 +157,10 @@ def _role(known: Mapping[str, Any], place: str) -> Role:
     role = known.get("role")
     if not isinstance(role, str) or role not in ROLES:
         problem = "is missing" if role is None else f"{str(role)[:40]!r} is unknown"
-        raise InvalidInput(f"{place}.role", problem, f"Use one of: {', '.join(sorted(ROLES))}")
+        fix = f"Use one of: {', '.join(sorted(ROLES))}"
+        if role is None and known.get("type"):
+            fix = f"{fix}; of items without a role, {', '.join((*_CALLS, *_RESULTS, *_THOUGHTS))} are known"
+        raise InvalidInput(f"{place}.role", problem, fix)
     return ROLES[role]
 
 
@@ -170,11 +191,11 @@ def _take(said: _Said, part: Any, place: str) -> None:
         raise InvalidInput(f"{place}.type", "is missing", "Pass a text, or a dict with a type")
     if kind in _TEXTS:
         _take(said, _text(known.get(_TEXTS[kind]), place), place)
-    elif kind in ("tool_use", "function_call"):
+    elif kind in _CALLS:
         said.parts.append(_call(known, place))
-    elif kind == "tool_result":
+    elif kind in _RESULTS:
         said.parts.append(_result(known, place))
-    else:
+    elif kind not in _THOUGHTS:
         said.words().attachments.append(_attachment(kind, known))
 
 
@@ -196,7 +217,8 @@ def _call(call: Any, place: str) -> Turn:
 def _result(known: Mapping[str, Any], place: str) -> Turn:
     """A tool result that is a part of a message."""
     said = _Said(Role.TOOL)
-    for part in _content(known, place):
+    held = known if known.get("output") is None else {"content": known["output"]}
+    for part in _content(held, place):
         _take(said, part, place)
     words = said.words()
     return Turn(role=Role.TOOL, text="\n".join(words.texts) or "(nothing)", attachments=tuple(words.attachments))
