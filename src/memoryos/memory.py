@@ -295,8 +295,8 @@ class Memory:
         - `archive`: whether to search evicted memories. Default: yes, except with `two_stage`, because the paper
           forgets them.
         - `tags`: the memory must have all of them. `filters`: a dict with the lists `tags`, `any_tags` and `no_tags`,
-          and `metadata`, a dict of equal values. `session`: the memory must belong to this session. A derived memory
-          also passes if it rests on a page that passes.
+          and `metadata`, a dict of equal values, or lists of alternatives. `session`: the memory must belong to this
+          session. A derived memory also passes if it rests on a page that passes.
         - `since`, `until`: when it was said, both included; of a fact, trait or profile field, at least once. A time
           without a zone is in `Settings.time_zone`; a day counts whole.
         - `as_of`: search the memory as it was at that time. "Last week" in the question then means the week before it.
