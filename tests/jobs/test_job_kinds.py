@@ -260,4 +260,9 @@ def test_a_kind_is_registered_once(open_memory):
     for name in ("digest", "extract"):
         with pytest.raises(InvalidInput) as refused:
             store_of(memory).admin.register_job(name, print)
-        assert refused.value.field == "name"
+        assert refused.value.field == "kind"
+
+
+def test_who_adds_a_job_of_an_unknown_kind_is_told_how_to_register_it(open_memory):
+    with pytest.raises(InvalidInput, match=r"kind: 'digest' is not registered.*admin\.register_job.*registered: none"):
+        open_memory().jobs.add("digest", {"day": "monday"})
