@@ -97,8 +97,8 @@ class Turn(Plain):
 class Page:
     """A dialogue page `{Q, R, T}` with its chain summary (MemoryOS paper, section 3.1).
 
-    At most one user turn and one assistant turn; either may be missing. The chain link is a link in
-    the vault, so that deleting a page cannot leave a dangling id here.
+    At most one user turn and one response of the assistant, whose turns may have tool turns between them; either may be
+    missing. The chain link is a link in the vault, so that deleting a page cannot leave a dangling id here.
     """
 
     type: Literal[Kind.PAGE] = Kind.PAGE  #: the kind
@@ -117,8 +117,8 @@ class Page:
         return "\n".join(turn.words for turn in self.turns)
 
     def turn_of(self, role: Role) -> Turn | None:
-        """The turn with that role, or None."""
-        return next((turn for turn in self.turns if turn.role is role), None)
+        """The last turn with that role, or None. The last of the assistant is its answer."""
+        return next((turn for turn in reversed(self.turns) if turn.role is role), None)
 
 
 @_explained

@@ -8,7 +8,7 @@ rows in memory (`Facets.labelled`). A new filter is one entry of FILTERS.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
@@ -144,8 +144,31 @@ def _of_metadata(metadata: Mapping[str, Any]) -> Labels:
 def _asks_metadata(value: Any) -> Filter:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InvalidInput("filters.metadata", f"expected a dict, got {type(value).__name__}", _EXAMPLE)
-    return Filter(all_of=_of_metadata(value))
+    checked = {key: _checked_value(key, one) for key, one in value.items()}
+    several = {key: one for key, one in checked.items() if isinstance(one, list)}
+    return Filter(
+        all_of=_of_metadata({key: one for key, one in checked.items() if key not in several}),
+        any_of=tuple(_of_alternatives(key, one) for key, one in several.items()),
+    )
 
+
+def _of_alternatives(key: str, values: Sequence[object]) -> Labels:
+    """The labels of these values, and of a memory that has the whole list."""
+    return frozenset[str]().union(*(_of_metadata({key: one}) for one in (values, *values)))
+
+
+def _checked_value(key: str, value: object) -> object:
+    """A value to compare with; a tuple becomes a list. Raises InvalidInput for an operator of a query language."""
+    names = [key, *(one for one in value if isinstance(one, str))] if isinstance(value, Mapping) else [key]
+    if found := next((one for one in names if one in _OPERATORS), None):
+        fix = "Pass equal values, such as {'n': 3}, or a list of alternatives, such as {'n': [3, 4]}"
+        raise InvalidInput(f"filters.metadata.{key}", f"{found!r} is an operator, and there are none", fix)
+    return list(value) if isinstance(value, tuple) else value
+
+
+_OPERATORS = frozenset(
+    f"${name}" for name in "eq ne gt gte lt lte in nin and or not nor exists regex contains like all".split()
+)
 
 _EXAMPLE = "Pass e.g. {'any_tags': ['work'], 'metadata': {'project': 'apollo'}}"
 

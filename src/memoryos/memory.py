@@ -209,7 +209,10 @@ class Memory:
         return Adding(self._engine, self._scope, said_of_it, idempotency_key, mount).dialogue(turns, origin, progress)
 
     def update(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
-        """Correct a memory. Its earlier versions stay in the history. For a page, `role` selects the turn."""
+        """Correct a memory. Its earlier versions stay in the history.
+
+        Of a page, the last turn with `role` gets the new text.
+        """
         checked = checked_text("text", text, limit=self.settings.max_text_chars)
         chosen = arguments.one_of("role", role, Role)
         revised = self._engine.corrector(self._scope).revise(arguments.cube_id(cube_id), checked, role=chosen)
@@ -292,10 +295,10 @@ class Memory:
         - `archive`: whether to search evicted memories. Default: yes, except with `two_stage`, because the paper
           forgets them.
         - `tags`: the memory must have all of them. `filters`: a dict with the lists `tags`, `any_tags` and `no_tags`,
-          and `metadata`, a dict of equal values. `session`: the memory must belong to this session. A derived memory
-          also passes if it rests on a page that passes.
-        - `since`, `until`: when the turns were said, both included. A time without a zone is in `Settings.time_zone`; a
-          day counts whole.
+          and `metadata`, a dict of equal values, or lists of alternatives. `session`: the memory must belong to this
+          session. A derived memory also passes if it rests on a page that passes.
+        - `since`, `until`: when it was said, both included; of a fact, trait or profile field, at least once. A time
+          without a zone is in `Settings.time_zone`; a day counts whole.
         - `as_of`: search the memory as it was at that time. "Last week" in the question then means the week before it.
         - `cold`: also search pages in the object store.
         - `mounts`: names of the mounts to search. Default: all that serve this owner; one that does not answer is then

@@ -381,7 +381,7 @@ def test_jobs_that_failed_are_listed_with_their_cause_and_tried_again(run, dead_
     assert (listed["id"], listed["attempts"], listed["error"]) == (dead_job, 3, "no")
     shown = run("jobs", "list").stdout
     assert "dead" in shown
-    assert "│ no " in shown
+    assert "cause: no " in shown
     failed = run("jobs", "wait")
     assert failed.returncode == 1
     assert "jobs list --state dead" in failed.stdout

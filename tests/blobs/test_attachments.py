@@ -78,6 +78,14 @@ def test_a_url_stays_a_url(open_memory, folder):
         memory.pages.attachment(page, sha256(url.encode()).hexdigest())
 
 
+def test_who_asks_for_the_bytes_of_a_url_is_told_to_read_it(open_memory):
+    memory = open_memory()
+    page = memory.add("Look!", attachments=[Attachment(caption="a cat", uri="https://x.org/cat.png")])
+    (found,) = memory.pages.attachments(page)
+    with pytest.raises(InvalidInput, match=r"id: is None.*`url`"):
+        memory.pages.attachment(page, found.id)
+
+
 def test_hits_name_their_attachments(open_memory):
     memory = open_memory()
     memory.add(message(picture(caption="a cat on the sofa")))

@@ -223,6 +223,16 @@ def test_a_clock_that_ran_ahead_holds_no_job_back(store, enqueue, lease, fail, c
     assert {lease().cube_id} <= {"a", "b"}
 
 
+def test_a_time_that_somebody_asked_for_counts_unless_the_clock_ran_ahead_then(store, enqueue, lease, vault, clock):
+    enqueue(store(id="a").cube.id, not_before=clock() + timedelta(days=5000))
+    assert (lease(), vault.waiting()) == (None, [])
+    clock.advance(days=2000)
+    enqueue(store(id="b").cube.id, not_before=clock() + timedelta(days=5000))
+    clock.advance(days=-2000)
+    assert vault.waiting() == [ALICE]
+    assert lease().cube_id == "b"
+
+
 def test_the_store_tells_which_owners_have_work_that_is_due(vault, store, enqueue, lease, finish, clock):
     assert vault.waiting() == []
     enqueue(store(id="a").cube.id, not_before=clock() + timedelta(hours=1))

@@ -19,6 +19,7 @@ from memoryos.errors import BadAnswer, BudgetSpent, LeaseLost, ModelUnavailable
 from memoryos.infrastructure.vault.records import Entry, Job, JobKind, JobState
 from memoryos.kinds import Role
 from memoryos.operation.scheduler import job_runner
+from memoryos.operation.scheduler.job_kinds import OneByOne
 from memoryos.operation.scheduler.job_runner import (
     FIRST_DELAY,
     LONGEST_DELAY,
@@ -203,6 +204,32 @@ def test_of_jobs_taken_together_those_that_were_finished_stay_so(world, enqueue,
     world.clock.advance(minutes=1)
     run.run_all(ANN)
     assert handler.seen == [["a", "b", "c"], ["b"], ["c"]], "each alone, so that one harms no other"
+
+
+def test_a_job_that_fails_charges_none_that_did_not_run(world, vault, enqueue, stored):
+    """The kind takes one job at a time, though more are leased because another kind takes sixteen."""
+    enqueue("a", "b", "c", "d")
+    seen = []
+
+    def act(_scope, one):
+        seen.append(one.cube_id)
+        if one.cube_id == "b":
+            raise BadAnswer("no")
+
+    handlers = {JobKind.EXTRACT: OneByOne(vault, act), JobKind.REPAIR: Handler(world)}
+    run = JobRunner(vault, handlers, world.clock)
+    with vault.write(ANN) as writer:
+        jobs = writer.lease(lasting=job_runner.LEASE, limit=16, early=[])
+    assert run.run(ANN, jobs, lambda: True) == 1
+    assert stored() == [
+        ("a", JobState.DONE, 1, None),
+        ("b", JobState.QUEUED, 1, "BadAnswer: no"),
+        ("c", JobState.QUEUED, 0, None),
+        ("d", JobState.QUEUED, 0, None),
+    ]
+    assert run.next_due(ANN) == world.clock(), "the others are due at once"
+    assert run.run_all(ANN) == 2
+    assert seen == ["a", "b", "c", "d"]
 
 
 # Leases

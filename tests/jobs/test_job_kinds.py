@@ -78,6 +78,19 @@ def test_jobs_with_different_payloads_are_different_and_the_same_one_is_one(open
     assert digests(memory) == ["monday", "tuesday"]
 
 
+@pytest.mark.parametrize("year", [2029, 2400, 9999])
+def test_a_job_waits_for_its_time_however_far_ahead(open_memory, clock, year):
+    memory = register(open_memory())
+    memory.jobs.add("digest", {"day": "monday"}, not_before=f"{year}-06-01")
+    memory.wait()
+    memory.jobs.run()
+    assert kinds_and_states(memory) == [("digest", JobState.QUEUED)]
+    assert memory._engine.vault.waiting() == []
+    clock.advance(days=366 * (min(year, 2400) - clock().year))
+    memory.jobs.run()
+    assert digests(memory) == ([] if year > 2400 else ["monday"])
+
+
 def test_what_fails_leaves_no_effect_and_is_tried_again(open_memory, clock):
     memory = register(open_memory(), failures=2)
     memory.jobs.add("digest", {"day": "monday"})
@@ -247,4 +260,9 @@ def test_a_kind_is_registered_once(open_memory):
     for name in ("digest", "extract"):
         with pytest.raises(InvalidInput) as refused:
             store_of(memory).admin.register_job(name, print)
-        assert refused.value.field == "name"
+        assert refused.value.field == "kind"
+
+
+def test_who_adds_a_job_of_an_unknown_kind_is_told_how_to_register_it(open_memory):
+    with pytest.raises(InvalidInput, match=r"kind: 'digest' is not registered.*admin\.register_job.*registered: none"):
+        open_memory().jobs.add("digest", {"day": "monday"})

@@ -233,6 +233,7 @@ def test_a_server_that_is_not_there_is_named_without_the_password():
         with pytest.raises(StoreUnreachable, match=r"postgresql://tom@127\.0\.0\.1:1/memories") as caught:
             memoryos.open(url, user="tom", embedder=Hashing())
         assert PASSWORD not in repr(caught.value) + repr(caught.value.__cause__)
+        assert "?." not in str(caught.value)
 
 
 def test_a_database_or_a_role_that_is_not_there_is_named(url):

@@ -52,6 +52,10 @@ CASES: list[tuple[dict[str, Any], set[str]]] = [
     ({"metadata": {"done": 1}}, set()),
     ({"metadata": {"none": None}}, {"tricky"}),
     ({"metadata": {"path": ["x", {"y": 1}]}}, {"home"}),
+    ({"metadata": {"n": [3, 4]}}, {"both"}),
+    ({"metadata": {"n": [3, 3.5]}}, {"both", "tricky"}),
+    ({"metadata": {"n": (3, 3.5), "project": ["apollo", "gemini"]}}, {"both"}),
+    ({"metadata": {"n": []}}, set()),
     ({"metadata": {"pro=ject": "a=b"}}, {"tricky"}),
     ({"metadata": {"long": "x" * 500}}, {"tricky"}),
     ({"metadata": {"long": "x" * 499}}, set()),
@@ -121,6 +125,20 @@ def test_the_next_process_finds_the_same(memory: Memory, tmp_path: Path) -> None
 def test_the_labels_in_the_store_are_those_of_its_cubes(memory: Memory, tmp_path: Path) -> None:
     memory.close()
     assert stores.verify(tmp_path / "memory.db").damages == ()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("metadata", "key"),
+    [({"n": {"$gte": 3}}, "n"), ({"n": {"$in": [3, 4]}}, "n"), ({"$or": [{"n": 3}, {"n": 4}]}, "$or")],
+)
+def test_an_operator_is_refused_with_what_to_pass(memory: Memory, metadata: dict[str, Any], key: str) -> None:
+    for ask in (memory.search, memory.context):
+        with pytest.raises(InvalidInput, match=r"operator.*equal values.*list of alternatives") as caught:
+            ask("tea", filters={"metadata": metadata})
+        assert caught.value.field == f"filters.metadata.{key}"
+    with pytest.raises(InvalidInput, match="operator"):
+        memory.pages.list(filters={"metadata": metadata})
 
 
 def test_a_filter_is_added_by_its_definition_alone(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

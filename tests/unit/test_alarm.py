@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from memoryos.operation.scheduler import alarm as alarm_module
 from memoryos.operation.scheduler.alarm import Alarm
 from memoryos.scope import Scope
 
@@ -66,6 +67,18 @@ def test_the_earliest_time_of_a_scope_counts_and_rings_once(alarm, bell):
     alarm.set(ANN, 0.15)
     alarm.set(BEN, 1.0)
     assert bell.wait(2) == [ANN, BEN]
+
+
+def test_a_time_longer_than_a_thread_can_wait_is_waited_for_in_parts(alarm, bell, monkeypatch):
+    broken = []
+    monkeypatch.setattr(threading, "excepthook", broken.append)
+    alarm.set(BEN, 1e12)
+    monkeypatch.setattr(alarm_module, "LONGEST_WAIT", 0.02)
+    began = time.monotonic()
+    alarm.set(ANN, 0.2)
+    assert bell.wait(1) == [ANN]
+    assert bell.rung[0][1] - began >= 0.2
+    assert broken == []
 
 
 def test_what_has_rung_can_be_set_again(alarm, bell):

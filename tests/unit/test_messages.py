@@ -97,7 +97,7 @@ def test_what_a_tool_was_asked_and_said_stays_on_the_page_of_its_exchange(memory
     assert second.text == "user: Thanks!"
 
 
-def test_what_is_said_between_calls_is_part_of_the_one_answer():
+def test_what_is_said_between_calls_stays_in_order():
     assert said(
         [
             {"role": "user", "content": "Is it warm?"},
@@ -107,9 +107,123 @@ def test_what_is_said_between_calls_is_part_of_the_one_answer():
         ]
     ) == [
         ("user", "Is it warm?"),
+        ("assistant", "Let me see."),
         ("tool", 'called weather({"city": "Oslo"})'),
         ("tool", "21 degrees"),
-        ("assistant", "Let me see.\nIt is."),
+        ("assistant", "It is."),
+    ]
+
+
+OPENAI = [
+    {"role": "user", "content": "Is it warm?"},
+    {"role": "assistant", "content": "Let me check.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "15 degrees"},
+    {"role": "assistant", "content": "It is 15 degrees and sunny."},
+]
+ANTHROPIC = [
+    {"role": "user", "content": "Is it warm?"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "Let me check."},
+            {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Oslo"}},
+        ],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "15 degrees"}]},
+    {"role": "assistant", "content": "It is 15 degrees and sunny."},
+]
+
+
+@pytest.mark.parametrize("messages", [OPENAI, ANTHROPIC])
+def test_an_exchange_with_a_tool_is_one_page_in_order(memory, messages):
+    (page,) = memory.add(messages)
+    assert memory.get(page).text.splitlines() == [
+        "user: Is it warm?",
+        "assistant: Let me check.",
+        'tool: called weather({"city": "Oslo"})',
+        "tool: 15 degrees",
+        "assistant: It is 15 degrees and sunny.",
+    ]
+
+
+RESPONSES = [
+    {"role": "user", "content": "Is it warm?"},
+    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "The user wants the weather."}]},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me check."}]},
+    {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": '{"city": "Oslo"}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "15 degrees"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It is 15 degrees."}]},
+]
+
+
+@pytest.mark.parametrize("form", [dict, lambda fields: SimpleNamespace(**fields)], ids=["dict", "object"])
+def test_items_of_the_responses_api_are_taken(memory, form):
+    (page,) = memory.add([form(item) for item in RESPONSES])
+    assert memory.get(page).text.splitlines() == [
+        "user: Is it warm?",
+        "assistant: Let me check.",
+        'tool: called weather({"city": "Oslo"})',
+        "tool: 15 degrees",
+        "assistant: It is 15 degrees.",
+    ]
+
+
+def test_the_output_of_a_call_may_have_parts():
+    parts = [{"type": "input_text", "text": "15 degrees"}, {"type": "input_image", "image_url": "https://x.org/a.png"}]
+    (turn,) = turns_of([{"type": "function_call_output", "call_id": "c1", "output": parts}])
+    assert (turn.role.value, turn.words) == ("tool", "15 degrees [image]")
+
+
+def test_an_item_that_is_unknown_and_has_no_role_is_refused_with_those_that_are_known():
+    with pytest.raises(InvalidInput, match=r"messages\[0\].role: is missing.*function_call_output"):
+        turns_of([{"type": "web_search_call", "id": "w1"}])
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"type": "thinking", "thinking": "The user wants tea.", "signature": "x"},
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "reasoning", "text": "The user wants tea."},
+    ],
+)
+def test_what_a_model_thinks_is_left_out(thought):
+    assert said([HELLO, {"role": "assistant", "content": [thought, {"type": "text", "text": "Tea?"}]}]) == [
+        ("user", "hello"),
+        ("assistant", "Tea?"),
+    ]
+    assert said([HELLO, {"role": "assistant", "content": [thought]}]) == [("user", "hello")]
+
+
+def test_a_call_in_the_form_before_tool_calls_is_taken():
+    message = {"role": "assistant", "content": None, "function_call": CALL["function"]}
+    result = {"role": "function", "name": "weather", "content": "15 degrees"}
+    assert said([message, result]) == [("tool", 'called weather({"city": "Oslo"})'), ("tool", "15 degrees")]
+
+
+def test_a_part_of_another_type_is_named_by_its_type():
+    (turn,) = turns_of([{"role": "user", "content": ["Look!", {"type": "hologram", "depth": 3}]}])
+    assert turn.words == "Look! [hologram]"
+
+
+def test_what_a_user_says_beside_a_tool_result_begins_the_next_page(memory):
+    both = [*ANTHROPIC[2]["content"], {"type": "text", "text": "And in Rome?"}]
+    first, second = memory.add([*ANTHROPIC[:2], {"role": "user", "content": both}])
+    assert memory.get(first).text.splitlines()[-1] == "tool: 15 degrees"
+    assert memory.get(second).text == "user: And in Rome?"
+
+
+def test_a_call_was_made_when_its_message_was_sent():
+    message = {**ANTHROPIC[1], "at": "2026-01-01T00:00:00Z"}
+    assert {turn.at.isoformat() for turn in turns_of([message])} == {"2026-01-01T00:00:00+00:00"}
+
+
+def test_correcting_the_assistant_changes_its_answer(memory):
+    (page,) = memory.add(ANTHROPIC)
+    memory.update(page, "It is 16 degrees.", role=Role.ASSISTANT)
+    assert [turn.text for turn in memory.get(page).payload.turns if turn.role is Role.ASSISTANT] == [
+        "Let me check.",
+        "It is 16 degrees.",
     ]
 
 

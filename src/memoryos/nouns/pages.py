@@ -7,7 +7,7 @@ from typing import Unpack
 
 from memoryos import arguments
 from memoryos.cube import MemCube
-from memoryos.errors import NotFound
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.selection import Selection
 from memoryos.kinds import Kind, Tier
 from memoryos.listing import Listing
@@ -59,6 +59,9 @@ class Pages(Noun):
         Raises NotFound, also for an attachment that is only a URL; StoreCorrupt if the bytes in the object store are
         missing or altered; ObjectsUnreachable if the object store does not answer.
         """
+        if id is None:
+            problem = "is None, as that of an attachment that is a URL"
+            raise InvalidInput("id", problem, "Read its `url`; only attachments with an id have bytes in the store")
         page = self._page(page_id)
         wanted = arguments.cube_id(id, field="id")
         return bytes_of(self._engine.vault, self._scope, page, wanted)

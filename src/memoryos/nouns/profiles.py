@@ -26,7 +26,7 @@ class Profiles(Noun):
     ) -> str | None:
         """Set a static field of a persona, such as the user's name or, with Subject.AGENT, the agent's role.
 
-        Returns the id of the field.
+        Returns the id of the field. What is said about it later replaces the value.
         """
         about, origin = arguments.one_of("subject", subject, Subject), arguments.one_of("origin", origin, Origin)
         lesson = stated_field(field, value, subject=about, at=self._engine.clock(), origin=origin)

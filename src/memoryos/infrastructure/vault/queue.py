@@ -18,7 +18,7 @@ from memoryos.infrastructure.vault.records import AskedJob, Job, JobKind, JobSta
 from memoryos.infrastructure.vault.statements import ask, insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER
 
-LONGEST_DELAY = timedelta(days=400)  # a job that would wait longer was put off by a clock that ran ahead
+LONGEST_DELAY = timedelta(days=400)  # of a job that failed: one that would wait longer was put off by a fast clock
 LONGEST_LEASE = timedelta(hours=1)
 
 _jobs = tables.jobs
@@ -262,7 +262,9 @@ def waiting_owners(now: datetime, known: Collection[str] | None = None) -> Selec
 
 def _due(now: datetime) -> ColumnElement[bool]:
     """What `lease` takes, while no job of the owner is held, as a condition."""
-    waits = and_(_jobs.c.not_before > micros(now), _jobs.c.not_before <= micros(now + LONGEST_DELAY))
+    believed = micros(now + LONGEST_DELAY)
+    is_asked = and_(_jobs.c.attempts == 0, _jobs.c.created_at <= believed)
+    waits = and_(_jobs.c.not_before > micros(now), or_(_jobs.c.not_before <= believed, is_asked))
     queued = and_(_jobs.c.state == JobState.QUEUED.value, or_(_jobs.c.not_before.is_(None), ~waits))
     return or_(queued, and_(_jobs.c.state == JobState.LEASED.value, ~_leased(now)))
 
@@ -280,10 +282,15 @@ def _held_until(row: _Row, now: datetime) -> int:
 
 
 def _due_at(row: _Row, now: datetime) -> int:
-    """When a job that nobody holds can be taken, in microseconds since the epoch."""
+    """When a job that nobody holds can be taken, in microseconds since the epoch.
+
+    A time far ahead counts if somebody asked for it, but not if a clock that ran ahead reckoned it.
+    """
     if row.state != JobState.QUEUED.value or row.not_before is None:
         return 0
-    return row.not_before if row.not_before <= micros(now + LONGEST_DELAY) else 0
+    believed = micros(now + LONGEST_DELAY)
+    is_asked = not row.attempts and row.created_at <= believed
+    return row.not_before if is_asked or row.not_before <= believed else 0
 
 
 def _together(ready: Sequence[_Row]) -> list[_Row]:

@@ -35,6 +35,8 @@ class _Commands(LazyGroup):
         "stats": ("memory_command", "stats"),
         "list": ("listing_command", "list_"),
         "count": ("listing_command", "count"),
+        "get": ("lookup_command", "get"),
+        "history": ("lookup_command", "history"),
         "update": ("correct_command", "update"),
         "delete": ("correct_command", "delete"),
         "worker": ("worker_command", "worker"),
@@ -48,6 +50,8 @@ class _Commands(LazyGroup):
         "copy": ("stores_command", "copy"),
         "verify": ("stores_command", "verify"),
         "scrub": ("stores_command", "scrub"),
+        "facts": ("app", "facts"),
+        "profile": ("app", "profile"),
         "jobs": ("app", "jobs"),
         "proposals": ("app", "proposals"),
         "export": ("people", "export"),
@@ -55,6 +59,14 @@ class _Commands(LazyGroup):
         "import": ("app", "imports"),
         "bench": ("app", "benches"),
     }
+
+
+class _Facts(LazyGroup):
+    places: ClassVar[Places] = {"add": ("facts_command", "add")}
+
+
+class _Profile(LazyGroup):
+    places: ClassVar[Places] = {"get": ("profile_command", "get"), "set": ("profile_command", "set_")}
 
 
 class _Jobs(LazyGroup):
@@ -109,6 +121,8 @@ class _Benches(LazyGroup):
 app = typer.Typer(
     cls=_Commands, pretty_exceptions_enable=False, context_settings={"help_option_names": ["--help", "-h"]}
 )
+facts = group(_Facts, "State a fact. `memoryos list facts` lists them, `update` and `delete` change them.")
+profile = group(_Profile, "What is known about the user and the agent: show it, set a field.")
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")

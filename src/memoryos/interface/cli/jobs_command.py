@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from json import dumps
 from typing import Annotated, Any
 
@@ -104,16 +104,25 @@ def _unknown(count: int) -> str:
 
 
 def _table(jobs: Sequence[Job]) -> Table:
-    table = Table(title="Jobs", title_justify="left")
-    for column in ("id", "kind", "of", "state", "tries", "since", "waits until", "cause", "payload"):
-        table.add_column(column, overflow="fold")
+    table = Table(title="Jobs", title_justify="left", show_lines=True)
+    table.add_column("id", no_wrap=True, min_width=render.ID_CHARS)
+    table.add_column("job", overflow="fold")
     for job in jobs:
-        since = f"{job.created_at:%Y-%m-%d %H:%M}"
-        until = f"{job.not_before:%Y-%m-%d %H:%M}" if job.not_before else ""
-        cause, payload = escape(job.error or ""), escape("" if job.payload is None else dumps(job.payload))
-        about, tries = job.cube_id or "the scope", str(job.attempts)
-        table.add_row(job.id, escape(job.kind), about, job.state.value, tries, since, until, cause, payload)
+        table.add_row(job.id, escape("\n".join(_lines(job))))
     return table
+
+
+def _lines(job: Job) -> Iterator[str]:
+    """What a person is told of a job; ids have a line of their own, to be copied."""
+    yield f"{job.kind}, {job.state.value}, {job.attempts} {'try' if job.attempts == 1 else 'tries'}"
+    yield f"since {job.created_at:%Y-%m-%d %H:%M}"
+    if job.not_before:
+        yield f"waits until {job.not_before:%Y-%m-%d %H:%M}"
+    if job.error:
+        yield f"cause: {job.error}"
+    if job.payload is not None:
+        yield f"payload: {dumps(job.payload)}"
+    yield from ("about", job.cube_id) if job.cube_id else ("about the scope",)
 
 
 def _as_json(job: Job) -> dict[str, Any]:

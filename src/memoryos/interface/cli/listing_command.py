@@ -20,8 +20,10 @@ from memoryos.interface.cli.options import (
     Meta,
     NoTags,
     Session,
+    Since,
     Tags,
     Tenant,
+    Until,
     User,
     filters_of,
     open_store,
@@ -43,9 +45,6 @@ class Listed(Choice):
     USERS = "users"
 
 
-What = Annotated[Listed, typer.Argument(help="What to list.")]
-Since = Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01.")]
-Until = Annotated[str | None, typer.Option(help="Only what was said until then.")]
 Speaker = Annotated[str | None, typer.Option(help="Pages with a turn of this speaker.")]
 By = Annotated[Role | None, typer.Option(help="Pages with a turn of this role.")]
 In = Annotated[Tier | None, typer.Option(help="Pages or facts of this tier.")]
@@ -53,7 +52,7 @@ About = Annotated[Subject, typer.Option(help="Facts about the user or about the 
 
 
 def list_(
-    what: What,
+    what: Annotated[Listed, typer.Argument(help="What to list.")],
     limit: Annotated[int, typer.Option(min=1, help="Most items to list.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="The cursor that the previous list printed.")] = None,
     since: Since = None,
@@ -91,7 +90,7 @@ def list_(
 
 
 def count(
-    what: What,
+    what: Annotated[Listed, typer.Argument(help="What to count.")],
     since: Since = None,
     until: Until = None,
     tag: Tags = None,
@@ -196,8 +195,8 @@ def _nothing(what: Listed, whose: str, others: Sequence[str]) -> str:
 
 def _table(what: Listed, found: Listing[Any]) -> Table:
     table = Table(title=what.value.capitalize(), title_justify="left", expand=True)
-    for name in ("id", "when"):
-        table.add_column(name, no_wrap=True)
+    table.add_column("id", no_wrap=True, min_width=render.ID_CHARS)
+    table.add_column("when", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
     for cube in found:
         table.add_row(

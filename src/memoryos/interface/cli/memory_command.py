@@ -10,8 +10,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
 from memoryos.interface.cli import render
+from memoryos.interface.cli.attach import attachments_of
 from memoryos.interface.cli.options import (
     Agent,
     AnyTags,
@@ -22,8 +24,10 @@ from memoryos.interface.cli.options import (
     Mounts,
     NoTags,
     Session,
+    Since,
     Tags,
     Tenant,
+    Until,
     User,
     filters_of,
     metadata_of,
@@ -31,9 +35,19 @@ from memoryos.interface.cli.options import (
     open_store,
     seconds_of,
 )
-from memoryos.kinds import Kind, Tier
+from memoryos.kinds import Tier
 from memoryos.operation.recall.hit import Recall, Strategy
 from memoryos.scope import Scope
+
+
+class Searched(Choice):
+    """The kinds of memory that a search finds."""
+
+    PAGE = "page"
+    FACT = "fact"
+    TRAIT = "trait"
+    PROFILE = "profile"
+    SEGMENT = "segment"
 
 
 def add(
@@ -48,6 +62,9 @@ def add(
     expires_at: Annotated[str | None, typer.Option(help="When it expires, e.g. 2027-01-01.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the document; shown with each part of it.")] = None,
     source: Annotated[str | None, typer.Option(help="Origin, e.g. a URL; shown with each part of it.")] = None,
+    attach: Annotated[
+        list[str] | None, typer.Option(help="A file or a URL to attach; may be repeated.", metavar="FILE|URL")
+    ] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Key of this call; a second call with the same key adds nothing.")
     ] = None,
@@ -64,7 +81,8 @@ def add(
     with open_memory(db, user=user, agent=agent, tenant=tenant, session=session) as memory:
         said: dict[str, Any] = {"ttl": seconds_of(ttl) if ttl else None, "expires_at": expires_at, "title": title}
         said |= {"tags": tag or (), "metadata": metadata_of(meta), "source": source}
-        page = memory.add(query, response, at=at, idempotency_key=idempotency_key, **said)
+        files = attachments_of(attach, memory.settings.max_attachment_bytes)
+        page = memory.add(query, response, at=at, attachments=files, idempotency_key=idempotency_key, **said)
     if json:
         render.print_json({"id": page})
     else:
@@ -86,15 +104,15 @@ def search(
         bool | None,
         typer.Option(help="Also search evicted memories (default: yes, except with two_stage).", show_default=False),
     ] = None,
-    since: Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01T00:00Z.")] = None,
-    until: Annotated[str | None, typer.Option(help="Only what was said until then.")] = None,
+    since: Since = None,
+    until: Until = None,
     as_of: Annotated[str | None, typer.Option(help="Search the memory as it was at this time (default: now).")] = None,
     tag: Tags = None,
     any_tag: AnyTags = None,
     no_tag: NoTags = None,
     meta: Meta = None,
     tier: Annotated[list[Tier] | None, typer.Option(help="Only this tier; may be repeated.")] = None,
-    kind: Annotated[list[Kind] | None, typer.Option(help="Only this kind of memory; may be repeated.")] = None,
+    kind: Annotated[list[Searched] | None, typer.Option(help="Only this kind of memory; may be repeated.")] = None,
     cold: Annotated[bool, typer.Option("--cold", help="Also search the object store.")] = False,
     mount: Mounts = None,
     session: Session = None,
@@ -119,7 +137,7 @@ def search(
             tags=tag or (),
             filters=filters_of(any_tag, no_tag, meta),
             tiers=tier or (),
-            kinds=kind or (),
+            kinds=[one.value for one in kind or ()],
             session=session,
             cold=cold,
             mounts=mount,

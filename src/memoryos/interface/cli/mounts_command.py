@@ -9,7 +9,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from memoryos.interface.cli import render
-from memoryos.interface.cli.options import Agent, Db, Json, Mounts, Tenant, User, open_memory, open_store
+from memoryos.interface.cli.options import (
+    Agent,
+    Db,
+    Json,
+    Mounts,
+    Since,
+    Tenant,
+    Until,
+    User,
+    open_memory,
+    open_store,
+)
 from memoryos.mount import Mount
 
 
@@ -33,8 +44,8 @@ def mounts(db: Db = None, json: Json = False) -> None:
 def tagged(
     tag: Annotated[list[str], typer.Argument(help="A tag; with several, memories must have all of them.")],
     limit: Annotated[int, typer.Option(min=1, help="How many memories to show.")] = 100,
-    since: Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01T00:00Z.")] = None,
-    until: Annotated[str | None, typer.Option(help="Only what was said until then.")] = None,
+    since: Since = None,
+    until: Until = None,
     mount: Mounts = None,
     user: User = "default",
     agent: Agent = "default",

@@ -46,6 +46,8 @@ Meta = Annotated[
     typer.Option("--meta", help="key=value in the metadata; if repeated, all must match.", metavar="KEY=VALUE"),
 ]
 Json = JsonFlag
+Since = Annotated[str | None, typer.Option(help="Only what was said since then, e.g. 2026-05-01.")]
+Until = Annotated[str | None, typer.Option(help="Only what was said until then; a day counts whole.")]
 Archive = Annotated[bool, typer.Option("--archive", help="Include the archive.")]
 
 

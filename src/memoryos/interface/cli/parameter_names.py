@@ -12,6 +12,7 @@ from memoryos.errors import InvalidInput
 # The parameter of a command that gives an argument of the library, where their names differ.
 _PARAMETERS = {
     "any_tags": "any_tag",
+    "attachment": "attach",
     "file": "path",
     "filters.any_tags": "any_tag",
     "filters.metadata": "meta",

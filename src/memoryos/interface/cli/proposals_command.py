@@ -67,7 +67,8 @@ def _tell(done: str, cube_id: str, text: str, *, json: bool) -> None:
 
 def _table(found: Sequence[Proposal]) -> Table:
     table = Table(title="Proposals", title_justify="left")
-    for column in ("id", "would hold", "in place of", "from"):
+    table.add_column("id", no_wrap=True, min_width=render.ID_CHARS)
+    for column in ("would hold", "in place of", "from"):
         table.add_column(column, overflow="fold")
     for proposal in found:
         replaced = "\n".join(cube.text for cube in proposal.replaces)

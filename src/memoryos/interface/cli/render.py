@@ -22,6 +22,7 @@ from memoryos.operation.recall.hit import Hit, TurnHit
 from memoryos.operation.recall.overview import Profile, SegmentView
 from memoryos.text import visible, visible_json
 
+ID_CHARS = 36  # of an id, which a person copies whole
 SUMMARY_CHARS = 90  # of a segment's summary in a table
 PAGE_CHARS = 2_000  # of a page in a table
 PASSAGES = 3  # of a long page, in a table: those that answer best
@@ -87,7 +88,7 @@ def page_json(hit: Hit, turns: Iterable[TurnHit]) -> dict[str, Any]:
 
 
 def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -> Table:
-    """Hits with date, score, relevance, topic and reason; long turns are shortened to the found passages."""
+    """Hits with date, score, relevance, topic, reason and id; long turns are shortened to the found passages."""
     table = Table(title=title, title_justify="left", show_lines=True, expand=True)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("when, score", no_wrap=True)
@@ -98,9 +99,13 @@ def hits_table(title: str, hits: Sequence[Hit], turns: Sequence[TurnHit] = ()) -
             str(number),
             f"{hit.at:%Y-%m-%d}\n[bold]{hit.score:.3f}[/]",
             "" if hit.relevance is None else f"{hit.relevance:.2f}",
-            f"{escape(_told(hit, turns))}\n[dim]{_why(hit)}[/]",
+            "\n".join(part for part in (escape(_told(hit, turns)), _dim(_why(hit)), _dim(hit.id)) if part),
         )
     return table
+
+
+def _dim(text: str) -> str:
+    return f"[dim]{text}[/]" if text else ""
 
 
 def _told(hit: Hit, turns: Sequence[TurnHit]) -> str:

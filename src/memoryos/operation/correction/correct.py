@@ -424,6 +424,6 @@ def _revised(cube: MemCube, text: str, role: Role, now: datetime) -> MemCube:
 
 
 def _with_turn(page: Page, text: str, role: Role) -> Page:
-    if page.turn_of(role) is None:
+    if (old := page.turn_of(role)) is None:
         raise InvalidInput("role", f"the page has no {role.value} turn", "Name the role of a turn it has")
-    return replace(page, turns=tuple(replace(turn, text=text) if turn.role is role else turn for turn in page.turns))
+    return replace(page, turns=tuple(replace(turn, text=text) if turn is old else turn for turn in page.turns))

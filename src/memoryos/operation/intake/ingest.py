@@ -84,7 +84,8 @@ def paginate(turns: Iterable[Turn]) -> list[Page]:
     """Group turns into pages of at most one query and one response; nothing is dropped.
 
     A page closes when a turn of a role that it already has arrives, or a user turn after a response. System and tool
-    messages join the open page, up to TURNS_PER_PAGE.
+    messages join the open page, up to TURNS_PER_PAGE. What an assistant says after a tool message goes on with its
+    response.
     """
     pages: list[list[Turn]] = []
     for turn in turns:
@@ -99,7 +100,7 @@ def _closes(page: Sequence[Turn], turn: Turn) -> bool:
     if turn.role is Role.USER:
         return bool(roles & {Role.USER, Role.ASSISTANT})
     if turn.role is Role.ASSISTANT:
-        return Role.ASSISTANT in roles
+        return Role.ASSISTANT in roles and page[-1].role is not Role.TOOL
     return len(page) >= TURNS_PER_PAGE
 
 

@@ -1,14 +1,14 @@
 """Messages: messages of chat APIs become turns: dicts or SDK objects, with parts, images and tool calls.
 
 The supported forms are OpenAI's chat completions and responses, and Anthropic's messages. Tool calls and their results
-become tool turns on the page of their exchange. What the assistant says between two calls is part of one answer.
+become tool turns on the page of their exchange, and everything stays in the order in which it was said.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeGuard
 
@@ -24,9 +24,16 @@ from memoryos.text import checked_text
 ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
 
 # Of an object that is no dict: those of its attributes that a message, a part or a call may have.
-_NAMES = ("role", "content", "name", "tool_calls", "at", "source_id", "type", "text", "function", "arguments", "input")
+_NAMES = (
+    *("role", "content", "name", "tool_calls", "function_call", "at", "source_id"),
+    *("type", "text", "function", "arguments", "input", "output"),
+)
 
+# Types of parts, and of items of the Responses API, which need no message around them.
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call")
+_RESULTS = ("tool_result", "mcp_tool_result", "function_call_output", "custom_tool_call_output")
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")  # of the model: nobody said them
 
 
 # A dict with role and content, an object of an SDK that has them, or several of these.
@@ -46,87 +53,85 @@ def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[
     """
     several = [messages] if isinstance(messages, Mapping) else messages
     turns: list[Turn] = []
-    said: list[_Said] = []  # by the assistant, between tool calls
     instructs = False
     for number, message in enumerate(several):
         one = _said(message, f"messages[{number}]")
         _check(one, f"messages[{number}]", now, limit)
         instructs = instructs or one.role is Role.SYSTEM
-        if one.role is Role.SYSTEM:
-            continue
-        if one.role is Role.ASSISTANT:
-            turns += one.calls
-            said.append(one)
-        else:
-            turns += [] if one.role is Role.TOOL else _answer(said)
-            turns += one.turns()
-    turns += _answer(said)
+        turns += [] if one.role is Role.SYSTEM else one.turns()
     if not turns and not instructs:
         raise InvalidInput("messages", "have no content", "Pass at least one message with content")
     return turns
 
 
 @dataclass
-class _Said:
-    """The content of one message."""
+class _Words:
+    """What a message says between two tool calls or results."""
 
-    role: Role
     texts: list[str] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
-    calls: list[Turn] = field(default_factory=list)
+
+
+@dataclass
+class _Said:
+    """The content of one message: its words, tool calls and results, in order."""
+
+    role: Role
+    parts: list[_Words | Turn] = field(default_factory=list)
     speaker: str | None = None
     at: Any = None
     source_id: str | None = None
 
-    def turns(self) -> list[Turn]:
-        """The message as a turn, after its tool results; empty for a message without words."""
-        if not (self.texts or self.attachments):
-            return self.calls
-        return [*self.calls, self._turn(self.texts, self.attachments)]
+    def words(self) -> _Words:
+        """Where the next words go."""
+        last = self.parts[-1] if self.parts else None
+        if not isinstance(last, _Words):
+            self.parts.append(last := _Words())
+        return last
 
-    def _turn(self, texts: Sequence[str], attachments: Sequence[Attachment]) -> Turn:
+    def turns(self) -> list[Turn]:
+        """The message as turns; empty for a message without words."""
+        return [replace(one, at=self.at) if isinstance(one, Turn) else self._turn(one) for one in self.parts]
+
+    def _turn(self, words: _Words) -> Turn:
         return Turn(
             role=self.role,
-            text="\n".join(texts),
+            text="\n".join(words.texts),
             speaker=self.speaker,
             at=self.at,
             source_id=self.source_id,
-            attachments=tuple(attachments),
+            attachments=tuple(words.attachments),
         )
-
-    def joined(self, others: Sequence[_Said]) -> Turn:
-        """One turn of this message and those before it."""
-        every = [*others, self]
-        return self._turn([text for one in every for text in one.texts], [a for one in every for a in one.attachments])
-
-
-def _answer(said: list[_Said]) -> list[Turn]:
-    """What the assistant said since the user spoke: one turn for an exchange with calls, otherwise one per message."""
-    spoken = [one for one in said if one.texts or one.attachments]
-    has_calls = any(one.calls for one in said)
-    said.clear()
-    if has_calls and spoken:
-        return [spoken[-1].joined(spoken[:-1])]
-    return [turn for one in spoken for turn in one.turns()]
 
 
 def _said(message: Any, place: str) -> _Said:
-    known = _fields(message, place)
+    known = _in_message(_fields(message, place))
     said = _Said(_role(known, place), speaker=known.get("name"), at=known.get("at"), source_id=known.get("source_id"))
     for number, part in enumerate(_content(known, f"{place}.content")):
         _take(said, part, f"{place}.content[{number}]")
-    said.calls += [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
+    said.parts += [_call(one, f"{place}.tool_calls") for one in _listed(known.get("tool_calls"), f"{place}.tool_calls")]
+    if (call := known.get("function_call")) is not None:  # the form before tool_calls
+        said.parts.append(_call(call, f"{place}.function_call"))
     return said
+
+
+def _in_message(known: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message; an item of the Responses API that stands alone becomes the part of one."""
+    kind = known.get("type")
+    if known.get("role") is not None or kind not in (*_CALLS, *_RESULTS, *_THOUGHTS):
+        return known
+    role = Role.TOOL if kind in _RESULTS else Role.ASSISTANT
+    return {"role": role.value, "content": [known]}
 
 
 def _check(said: _Said, place: str, now: datetime, limit: int) -> None:
     """Check what is kept of a message, and convert its time."""
-    for text in said.texts:
-        checked_text(f"{place}.content", text, limit=limit, fix=SPLIT)
-    for call in said.calls:
-        checked_text(f"{place}.tool_calls", call.text, limit=limit, fix=SPLIT)
-    for attachment in [*said.attachments, *(one for call in said.calls for one in call.attachments)]:
-        check_attachment(attachment, limit, f"{place}.content")
+    for part in said.parts:
+        label, texts = ("content", part.texts) if isinstance(part, _Words) else ("tool_calls", [part.text])
+        for text in texts:
+            checked_text(f"{place}.{label}", text, limit=limit, fix=SPLIT)
+        for attachment in part.attachments:
+            check_attachment(attachment, limit, f"{place}.content")
     for label, value in (("name", said.speaker), ("source_id", said.source_id)):
         if value is not None:
             checked_text(f"{place}.{label}", value, limit=ID_LIMIT)
@@ -152,7 +157,10 @@ def _role(known: Mapping[str, Any], place: str) -> Role:
     role = known.get("role")
     if not isinstance(role, str) or role not in ROLES:
         problem = "is missing" if role is None else f"{str(role)[:40]!r} is unknown"
-        raise InvalidInput(f"{place}.role", problem, f"Use one of: {', '.join(sorted(ROLES))}")
+        fix = f"Use one of: {', '.join(sorted(ROLES))}"
+        if role is None and known.get("type"):
+            fix = f"{fix}; of items without a role, {', '.join((*_CALLS, *_RESULTS, *_THOUGHTS))} are known"
+        raise InvalidInput(f"{place}.role", problem, fix)
     return ROLES[role]
 
 
@@ -175,19 +183,20 @@ def _listed(value: Any, place: str, fix: str = "Pass a list, or leave it out") -
 def _take(said: _Said, part: Any, place: str) -> None:
     """Add one part of a message."""
     if isinstance(part, str):
-        said.texts += [part] if part.strip() else []
+        if part.strip():
+            said.words().texts.append(part)
         return
     known = _fields(part, place)
     if not isinstance(kind := known.get("type"), str):
         raise InvalidInput(f"{place}.type", "is missing", "Pass a text, or a dict with a type")
     if kind in _TEXTS:
         _take(said, _text(known.get(_TEXTS[kind]), place), place)
-    elif kind in ("tool_use", "function_call"):
-        said.calls.append(_call(known, place))
-    elif kind == "tool_result":
-        said.calls.append(_result(known, place))
-    else:
-        said.attachments.append(_attachment(kind, known))
+    elif kind in _CALLS:
+        said.parts.append(_call(known, place))
+    elif kind in _RESULTS:
+        said.parts.append(_result(known, place))
+    elif kind not in _THOUGHTS:
+        said.words().attachments.append(_attachment(kind, known))
 
 
 def _text(value: Any, place: str) -> str:
@@ -208,9 +217,11 @@ def _call(call: Any, place: str) -> Turn:
 def _result(known: Mapping[str, Any], place: str) -> Turn:
     """A tool result that is a part of a message."""
     said = _Said(Role.TOOL)
-    for part in _content(known, place):
+    held = known if known.get("output") is None else {"content": known["output"]}
+    for part in _content(held, place):
         _take(said, part, place)
-    return Turn(role=Role.TOOL, text="\n".join(said.texts) or "(nothing)", attachments=tuple(said.attachments))
+    words = said.words()
+    return Turn(role=Role.TOOL, text="\n".join(words.texts) or "(nothing)", attachments=tuple(words.attachments))
 
 
 def _attachment(kind: str, known: Mapping[str, Any]) -> Attachment:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoryos.clock import micros
+from memoryos.clock import from_micros, micros
 from memoryos.cube import MemCube, Turn
 from memoryos.filter import EVERYTHING, Filter, labels_of
 from memoryos.infrastructure.vault.records import Entry
@@ -27,8 +27,8 @@ class Filters:
     kinds: frozenset[Kind] = UNASKED
     labels: Filter = EVERYTHING  #: tags, metadata and whatever else `memoryos.filter` defines
     session: str | None = None
-    since: datetime | None = None  #: no turn that was said before
-    until: datetime | None = None  #: nor after
+    since: datetime | None = None  #: nothing that was only said before
+    until: datetime | None = None  #: nor only after
     as_of: datetime | None = None  #: the memory as it was then
     cold: bool = False  #: whether archived pages may be found that have to be read from the object store
 
@@ -48,27 +48,36 @@ class Filters:
         return self.allows(page) and self._is_labelled(page) and any(map(self._is_within, turns_of(page)))
 
     def entries(self, held: Iterable[Entry], pages: TurnIndex) -> list[Entry]:
-        """The entries that pass; derived memories also have the labels and sessions of their pages."""
+        """The entries that pass; derived memories also have the labels, sessions and times of their pages."""
         present = [entry for entry in held if self.allows(entry.cube)]
-        if not self._has_labels:
+        if not self._has_labels and not self._has_period:
             return present
         labelled, excluded = self._labelled(pages), ~pages.facets.labelled(Filter(none_of=self.labels.none_of))
         return [entry for entry in present if self._inherits(entry.cube, pages, labelled, excluded)]
 
     def _inherits(self, cube: MemCube, pages: TurnIndex, labelled: Flags, excluded: Flags) -> bool:
-        """Whether it, or one of its pages, has the labels, and not all of its pages are excluded."""
+        """Whether it, or one of its pages, has the labels and the time, and not all of its pages are excluded."""
         labels = labels_of(cube)
         if self.labels.none_of.intersection(labels):
             return False
         rows = [row for page in cube.descriptive.provenance for row in pages.rows_of(page)]
-        if any(labelled[row] for row in rows):
+        within = (
+            [row for row in rows if self.covers(from_micros(int(pages.said_at[row])))] if self._has_period else rows
+        )
+        if any(labelled[row] for row in within):
             return True
         by_itself = self.labels.wants.admits(labels) and self.session in (None, cube.scope.session)
-        return by_itself and not (rows and all(excluded[row] for row in rows))
+        if not by_itself or (rows and all(excluded[row] for row in rows)):
+            return False
+        return not self._has_period or bool(within) or any(map(self.covers, _own_times(cube, pages)))
 
     @property
     def _has_labels(self) -> bool:
         return bool(self.labels) or self.session is not None
+
+    @property
+    def _has_period(self) -> bool:
+        return self.since is not None or self.until is not None
 
     def _labelled(self, index: TurnIndex) -> Flags:
         """Which rows have the labels and the session, shape (n,)."""
@@ -98,6 +107,17 @@ class Filters:
 
     def _is_over(self, cube: MemCube) -> bool:
         return cube.kind in (Kind.FACT, Kind.PROFILE) and cube.is_over(self.as_of or self.now)
+
+
+def _own_times(cube: MemCube, pages: TurnIndex) -> list[datetime]:
+    """When it was said, as far as no page in the index tells.
+
+    The time of a derived memory counts only when some of its pages are elsewhere: of a home it is that of the move.
+    """
+    known = cube.descriptive
+    said = [turn.at for turn in turns_of(cube) if turn.at] or [mention.said for mention in known.mentions]
+    is_told = bool(said) or (known.provenance and all(map(pages.rows_of, known.provenance)))
+    return said if is_told else [known.event_at]
 
 
 @dataclass(frozen=True, slots=True)

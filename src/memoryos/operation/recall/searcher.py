@@ -121,8 +121,8 @@ def _in_order(reader: Reader, ids: Iterable[str]) -> dict[str, MemCube]:
 
 
 def _held(persona: Source, pages: Source, filters: Filters) -> list[Hit]:
-    """The memories of LPM that pass the filters; they also have the labels of their pages."""
+    """The memories of LPM that pass the filters; they also have the labels and times of their pages."""
     held = [entry for kind in _TOLD_WHOLE for entry in persona.resident.entries(kind)]
     with pages.resident.lock:
         admitted = filters.entries(held, pages.resident.turns)
-    return [Hit(entry.cube, 0.0) for entry in admitted if filters.covers(entry.cube.descriptive.event_at)]
+    return [Hit(entry.cube, 0.0) for entry in admitted]

@@ -11,6 +11,8 @@ from weakref import WeakMethod, finalize
 
 from memoryos.scope import Scope
 
+LONGEST_WAIT = 86_400.0  # seconds, then it looks again: no thread can wait for centuries
+
 
 class Alarm:
     """Calls `ring` with each scope at its time, from its own thread; the earliest time of a scope counts."""
@@ -53,7 +55,7 @@ class Alarm:
             ends: SimpleQueue[None] = SimpleQueue()  # in C: whoever collects garbage may put
             self._cancel = forgotten = finalize(self, ends.put, None)
             forgotten.atexit = False
-            seconds = max(0.0, self._queue[0][0] - time.monotonic())
+            seconds = min(max(0.0, self._queue[0][0] - time.monotonic()), LONGEST_WAIT)
             Thread(target=_wait, args=(ends, seconds, WeakMethod(self._due)), daemon=True).start()
 
     def _due(self) -> None:

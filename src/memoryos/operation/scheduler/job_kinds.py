@@ -61,9 +61,9 @@ class JobTypes:
     def register(self, *types: JobType) -> None:
         """Add kinds. Raises InvalidInput if a name is taken."""
         for one in types:
-            name = checked_text("name", one.name, limit=64)
+            name = checked_text("kind", one.name, limit=64)
             if name in self._types:
-                raise InvalidInput("name", f"{name!r} is registered already", "Choose another name")
+                raise InvalidInput("kind", f"{name!r} is registered already", "Choose another name")
             self._types[name] = one
             self.handlers[name] = one.handler
 
@@ -71,7 +71,8 @@ class JobTypes:
         """Return the kind of that name. Raises InvalidInput."""
         if name not in self._types:
             known = ", ".join(sorted(name for name, one in self._types.items() if not one.is_internal)) or "none"
-            raise InvalidInput("kind", f"{str(name)[:64]!r} is not registered", f"Registered: {known}")
+            fix = f"Call store.admin.register_job each time the store is opened; registered: {known}"
+            raise InvalidInput("kind", f"{str(name)[:64]!r} is not registered", fix)
         return self._types[name]
 
     @property

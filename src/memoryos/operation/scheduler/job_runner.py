@@ -98,10 +98,22 @@ class JobRunner:
         return any(owner != scope.owner for owner in self.vault.waiting())
 
     def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
-        """Run leased jobs; return how many were finished."""
+        """Run leased jobs, as many together as their handler takes; return how many were finished."""
+        together, finished = self.handlers[jobs[0].kind].at_once, 0
+        with self._kept_alive(scope, jobs):
+            for start in range(0, len(jobs), together):
+                some, later = jobs[start : start + together], jobs[start + together :]
+                done = self._run_together(scope, some, goes_on)
+                finished += done
+                if later and (done < len(some) or not goes_on()):
+                    self._release(scope, later)  # as they were: they did not run
+                    break
+        return finished
+
+    def _run_together(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn) -> int:
+        """Run jobs with one call of their handler; an error counts against those that it leaves unfinished."""
         try:
-            with self._kept_alive(scope, jobs):
-                left = self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
+            left = self.handlers[jobs[0].kind].run(scope, jobs, goes_on)
             self._release(scope, left)
         except LeaseLost:  # another worker took one over, or it went with its memory: the others are still to be done
             self._release(scope, jobs)

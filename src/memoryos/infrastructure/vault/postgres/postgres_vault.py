@@ -199,7 +199,7 @@ class PostgresVault(SqlVault):
             return StorageError, type(driver).__name__
         state = driver.sqlstate or _unstated(driver)
         kind = next((kind for code, kind in _ERRORS.items() if state.startswith(code)), StorageError)
-        return kind, (driver.diag.message_primary or " ".join(str(driver).split())).rstrip(".")
+        return kind, (driver.diag.message_primary or " ".join(str(driver).split())).rstrip(".?")
 
     def _create(self, connection: Connection) -> None:
         if self._embedder is None:

@@ -1,0 +1,86 @@
+"""`memoryos get` and `memoryos history`: one memory by its id, and its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from memoryos.cube import MemCube
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+
+Id = Annotated[str, typer.Argument(help="Its id, from `list` or `search`.")]
+
+_SHOWN = (
+    "id",
+    "kind",
+    "tier",
+    "state",
+    "at",
+    "subject",
+    "tags",
+    "metadata",
+    "title",
+    "source",
+    "expires_at",
+    "version",
+)
+
+
+def get(
+    memory_id: Id,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Show one memory: a page, fact, trait, profile field or segment."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        cube = memory.get(memory_id)
+    if json:
+        render.print_json(cube.to_dict())
+        return
+    for line in _lines(cube):
+        render.say(line)
+
+
+def history(
+    memory_id: Id,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List the versions of a memory, oldest first; of a fact also the facts that it replaced."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        versions = memory.history(memory_id)
+    if json:
+        render.print_json({"versions": [cube.to_dict() for cube in versions]})
+    else:
+        render.console().print(_table(versions))
+
+
+def _lines(cube: MemCube) -> Iterator[str]:
+    told = cube.to_dict()
+    for name in _SHOWN:
+        value = told[name]
+        if value not in (None, [], {}):
+            yield f"{name}: {', '.join(value) if isinstance(value, list) else value}"
+    yield from ("", cube.text)
+
+
+def _table(versions: Iterable[MemCube]) -> Table:
+    table = Table(title="Versions", title_justify="left", expand=True)
+    table.add_column("id", no_wrap=True, min_width=render.ID_CHARS)
+    table.add_column("#", no_wrap=True, justify="right")
+    table.add_column("memory", ratio=1, overflow="fold")
+    for cube in versions:
+        when = f"{cube.descriptive.updated_at:%Y-%m-%d %H:%M}"
+        table.add_row(cube.id, str(cube.version.number), f"[dim]{when}[/]\n{escape(cube.text)}")
+    return table

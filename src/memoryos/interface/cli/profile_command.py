@@ -1,0 +1,44 @@
+"""`memoryos profile`: what is known about the user and the agent, and fields that are set."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+from memoryos.kinds import Subject
+
+
+def get(
+    user: User = "default", agent: Agent = "default", tenant: Tenant = "default", db: Db = None, json: Json = False
+) -> None:
+    """Show the profile, the traits and the facts of the user and of the agent."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        profile = memory.profile.get()
+    if json:
+        render.print_json(profile.to_dict())
+    elif profile.user.is_empty and profile.agent.is_empty:
+        render.console().print("Nothing is known yet; `memoryos stats` lists the users.")
+    else:
+        render.console().print(render.profile_table(profile))
+
+
+def set_(
+    field: Annotated[str, typer.Argument(help="The field, e.g. name.")],
+    value: Annotated[str, typer.Argument(help="Its value.")],
+    subject: Annotated[Subject, typer.Option(help="Whom it describes.")] = Subject.USER,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Set a field of the profile; what is said about it later replaces the value."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant) as memory:
+        stored = memory.profile.set(field, value, subject=subject)
+    if json:
+        render.print_json({"id": stored})
+    else:
+        render.console().print(f"Set {field}: {value}", markup=False, soft_wrap=True)
