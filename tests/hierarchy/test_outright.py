@@ -158,6 +158,9 @@ def test_the_profile_follows_changes_and_tells_since_when(memory: Memory, world:
         ("I'm a waiter.", "I lost my job, now I work as a driver", {"occupation": "driver"}),
         ("我是一名护士。", "我辞职了", {}),
         ("我是一名护士。", "我不当护士了", {}),
+        ("我是学生。", "我不是学生了", {}),
+        ("我是一名护士。", "我从医院辞职了", {}),
+        ("我住在北京。", "我搬离北京了", {}),
     ],
 )
 def test_what_is_said_to_be_over_ends(memory: Memory, world: World, before: str, end: str, left: dict) -> None:

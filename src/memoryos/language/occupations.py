@@ -1,4 +1,4 @@
-"""English words for what people do for a living."""
+"""Words for what people do for a living, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -34,3 +34,8 @@ _KNOWN = "|".join(sorted((word.replace("_", " ") for word in _OCCUPATIONS.split(
 
 OCCUPATION = rf"(?:{_KNOWN}|{_CRAFT})"  # one that is known by its last word
 JOB = rf"{NO_OCCUPATION}(?P<value>(?:[\w'-]+ ){{0,2}}?{OCCUPATION})"
+CHINESE_OCCUPATION = (
+    r"(?:工程师|老师|教师|医生|护士|学生|律师|设计师|程序员|会计|司机|厨师|记者|作家|画家|演员|歌手|经理|教授|研究员|翻译"
+    r"|警察|摄影师|建筑师|咨询师|分析师|药剂师|美容师|理发师|销售员|公务员|研究生|博士生|自由职业者|插画师|快递员|服务员"
+    r"|农民|工人|编辑|教练)"
+)
