@@ -255,6 +255,23 @@ def test_a_fact_gives_way_to_what_contradicts_it(
     assert facts(memory) == kept
 
 
+@pytest.mark.once
+def test_what_is_amended_is_quoted_by_the_words_that_amend_it(memory: Memory, world: World) -> None:
+    told(memory, world, "My name is Elvis. lol no, it's Dan.", "My favorite color is green, no wait, blue")
+    assert fields(memory) == {"name": "Dan"}
+    (fact,) = memory.profile.get().user.facts
+    assert (fact.text, fact.payload.quote) == (
+        "User's favorite color is blue.",
+        "My favorite color is green, no wait, blue",
+    )
+
+
+@pytest.mark.once
+def test_a_place_in_small_letters_fills_the_same_slot(memory: Memory, world: World) -> None:
+    told(memory, world, "i live in oslo n im a plumber", "I moved to Bergen")
+    assert facts(memory) == ["User is a plumber.", "User moved to Bergen."]
+
+
 def test_a_store_with_such_marks_is_sound(memory: Memory, world: World) -> None:
     told(memory, world, BOB, "I'm not a plumber anymore")
     report = soundness.verify(world.vault)

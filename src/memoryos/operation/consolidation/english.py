@@ -125,7 +125,8 @@ _NO_POINTER = r"""(?!'t\b|'|\ (?:it|them|this\ one|that\ (?:[Ii]|we|he|she|they|
     |(?:some\ )?(?:great|strong)|to\ (?:realize|feel|think|see|understand|stay|be)
     |to\ the\ next|\d+\ (?:pages?|times)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
     |my\ (?:best|time|part|true|mind|keys|way|patience|temper|cool|voice|train)|the\ (?:time|chance|hang))\b)"""
-_NO_PROGRESS = r"""(?!\ (?:in\ (?:sin|denial|fear|hell|hope)|as\ \w+\ as
+_NO_PROGRESS = r"""(?!\ (?:on\ (?:\w+\ )?behalf|(?:this|to\ (?:you|ask|let|find\ out))\b
+    |in\ (?:sin|denial|fear|hell|hope)|as\ \w+\ as
     |back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
     |pretty|ready|used|hard|with|how|that|a\ lot
     |to\ (?:realize|feel|think|see|understand|get)|my\ (?:best|part|time|true)|the\ time|some\ time|things)\b)"""
