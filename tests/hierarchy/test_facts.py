@@ -268,6 +268,7 @@ def test_a_later_fact_takes_the_place_of_what_it_contradicts(world: World, old: 
         ("小明住在上海", "小明想搬到北京"),
         ("小明住在上海", "小明下个月要搬到北京"),
         ("小明住在上海", "小明搬到三楼了"),
+        ("小明住在上海", "小明搬到朋友家了"),
         ("小明是护士", "小明的儿子是学生"),
     ],
 )

@@ -30,7 +30,7 @@ _RULES = (
     _rule("residence", rf"{_NO_LONGER}(?:住在|定居在?|定居于|居住在){_PLACE}(?=生活|工作|{_END})"),
     _rule(
         "residence",
-        rf"(?:从{_HAN}{{2,12}}?)?(?:搬到|搬去|搬回|搬来|移居到?|移民到?)了?(?!{_HAN}*(?:楼|办公室|房间|部门)){_PLACE}{_END}",
+        rf"(?:从{_HAN}{{2,12}}?)?(?:搬到|搬去|搬回|搬来|移居到?|移民到?)了?(?!{_HAN}*(?:楼|办公室|房间|部门|家了?$|家了?[。，！!])){_PLACE}{_END}",
         change=True,
     ),
     _rule("residence", rf"(?P<no>搬离|搬出)了?{_PLACE}{_END}", change=True),
