@@ -93,10 +93,10 @@ def test_the_wording_that_says_more_is_kept_and_the_other_is_in_the_history(worl
         ("Tom baked bread", "Tom never baked bread"),
         ("Tom visited Rome in 2019", "Tom visited Rome in 2020"),
         ("Tom baked bread with Ann", "Tom baked bread with Eve"),
-        ("Tom has two cats", "Tom has three cats"),
+        ("Tom fed two cats", "Tom fed three cats"),
         ("Tom likes tea", "Tom's brother likes tea"),
         ("Tom likes tea", "Tom likes coffee"),
-        ("小明养了两只猫", "小明养了三只猫"),
+        ("小明喂了两只猫", "小明喂了三只猫"),
         ("小明去了北京", "小明没去北京"),
     ],
 )
@@ -182,6 +182,28 @@ def test_a_judge_is_asked_only_where_words_cannot_tell(world: World, verdict: Ve
         ("Tom likes tea", "Tom no longer likes tea"),
         ("Tom drinks coffee every day", "Tom stopped drinking coffee"),
         ("Tom smokes cigars", "Tom doesn't smoke cigars any more"),
+        ("Tom is a plumber", "Tom got a new job as a teacher"),
+        ("Tom is a plumber", "Tom is a teacher now"),
+        ("Tom is a plumber", "Tom became a teacher"),
+        ("Tom works as a nurse", "Tom was promoted to head nurse"),
+        ("Tom is a student", "Tom is no longer a student"),
+        ("Tom is a plumber", "Tom quit his job"),
+        ("Tom is an engineer at Acme", "Tom just retired"),
+        ("Tom works at Acme", "Tom quit his job"),
+        ("Tom works at Acme", "Tom was fired"),
+        ("Tom works at Acme", "Tom quit Acme"),
+        ("Tom works at Acme", "Tom got a new job as a teacher"),
+        ("Tom is unemployed", "Tom works at Acme"),
+        ("Tom lives in Rome", "Tom moved out of Rome"),
+        ("Tom lives in Rome", "Tom left Rome for good"),
+        ("Tom drives a Volvo", "Tom sold his Volvo"),
+        ("Tom has an old Volvo", "Tom sold his Volvo"),
+        ("Tom has a dog", "Tom's dog died"),
+        ("Tom has a dog", "Tom doesn't have a dog anymore"),
+        ("Tom has two cats", "Tom has three cats now"),
+        ("Tom loves sushi", "Tom stopped eating sushi"),
+        ("Tom is allergic to nuts", "Tom is not allergic to nuts after all"),
+        ("Tom is afraid of dogs", "Tom isn't afraid of dogs any more"),
         ('Tom: "we live in Rome, near the river"', "Tom has moved to Paris."),
         ("小明住在上海", "小明搬到了北京"),
         ("小明在腾讯工作", "小明跳槽到阿里了"),
@@ -190,6 +212,16 @@ def test_a_judge_is_asked_only_where_words_cannot_tell(world: World, verdict: Ve
         ("小明单身", "小明结婚了"),
         ("小明喜欢喝茶", "小明不再喜欢喝茶了"),
         ("小明抽烟", "小明戒烟了"),
+        ("小明住在北京", "小明搬离北京了"),
+        ("小明是一名工程师", "小明找到了一份新工作，当老师"),
+        ("小明是一名工程师", "小明换工作了，现在当医生"),
+        ("小明是学生", "小明不是学生了"),
+        ("小明在腾讯工作", "小明从腾讯辞职了"),
+        ("小明是护士", "小明辞职了"),
+        ("小明养了两只猫", "小明现在有三只猫"),
+        ("小明喜欢吃寿司", "小明不吃寿司了"),
+        ("小明对花生过敏", "小明对花生不过敏了"),
+        ("小明的儿子四岁了", "小明的儿子五岁了"),
     ],
 )
 def test_a_later_fact_takes_the_place_of_what_it_contradicts(world: World, old: str, new: str) -> None:
@@ -223,8 +255,21 @@ def test_a_later_fact_takes_the_place_of_what_it_contradicts(world: World, old: 
         ("Tom likes tea", "Tom no longer likes coffee"),
         ("Tom's favourite food is rice", "Tom's favourite color is red"),
         ("Tom has a dog", "Tom has a cat"),
+        ("Tom lives in Rome", "Tom is moving to Paris next month"),
+        ("Tom lives in Rome", "Tom moved out of Paris"),
+        ("Tom is a nurse", "Tom is also a pianist"),
+        ("Tom is a nurse", "Tom works at Acme"),
+        ("Tom is a nurse", "Tom quit Acme"),
+        ("Tom has a dog", "Tom sold his Volvo"),
+        ("Tom hates sushi", "Tom stopped eating sushi"),
+        ("Tom likes sushi", "Tom doesn't eat sushi on Mondays"),
+        ("Tom was afraid of dogs", "Tom is not afraid of dogs"),
         ("小明住在上海", "小明的姐姐住在北京"),
         ("小明住在上海", "小明想搬到北京"),
+        ("小明住在上海", "小明下个月要搬到北京"),
+        ("小明住在上海", "小明搬到三楼了"),
+        ("小明住在上海", "小明搬到朋友家了"),
+        ("小明是护士", "小明的儿子是学生"),
     ],
 )
 def test_what_excludes_nothing_stays_beside_it(world: World, one: str, other: str) -> None:
@@ -326,9 +371,11 @@ class Said:
     at: int
 
 
-CITIES = st.sampled_from(
+SAYINGS = st.sampled_from(
     ["Tom lives in Rome", "Tom has moved to Rome", "Tom lives in Oslo", "Tom no longer lives in Rome", "Tom likes tea",
-     "Tom no longer likes tea", "Tom likes tea a lot", "Tom moved to Bern in 2025", "Tom keeps bees"]
+     "Tom no longer likes tea", "Tom likes tea a lot", "Tom moved to Bern in 2025", "Tom keeps bees",
+     "Tom works at Acme", "Tom is a nurse", "Tom got a new job as a pilot", "Tom was fired", "Tom works at Globex",
+     "Tom stopped drinking tea"]
 )  # fmt: skip
 
 
@@ -340,7 +387,7 @@ def sayings(draw: st.DrawFn) -> list[Said]:
     no mention stores its place in its page, so `succession` takes the order in which the cubes were made, and that
     can differ when another page that says one of the two is processed earlier.
     """
-    said = draw(st.lists(st.tuples(CITIES, st.integers(0, 6)), min_size=1, max_size=7))
+    said = draw(st.lists(st.tuples(SAYINGS, st.integers(0, 6)), min_size=1, max_size=7))
     return [Said(text, page, at) for page, (text, at) in enumerate(said)]
 
 

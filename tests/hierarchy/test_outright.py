@@ -152,15 +152,33 @@ def test_the_profile_follows_changes_and_tells_since_when(memory: Memory, world:
         ("I'm a waiter.", "I quit my job as a cook", {"occupation": "waiter"}),
         ("I live in Prague.", "I don't live in Prague anymore", {}),
         ("I live in Prague.", "I no longer live in Porto", {"location": "Prague"}),
+        ("I live in Prague.", "I moved out of Prague", {}),
+        ("I live in Prague.", "I left Prague for good", {}),
+        ("I live in Prague.", "I moved out of Porto", {"location": "Prague"}),
         ("I'm a waiter.", "I lost my job, now I work as a driver", {"occupation": "driver"}),
         ("我是一名护士。", "我辞职了", {}),
         ("我是一名护士。", "我不当护士了", {}),
+        ("我是学生。", "我不是学生了", {}),
+        ("我是一名护士。", "我从医院辞职了", {}),
+        ("我住在北京。", "我搬离北京了", {}),
     ],
 )
 def test_what_is_said_to_be_over_ends(memory: Memory, world: World, before: str, end: str, left: dict) -> None:
     told(memory, world, before, end)
     assert fields(memory) == left
     assert [cube.text for cube in memory.search("home and work").profile] == [f"{k}: {v}" for k, v in left.items()]
+
+
+@pytest.mark.once
+def test_who_is_fired_has_neither_occupation_nor_employer_until_the_next(memory: Memory, world: World) -> None:
+    told(memory, world, "I'm a waiter.", "I work at Acme.")
+    then = world.clock()
+    fired, _ = told(memory, world, "I was fired.", "I work at Globex.")
+    assert facts(memory) == ["User works at Globex."]
+    found = memory.search("work", as_of=then).user_facts
+    assert sorted(hit.text for hit in found) == ["User is a waiter.", "User works at Acme."]
+    memory.delete(fired)
+    assert facts(memory) == ["User is a waiter.", "User works at Globex."]
 
 
 def test_a_field_that_is_over_is_found_as_of_its_time(memory: Memory, world: World) -> None:
@@ -212,6 +230,14 @@ def test_a_corrected_end_is_no_end(memory: Memory, world: World) -> None:
         (["I'm vegetarian.", "not vegetarian anymore btw"], ["User is not vegetarian anymore."]),
         (["I'm vegetarian.", "I'm vegan now."], ["User is vegan now."]),
         (["I'm a waiter.", "I'm not a waiter anymore."], ["User is not a waiter anymore."]),
+        (["I'm a waiter.", "I became a teacher"], ["User became a teacher."]),
+        (["I'm a student", "I'm no longer a student"], ["User is no longer a student."]),
+        (["I work at Acme", "I quit my job"], ["User quit their job."]),
+        (["I work at Acme", "I no longer work at Acme"], ["User no longer works at Acme."]),
+        (["I work at Acme", "I left Acme"], ["User left Acme."]),
+        (["I live in Oslo", "I left Oslo for good"], ["User left Oslo for good."]),
+        (["I'm afraid of dogs", "I'm not afraid of dogs any more"], ["User is not afraid of dogs any more."]),
+        (["I'm a waiter", "I work as a driver", "I'm a waiter again"], ["User is a waiter again."]),
         (["my email is a@b.org", "my new email is c@d.org"], ["User's new email is c@d.org."]),
         (["My phone number is 555-0142.", "my new number is 555-0199"], ["User's new number is 555-0199."]),
         (["My number is 555-0142.", "reach me at 555-0199"], ["User can be reached at 555-0199."]),
@@ -227,6 +253,23 @@ def test_a_fact_gives_way_to_what_contradicts_it(
 ) -> None:
     told(memory, world, *said)
     assert facts(memory) == kept
+
+
+@pytest.mark.once
+def test_what_is_amended_is_quoted_by_the_words_that_amend_it(memory: Memory, world: World) -> None:
+    told(memory, world, "My name is Elvis. lol no, it's Dan.", "My favorite color is green, no wait, blue")
+    assert fields(memory) == {"name": "Dan"}
+    (fact,) = memory.profile.get().user.facts
+    assert (fact.text, fact.payload.quote) == (
+        "User's favorite color is blue.",
+        "My favorite color is green, no wait, blue",
+    )
+
+
+@pytest.mark.once
+def test_a_place_in_small_letters_fills_the_same_slot(memory: Memory, world: World) -> None:
+    told(memory, world, "i live in oslo n im a plumber", "I moved to Bergen")
+    assert facts(memory) == ["User is a plumber.", "User moved to Bergen."]
 
 
 def test_a_store_with_such_marks_is_sound(memory: Memory, world: World) -> None:

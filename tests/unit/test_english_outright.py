@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memoryos.operation.consolidation import english, english_profile
+from memoryos.operation.consolidation.amended import amended
 from memoryos.operation.consolidation.english_rewrite import third_person
 
 MONDAY = datetime(2024, 5, 6, tzinfo=UTC)
@@ -67,6 +68,8 @@ def test_a_name_needs_a_frame_in_the_first_person(said: str, name: str | None) -
         ("I've lived in Porto for ten years.", "Porto"),
         ("we moved into a bigger flat in Turin", "Turin"),
         ("I said Graz not Linz 😅 I live in Graz", "Graz"),
+        ("I LIVE IN OSLO!!!", "Oslo"),
+        ("i live in oslo n im a plumber", "Oslo"),
         ("I live in fear of spiders", None),
         ("i live in leggings", None),
         ("i live in the office", None),
@@ -170,3 +173,41 @@ def test_each_statement_stands_by_itself(said: str, written: list[str | None]) -
 )
 def test_what_points_elsewhere_or_is_not_meant_is_no_fact(said: str) -> None:
     assert quotes(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("i live in oslo n im a plumber", ["Tom lives in oslo.", "Tom is a plumber."]),
+        ("I LIVE IN OSLO!!!", ["Tom lives in oslo."]),
+        ("I became a teacher", ["Tom became a teacher."]),
+        ("I no longer work at Acme", ["Tom no longer works at Acme."]),
+        ("I'm no longer a student", ["Tom is no longer a student."]),
+        ("I'm not afraid of dogs any more", ["Tom is not afraid of dogs any more."]),
+        ("I quit my job", ["Tom quit their job."]),
+        ("I left Acme last week", ["Tom left Acme last week."]),
+        ("I'm writing on his behalf: he is allergic to nuts.", []),
+        ("I'm writing to ask about the flat.", []),
+        ("I left my keys at work", []),
+        ("NOT NOW!!!", []),
+    ],
+)
+def test_what_is_said_of_oneself_in_other_shapes(said: str, facts: list[str]) -> None:
+    assert texts(said) == facts
+
+
+@pytest.mark.parametrize(
+    ("sentence", "following", "meant"),
+    [
+        ("My favorite color is green, no wait, blue", "", "My favorite color is blue"),
+        ("I live in Oslo... no, New York.", "", "I live in New York"),
+        ("My name is Elvis.", "lol no, it's Dan.", "My name is Dan"),
+        ("I have two cats, I mean three", "", ""),
+        ("I live in Oslo, no, in Bergen", "", ""),
+        ("I like tea, not coffee.", "", "I like tea, not coffee."),
+        ("I'm a nurse, sorry for asking.", "No, it's fine that way.", "I'm a nurse, sorry for asking."),
+        ("I like jazz, no joke", "", "I like jazz, no joke"),
+    ],
+)
+def test_a_word_is_amended_where_it_is_clear_which(sentence: str, following: str, meant: str) -> None:
+    assert amended(sentence, following) == meant

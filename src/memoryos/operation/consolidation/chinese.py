@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from memoryos.kinds import SemanticType
+from memoryos.language.calendar import HAN_NUMBER
 from memoryos.operation.consolidation.statement import PLAIN, SENTENCE_LIMIT, SHARED, Statement
 
 _LEAD = re.compile(
@@ -83,7 +84,16 @@ _FACTS = [
         r"|(?!个人|本人|有人|大人|病人|好人)\w{2,6}人(?=[，,。！!]|$))"
     ),
     re.compile(rf"{_I}是(?![说想觉真很在因为不这那来个挺最从被])\w{{0,12}}{PROFESSION_END}"),
-    re.compile(rf"{_I}(?:快|马上)?要?\d{{1,3}}岁"),
+    re.compile(rf"{_I}(?:快|马上)?要?{HAN_NUMBER}岁"),
+    re.compile(
+        rf"{_I}(?:从\w{{2,8}}?)?搬(?:家?[到去来回离]|出)了?(?![这那哪家]|\w*(?:楼|办公室|房间|部门))\w{{2,12}}?了(?=[，,。！!]|$)"
+    ),
+    re.compile(rf"{_I}从\w{{2,12}}?(?:辞职|离职|退休)了"),
+    re.compile(rf"{_I}(?:跳槽[到去]|入职)了?\w{{2,12}}"),
+    re.compile(rf"{_I}被\w{{0,8}}?(?:解雇|裁员|裁|开除|辞退)了"),
+    re.compile(rf"{_I}(?:找到|换)了?(?:一?[份个]|新)*工作了?[，,](?:现在|目前)?(?:是|当|做)\w{{2}}"),
+    re.compile(rf"{_I}(?:改行|转行)[当做]了?\w{{2}}"),
+    re.compile(rf"{_I}(?:已经)?不再?是\w{{2,8}}了"),
     re.compile(rf"{_I}(?:来自|出生[于在]|毕业于|就职于|任职于|定居|住在?(?!院)|养了?|患有|得[过了]){_VAGUE}\w"),
     re.compile(rf"{_I}对\w{{1,10}}过敏"),
     re.compile(rf"{_I}有(?:点|轻度|重度|先天性?|严重的?)?{_CONDITION}"),
@@ -112,7 +122,7 @@ _FACTS = [
     re.compile(rf"(?:我{_EVERY}|{_EVERY}\w{{0,6}}?我(?!们))\w{{3}}"),
     re.compile(
         rf"{_TIME}我(?:的|有个)?(?:{KIN}{_KIN_NAME}|{_CIRCUMSTANCE})(?:叫|是(?!不是|谁|我|这|那|最|很|真)|住|在"
-        r"|有(?!点|时|些|可能)|今年|刚|去了|生了|去世|养|\d|也?喜欢|最?爱吃|对\w+过敏|工作|学|得了|毕业|教|做\w+[师员]"
+        rf"|有(?!点|时|些|可能)|今年|刚|去了|生了|去世|养|\d|{HAN_NUMBER}岁(?=了)|也?喜欢|最?爱吃|对\w+过敏|工作|学|得了|毕业|教|做\w+[师员]"
         r"|结婚|退休|怀孕|离婚|开了)\w"
     ),
 ]

@@ -17,7 +17,7 @@ from memoryos.operation.consolidation.statement import PLAIN, Statement
 _COMMA = re.compile(r"[，,；;]")
 _OWN_SUBJECT = re.compile(r"[^我]{0,6}我(?!们)")
 _INTRODUCTION = re.compile(
-    r"(?:现在|目前|今年)?我(?:现在|目前|今年|也|已经)*(?:(?:名?叫|的名字[是叫])\w{2,8}|\d{1,3}岁"
+    r"(?:现在|目前|今年)?我(?:现在|目前|今年|也|已经|从小)*(?:(?:名?叫|的名字[是叫])\w{2,8}|\d{1,3}岁"
     r"|(?:来自|住在|定居|出生[于在]|毕业于|就职于|任职于)\w{2,12}"
     r"|在\w{2,12}(?:工作|上班|上学|读书|念书|生活|居住|长大)"
     rf"|是(?:一?[名个位])?\w{{0,8}}{PROFESSION_END})"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from memoryos.language.calendar import HAN_NUMBER, han_number
+from memoryos.language.occupations import CHINESE_OCCUPATION
 from memoryos.language.plain_letters import plain_text
 from memoryos.language.segmenter import tagged
 from memoryos.operation.consolidation.chinese import without_question
@@ -18,7 +20,9 @@ _END = r"(?=\W|$)"
 
 _REJECT = re.compile(r"[?？]|如果|要是|假如|是不是|不是我|吗[。！]?$|[“「\"]我")
 # After an introduction the subject is left out: 我叫李明，今年28岁，住在上海. Not when others come into it.
-_INTRODUCES = re.compile(r"我(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|在\w{2,8}(?:生活|工作|上班|居住))")
+_INTRODUCES = re.compile(
+    r"我(?:现在|目前)?(?:叫|是|的名字|今年|\d{1,3}岁|来自|住在|(?:从小)?在\w{2,8}(?:生活|工作|上班|居住|长大|出生))"
+)
 _RELATIVES = re.compile("[姐妹哥弟妈爸母父妻夫婆公儿女友孩奶爷]")
 
 _LATIN_NAME = r"[A-Z][a-z]+(?: [A-Z][a-z]+)?"
@@ -39,32 +43,41 @@ _GENDER = re.compile(
     r"(?P<value>女生|女孩子?|女的|女人|女性|女士|男生|男孩子?|男的|男人|男性)(?=[，,。！! ]|$|我)"
 )
 _SELF = r"(?:我|本人|(?<=[，,]))"
-_AGE = re.compile(rf"{_SELF}(?:(?:今年|现在|已经|刚满|刚)*(?P<age>\d{{1,3}})岁|今年(?P<years>\d{{2}}){_END})")
+_AGE = re.compile(rf"{_SELF}(?:(?:今年|现在|已经|刚满|刚)*(?P<age>{HAN_NUMBER})岁|今年(?P<years>\d{{2}}){_END})")
 _BORN = re.compile(
     rf"{_SELF}(?:是|出生于|生于|出生在)?在?(?P<year>(?:19|20)\d{{2}})年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?(?:出生|生)?"
 )
 _BIRTHDAY = re.compile(r"我的?生日[是在](?:\d{4}年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]?")
-_JOBS = (
-    r"(?:工程师|老师|教师|医生|护士|学生|律师|设计师|程序员|会计|司机|厨师|记者|作家|画家|演员|歌手|经理|教授|研究员|翻译"
-    r"|警察|摄影师|建筑师|咨询师|分析师|药剂师|美容师|理发师|销售员|公务员|研究生|博士生|自由职业者|插画师|快递员|服务员"
-    r"|农民|工人|编辑|教练)"
-)
 # Behind 一名 the ending of the word is enough, but for members and parents.
 _MADE_JOB = rf"(?<=[名位])(?!\w*(?:[党团会成队学]员|家长)){_HAN}{{1,6}}[师员家手工长]"
 _OCCUPATION = re.compile(
-    rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说)(?:{_HAN}{{0,6}}?{_JOBS}|{_MADE_JOB})){_END}"
+    rf"{_SELF}(?:现在|目前|的职业)?是(?:一[名个位]|[名个位])?(?P<value>(?!我|这|那|因|说)(?:{_HAN}{{0,6}}?{CHINESE_OCCUPATION}|{_MADE_JOB})){_END}"
 )
 _NOT_NOW = re.compile("以前|曾|之前|想|打算|小时候|希望|梦|那时|当时|过[，,。]|[他她]")
 _WORKS_AS = re.compile(
     rf"(?:{_SELF}(?:现在|目前|毕业后)?|现在|目前)在{_HAN}{{1,10}}?(?:做|当|担任)(?:一?[名个位])?"
-    rf"(?P<value>(?:(?![做当在的])[\u4e00-\u9fff]){{0,4}}?{_JOBS}){_END}"
+    rf"(?P<value>(?:(?![做当在的])[\u4e00-\u9fff]){{0,4}}?{CHINESE_OCCUPATION}){_END}"
 )
-_NO_MORE = re.compile(rf"{_SELF}(?:已经|早就|现在)?不再?[当做](?P<value>{_HAN}{{0,4}}?{_JOBS})了")
-_NONE_LEFT = re.compile(r"我(?:刚刚?|已经|上个?月|上周|去年|昨天|前天)*(?:辞职|失业|退休|被裁员?|下岗)了")
+# 我找到了一份新工作，当老师; 我换工作了，现在当医生; 我转行做设计师了
+_TURNED = re.compile(
+    rf"(?:{_SELF}(?:现在|目前|最近|刚刚?|已经|终于|今年|去年|上个?月)*|工作了?[，,](?:现在|目前)?)"
+    rf"(?:改行|转行|开始|[当做]上|当|做|成为|现在当)[当做]?了?(?:一?[名个位])?"
+    rf"(?P<value>(?:(?![做当在的年])[\u4e00-\u9fff]){{0,4}}?{CHINESE_OCCUPATION})(?=了?(?:\W|$))"
+)
+_NO_MORE = re.compile(
+    rf"{_SELF}(?:已经|早就|现在)?不再?(?:[当做]|是一?[名个位]?)(?P<value>{_HAN}{{0,4}}?{CHINESE_OCCUPATION})了"
+)
+_NONE_LEFT = re.compile(
+    r"我(?:刚刚?|已经|上个?月|上周|去年|昨天|前天)*(?:从\w{2,12}?)?(?:辞职|离职|失业|退休|被裁员?|被解雇|被开除|下岗)了"
+)
 _LOCATION = re.compile(
     rf"{_SELF}(?:现在|目前|一直|[和跟]{_HAN}{{1,4}})?"
     rf"(?:(?:住在|定居在?)(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?=生活|定居|居住|了?{_END})"
     rf"|在(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)(?:生活|定居|居住|住{_END}))"
+)
+_GONE = re.compile(
+    rf"{_SELF}(?:已经|早就|现在|刚刚?)?(?:不再?住在?(?P<value>{_HAN}{{2,{_PLACE_LIMIT}}}?)了"
+    rf"|搬(?:离|出)了?(?P<place>{_HAN}{{2,{_PLACE_LIMIT}}}?)了?{_END})"
 )
 _PLACED = re.compile(rf"(?<![\u4e00-\u9fff])坐标(?P<place>{_HAN}{{2,6}}?){_END}")
 _WHEN = (
@@ -96,10 +109,12 @@ def claims(sentence: str, said_at: datetime) -> list[Claim]:
 
 
 def _ended(sentence: str, plain: str) -> list[Claim]:
-    """The occupations that the sentence says to be over; an empty one stands for whichever there was."""
+    """What the sentence says to be over: a home, or an occupation; an empty one stands for whichever there was."""
     over = [(match["value"], match.span()) for match in _own(_NO_MORE, plain)]
     over += [("", match.span()) for match in _NONE_LEFT.finditer(plain)]
-    return [Claim("occupation", value, sentence[slice(*span)], is_over=True) for value, span in over]
+    claims = [Claim("occupation", value, sentence[slice(*span)], is_over=True) for value, span in over]
+    left = [(match["value"] or match["place"], match.span()) for match in _own(_GONE, plain)]
+    return [*claims, *(Claim("location", place, sentence[slice(*span)], is_over=True) for place, span in left)]
 
 
 _Found = Iterator[tuple[str, int, int]]
@@ -139,7 +154,7 @@ def _birth_years(sentence: str, said_at: datetime) -> _Found:
         if "生" in match.group():
             yield match["year"], *match.span()
     for match in _own(_AGE, sentence):
-        age = int(match["age"] or match["years"])
+        age = han_number(match["age"] or match["years"])
         if age in AGES and said_at.year > age:
             yield about(said_at.year - age), *match.span()
 
@@ -152,7 +167,7 @@ def _birthdays(sentence: str, _said_at: datetime) -> _Found:
 def _occupations(sentence: str, _said_at: datetime) -> _Found:
     for match in _own(_OCCUPATION, sentence):
         yield match["value"], *match.span()
-    for match in _WORKS_AS.finditer(sentence):
+    for match in (*_WORKS_AS.finditer(sentence), *_TURNED.finditer(sentence)):
         before = sentence[: match.end()]
         if re.search("我(?!们|的)|本人", before) and not (_RELATIVES.search(before) or _NOT_NOW.search(before)):
             yield match["value"], *match.span()

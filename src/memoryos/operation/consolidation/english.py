@@ -92,7 +92,7 @@ _PREFERENCES = [
     _shape(rf"I\ {_ADVERBS}(?:can't|cannot|can\ not)\ (?:stand|bear|live\ without)\ {_NO_REACTION}"),
     _shape(rf"{_I_HAVE}{_ADVERBS}(?:loved|enjoyed|hated|been\ (?:into|a\ (?:\w+\ )?fan\ of))\ {_NO_REACTION}"),
     _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:(?:a|very|so|super|a\ big|a\ huge)\ )?{_FOND}\ {_NO_REACTION}"),
-    _shape(rf"{_I_AM}{_ADVERBS}(?:scared|afraid|terrified)\ of\ (?!(?:the|my|\w+ing)\b){_NO_REACTION}"),
+    _shape(rf"{_I_AM}{_ADVERBS}(?:not\ )?(?:scared|afraid|terrified)\ of\ (?!(?:the|my|\w+ing)\b){_NO_REACTION}"),
     _shape(
         r"""[Mm]y\ (?:all-time\ |absolute\ |least\ )?fav(?:e|s|ou?rites?)?\ (?!part|thing|one|bit|is|are)\w+\b[^,.;]*?
         \ (?:is|are|was|were|has\ to\ be|would\ be)\ (?!(?:probably\ )?(?:this|that|it|when|the\ one)\b)"""
@@ -125,7 +125,8 @@ _NO_POINTER = r"""(?!'t\b|'|\ (?:it|them|this\ one|that\ (?:[Ii]|we|he|she|they|
     |(?:some\ )?(?:great|strong)|to\ (?:realize|feel|think|see|understand|stay|be)
     |to\ the\ next|\d+\ (?:pages?|times)|a\ (?:lot|ton|bit|difference|deep\ breath|break|look)
     |my\ (?:best|time|part|true|mind|keys|way|patience|temper|cool|voice|train)|the\ (?:time|chance|hang))\b)"""
-_NO_PROGRESS = r"""(?!\ (?:in\ (?:sin|denial|fear|hell|hope)|as\ \w+\ as
+_NO_PROGRESS = r"""(?!\ (?:on\ (?:\w+\ )?behalf|(?:this|to\ (?:you|ask|let|find\ out))\b
+    |in\ (?:sin|denial|fear|hell|hope)|as\ \w+\ as
     |back|closer|next|on\ it|it|there|so|better|well|good|great|ok|OK|okay|alright|fine
     |pretty|ready|used|hard|with|how|that|a\ lot
     |to\ (?:realize|feel|think|see|understand|get)|my\ (?:best|part|time|true)|the\ time|some\ time|things)\b)"""
@@ -183,6 +184,10 @@ _FACTS = [
     _shape(
         rf"""I\ {_ADVERBS}got\ (?:an?\ (?!chance|feeling|look){_NO_MOOD}|two|three|my\ (?!act|mind|head|hopes)
         |(?=married|engaged|divorced|promoted|fired|hired|laid\ off|accepted|into\ (?!it|that)|diagnosed))"""
+    ),
+    _shape(rf"I\ (?:have\ )?{_ADVERBS}(?:became|become)\ an?\ {_NO_MOOD}(?=[\w'-]+)"),
+    _shape(
+        rf"I\ (?:have\ )?{_ADVERBS}left\ (?=[A-Z]\w+(?:\ [A-Z]\w+)?(?:[.!]|$|\ (?:for\ good|forever|last|this|in)\b))"
     ),
     _shape(r"I\ (?:used\ to|grew\ up)\ (?!it|this|that|think|feel)"),
     _shape(rf"I\ (?:want|wanna|plan|intend|aim)\ (?:to\ )?{_GOALS}\ (?!it|this|that|with|by|there)"),

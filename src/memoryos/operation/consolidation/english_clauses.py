@@ -27,11 +27,14 @@ _START = r"(?:I\b|i\b|Im\b|im\b|Ive\b|My\b|my\b|We\b|we\b|[A-Z][a-z]+\ and\ I\b)
 # Where a statement may begin inside a sentence: after a comma, dash, "and" or such a word.
 _INNER = re.compile(
     rf"(?:[,;:]|\ -+|\s?[–—])\s*(?:and|but|so|because|since|as|plus|also|btw|now)?\s*(?={_START})"
-    rf"|\ (?:and|but)(?:\ (?:then|now|also))?\ (?=Im?\b|my\ |we\ )|\ {_BY_ITSELF},?\ +(?={_START})"
+    rf"|\ (?:and|but|n|&)(?:\ (?:then|now|also))?\ (?=Im?\b|my\ |we\ )|\ {_BY_ITSELF},?\ +(?={_START})"
     rf"|\s*[^\w\s!-~‘’“”–—…£€¥°«»]+\s*(?={_START})"  # an emoji
 )
 # Behind one of these the next statement stands by itself.
-_PARTED = re.compile(rf"(?:[,;]|\s[–—]|\s-+)?\s*(?:(?:and|but|plus)\b\s*(?:(?:then|now|also)\s*)?|{_BY_ITSELF},?\s*)?$")
+_PARTED = re.compile(
+    rf"(?:[,;]|\s[–—]|\s-+)?\s*(?:(?:(?:and|but|plus|n)\b|&)\s*(?:(?:then|now|also)\s*)?|{_BY_ITSELF},?\s*)?$"
+)
+_SHOUTED = 2  # words in capitals are no sentence yet, but names
 _CHAT_I = re.compile(r"\bi(?=(?:'(?:m|ve|ll|d)|m|ve)?\b)(?!\.)")
 _ADDRESSED = re.compile(r"\b(?:you|your|yours|yourself|u|ya|y'all|you're|you've|ur)\b", re.IGNORECASE)
 _BREAK = re.compile(r" ?(?:[,;:–—]| -+ |\bso\b)")
@@ -50,7 +53,9 @@ _DOUBLE_QUOTES = re.compile(r'["“”]')
 
 def plain(sentence: str) -> str:
     """Write straight apostrophes, common spaces, and "I" as a capital."""
-    return _CHAT_I.sub("I", sentence.replace("’", "'").replace("\u00a0", " "))
+    said = sentence.replace("’", "'").replace("\u00a0", " ")
+    is_shouted = said.isascii() and said.isupper() and len(said.split()) > _SHOUTED
+    return _CHAT_I.sub("I", said.lower() if is_shouted else said)
 
 
 def without_question(plain: str) -> str:

@@ -27,6 +27,10 @@ _FOR_LONG = re.compile(
     r"(?= (?:for|since)\b)(?!.*\b(?:before|until|then|when|but)\b)"
 )
 _LEFT = re.compile(rf"\b(?:I|[Ww]e) (?:don't|do not|dont|no longer) live {_SOMEWHERE}")
+_WENT = re.compile(
+    rf"\b(?:I|[Ww]e)(?:'ve| have)? {_ADVERBS}(?:moved (?:out of|away from) (?:{PLACE}|{LOWER_PLACE})(?! to\b)"
+    rf"|left (?:{PLACE.replace('value', 'behind')}) (?:for good|forever|permanently)\b)"
+)
 _NO_MORE = re.compile(r"\s*(?:any ?more|any longer)\b")
 
 Found = tuple[str, int, int]
@@ -46,6 +50,9 @@ def left_homes(plain: str) -> Iterator[Found]:
     for match in _LEFT.finditer(plain):
         is_over = "no longer" in match.group() or _NO_MORE.match(plain, match.end())
         if is_over and (where := place(match)):
+            yield where.rstrip("."), *match.span()
+    for match in _WENT.finditer(plain):
+        if where := match["behind"] or place(match, is_known=True):
             yield where.rstrip("."), *match.span()
 
 

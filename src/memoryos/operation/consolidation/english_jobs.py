@@ -5,26 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memoryos.operation.consolidation.english_words import OCCUPATIONS, alternatives
+from memoryos.language.occupations import JOB, NO_OCCUPATION, OCCUPATION
 
 _AM = r"(?:I'm|I am|Im)"
 _NOW = r"(?:(?:currently|now|still|actually|also|just|basically|finally|officially) )*"
-_NOT_A_JOB = (
-    r"(?!(?:big|huge|good|great|bad|terrible|natural|fast|slow|better|real|excellent|decent|night|morning|former|ex"
-    r"|aspiring|wannabe|would-be|failed|future|hobby|amateur|fake|fellow|professional|sort|kind|not)\b)"
-)
-_CRAFT = r"\w{3,}(?:ologist|ician|keeper|smith)"
-_JOB = (
-    rf"{_NOT_A_JOB}(?P<value>(?:[\w'-]+ ){{0,2}}?(?:{alternatives(OCCUPATIONS).replace(chr(92) + ' ', ' ')}|{_CRAFT}))"
-)
-_ANY_JOBS = alternatives(OCCUPATIONS).replace("\\ ", " ")
-_JOBS = alternatives(OCCUPATIONS).replace("\\ ", " ")
-_JOB = rf"{_NOT_A_JOB}(?P<value>(?:[\w'-]+ ){{0,2}}?(?:{_JOBS}|{_CRAFT}))"
-_ANY_JOB = rf"{_NOT_A_JOB}(?P<value>[\w'-]+(?: [\w'-]+){{0,3}}?)"
+_ANY_JOB = rf"{NO_OCCUPATION}(?P<value>[\w'-]+(?: [\w'-]+){{0,3}}?)"
 _AT = (
     r"(?=\s*(?:[.,;:!)(]|$|[^\w\s!-~])|\ (?:at|in|for|with|and|on|from|to|who|but|here|there|where|because|now"
-    r"|these days|nowadays|instead|based|by|of|living|working|btw|lol|rn|atm|after|since|so|starting|lately|last|this"
-    r"|I)\b)"
+    r"|these days|nowadays|instead|again|based|by|of|living|working|btw|lol|rn|atm|after|since|so|starting|lately|last"
+    r"|this|I)\b)"
 )
 _HAVE = r"I(?:'ve| have)?"
 _GOT = r"(?:got|found|landed|accepted|started|took|have|was offered)"
@@ -38,21 +27,21 @@ _PATTERNS = tuple(
     for pattern in (
         rf"\b(?:I|{_AM}) {_NOW}(?:work|working)(?: (?:full|part)[- ]time| freelance)? as an? {_ANY_JOB}{_AT}",
         rf"\b[Mm]y (?:job|occupation|profession) is(?: being)? an? {_ANY_JOB}{_AT}",
-        rf"\b(?:I|{_AM}) {_NOW}(?:work|working) (?:[\w-]+ ){{1,3}}as an? {_JOB}{_AT}",
+        rf"\b(?:I|{_AM}) {_NOW}(?:work|working) (?:[\w-]+ ){{1,3}}as an? {JOB}{_AT}",
         rf"\b{_HAVE} {_NOW}{_GOT} {_A_NEW}{_WORK} as (?:an? |the )?{_ANY_JOB}{_AT}",
         rf"\b{_HAVE} {_NOW}{_GIVEN} {_NOW}(?:hired|promoted|appointed) (?:as|to) (?:an? |the )?{_ANY_JOB}{_AT}",
-        rf"\b{_HAVE} {_NOW}(?:became|become|retrained as) an? {_JOB}{_AT}",
-        rf"\b{_AM} {_NOW}an? {_JOB}{_AT}",
-        rf"\b{_AM} {_NOW}(?:the )?(?P<value>{_RANK} (?:{_JOBS}|{_CRAFT})){_AT}",
-        rf"\b(?:{_AM}|[Mm]y name is) (?:Dr\.? )?[A-Z]\w+(?: [A-Z]\w+)?, (?:an? )?{_JOB}{_AT}",
-        rf"^[Aa]s an? (?:\d+[- ]year[- ]old )?(?!student){_JOB}(?: (?:from|in|at) [\w ]{{2,30}}?)?,? I{_PRESENT}\b",
+        rf"\b{_HAVE} {_NOW}(?:became|become|retrained as) an? {JOB}{_AT}",
+        rf"\b{_AM} {_NOW}an? {JOB}{_AT}",
+        rf"\b{_AM} {_NOW}(?:the )?(?P<value>{_RANK} {OCCUPATION}){_AT}",
+        rf"\b(?:{_AM}|[Mm]y name is) (?:Dr\.? )?[A-Z]\w+(?: [A-Z]\w+)?, (?:an? )?{JOB}{_AT}",
+        rf"^[Aa]s an? (?:\d+[- ]year[- ]old )?(?!student){JOB}(?: (?:from|in|at) [\w ]{{2,30}}?)?,? I{_PRESENT}\b",
     )
 )
 _NO_JOB = re.compile(r"\b(?:person|people|team|kid|child|child|adult|human|whole|result|joke|treat|favou?r|bonus)$")
 # What takes an occupation away: that one, or whichever was known.
 _NO_MORE = (
     re.compile(
-        rf"\b{_AM} (?:not an? {_JOB} (?:any ?more|any longer)|no longer an? {_JOB.replace('value', 'other')}{_AT})"
+        rf"\b{_AM} (?:not an? {JOB} (?:any ?more|any longer)|no longer an? {JOB.replace('value', 'other')}{_AT})"
     ),
     re.compile(
         rf"\bI(?:'ve| have)? {_NOW}(?:quit|left|lost|gave up) (?:my job|my position|working) as an? {_ANY_JOB}{_AT}"

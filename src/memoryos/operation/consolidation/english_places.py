@@ -38,8 +38,8 @@ _KNOWN = frozenset(f"{_COUNTRIES} {_CITIES}".split())
 # A place in small letters, with what must come behind it.
 LOWER_PLACE = (
     rf"(?P<low>(?:(?:{_FIRST_WORDS}) )?[a-zäöüéèñøåæ]{{3,}})"
-    r"(?=\s*(?:[.,;:!)(]|$|[^\w\s!-~])|\ (?:and|but|with|now|for|since|btw|lol|rn|atm|so|these|at|near|too|where|which"
-    r"|then|though|tho|anymore|any|last|this|in|from|until|because|cause|I|Im|Ive|my|we)\b)"
+    r"(?=\s*(?:[.,;:!)(]|$|[^\w\s!-~])|\ (?:and|n|but|with|now|for|since|btw|lol|rn|atm|so|these|at|near|too|where"
+    r"|which|then|though|tho|anymore|any|last|this|in|from|until|because|cause|I|Im|Ive|my|we)\b)"
 )
 # What people live in, or move to, besides places.
 _NO_PLACES = frozenset(

@@ -32,13 +32,13 @@ _VERB_FORMS = {
     "attend": "attends",
 }
 _PRESENT = frozenset(HABIT_VERBS) | frozenset(PREFERENCE_VERBS) | frozenset(_VERB_FORMS)
-_SAME_IN_PAST = frozenset({"read", "hit", "quit", "hurt"})  # "I read": present or past cannot be told
+_SAME_IN_PAST = frozenset({"read", "hit", "hurt"})  # "I read": present or past cannot be told
 _PRONOUNS = {"my": "their", "me": "them", "mine": "theirs", "myself": "themselves"}
 _SUBJECT = re.compile(
     r"(?P<before>.*?)\b(?P<subject>[Ii](?:'m|'ve|'ll)?|[Ii]m|Ive)\ (?P<rest>.*)", re.VERBOSE | re.DOTALL
 )
 _MY = re.compile(r"(?P<before>)[Mm]y (?P<rest>.*)", re.DOTALL)
-_ADVERB = re.compile(r"(?:\w+ly|also|just|always|often|never|still|sometimes|even|now|once|both|first) ")
+_ADVERB = re.compile(r"(?:\w+ly|no longer|also|just|always|often|never|still|sometimes|even|now|once|both|first) ")
 _OTHERS = re.compile(r"\b(?:I|i|we|us|our|ours|you|your|i'm|I'm|they|them|their|him|he|she|her|his)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:my|me|mine|myself)\b", re.IGNORECASE)
 # A second verb would have to agree as well: "I like tea and often drink it".

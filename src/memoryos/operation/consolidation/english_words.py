@@ -26,7 +26,7 @@ LEADS = _words(
 ADVERBS = _words(
     """really also just always usually often never still actually recently finally currently definitely mostly mainly
     sometimes even only absolutely totally especially already generally normally now once simply truly regularly rarely
-    both typically primarily originally officially personally hardly first lately accidentally eventually"""
+    no_longer both typically primarily originally officially personally hardly first lately accidentally eventually"""
 )
 PREFERENCE_VERBS = _words("like love hate prefer enjoy dislike adore despise detest loathe")
 # Present-tense verbs that state a habit, a skill or a circumstance.
@@ -129,25 +129,4 @@ NOT_NAMES = frozenset(
         asap tomorrow later today when if maybe sir ill well awake asleep down up team groot batman spartacus legend
         pro anti based"""
     )
-)
-OCCUPATIONS = _words(
-    """accountant actor actress analyst animator architect artist author baker banker barber barista bartender biologist
-    blogger broker builder bus_driver butcher carpenter cashier chef chemist coach composer consultant cook counselor
-    counsellor curator dancer dentist designer detective developer dietitian director doctor driver economist editor
-    electrician engineer entrepreneur farmer filmmaker firefighter florist gardener geologist graphic_designer
-    hairdresser historian illustrator instructor interpreter investor janitor journalist judge lawyer attorney lecturer
-    librarian lifeguard manager marketer mechanic midwife model musician novelist nurse nutritionist painter paralegal
-    paramedic pastor pharmacist photographer physicist physiotherapist pianist pilot plumber podcaster poet policeman
-    policewoman police_officer postdoc priest principal producer professor programmer psychiatrist psychologist realtor
-    receptionist recruiter reporter researcher sailor salesman salesperson scientist screenwriter sculptor secretary
-    singer social_worker soldier statistician stylist surgeon surveyor tailor teacher technician therapist translator
-    trainer tutor veterinarian vet waiter waitress welder writer freelancer student nanny homemaker housewife bookkeeper
-    veterinary_assistant teaching_assistant dev coder security_guard prison_guard caregiver carer cleaner courier
-    handyman mason bricklayer roofer stonemason gardener landscaper beekeeper paediatrician pediatrician midwife
-    optician paralegal clerk postal_worker factory_worker construction_worker care_worker warehouse_worker sysadmin
-    admin planner supervisor foreman machinist toolmaker locksmith blacksmith jeweller jeweler watchmaker shoemaker
-    dressmaker astronomer botanist zoologist chiropractor osteopath dermatologist cardiologist neurologist radiologist
-    anaesthetist anesthetist oncologist vet_nurse sommelier baker trucker cabbie fisherman forester ranger sociologist
-    linguist archaeologist anthropologist criminologist hydrologist meteorologist copywriter columnist publicist notary
-    barrister solicitor magistrate diplomat politician mayor imam rabbi nun monk deacon vicar undertaker"""
 )

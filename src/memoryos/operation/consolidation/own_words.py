@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from memoryos.language.marked import Marked, marks
 from memoryos.language.orders import gives_orders, may_give_orders
 from memoryos.language.sentences import split_sentences
+from memoryos.operation.consolidation.amended import amended_by
+from memoryos.operation.consolidation.taken_back import is_undone
 from memoryos.operation.consolidation.transcript import said_by_others
 
 
@@ -55,6 +57,8 @@ _MATERIAL = Marked(
         rf"(?<!\bI )\b{_WORK_ON}\b[^.!?\n:]{{0,80}}?(?:\([^)\n]*\))?(?::|[^\n:]{{0,40}}\n)",
         r"\b(?:here is|here's|here are|this is|from|below is) (?:the|my|a|an|our|his|her) (?:\w+ ){0,2}"
         rf"{_TEXT}\b[^\n:]{{0,60}}?(?::|\n)",
+        rf"\b{_TEXT} (?:that )?(?:I (?:got|received) )?(?:from|by) (?!me\b|myself\b)[^.!?\n:]{{2,40}}(?::|\n)",
+        r"(?:发来|来自|收到)[^。！？\n：:]{0,12}(?:邮件|短信|信|消息|微信)[：:\n]",
         rf"\b{_TEXT}\b[^.!?\n]{{0,30}} (?:say|mean|read)s?\b[^.!?\n]{{0,20}}[:?]\s*\n",
         rf"{_ZH_WORK_ON}[^。！？\n：:]{{0,12}}{_ZH_TEXT}[^。！？\n：:]{{0,6}}[：:\n]",
         rf"{_ZH_WORK_ON}[^。！？\n：:]{{0,6}}[：:]",
@@ -114,13 +118,21 @@ _IRONY = Marked(
         r"\b(?:basically|practically|literally) (?:live|living) (?:at|in) (?:the|my)\b",
         r"\bprofessional (?:procrastinator|overthinker|worrier|napper|couch potato)\b",
         r"\b(?:just|only) (?:kidding|joking)\b|\bj/?k\b(?=\W*(?:$|lol|haha))",
+        r"\bI(?:'m| am|m) (?:so |totally |obviously )?(?:kidding|joking|messing with you|pulling your leg)\b(?! about)"
+        r"|(?<!\bno )\bkidding\W*$",
         r"呵呵|我可真|人生赢家|真是?太?(?:幸福|棒|好|开心)了呢|才怪",
     ),
     marks(
-        """kidding joking jk j/k obviously clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point
+        """kidding joking messing pulling jk j/k obviously
+        clearly made_of_money of_my of_england of_the who_ i_just sure at_this_point
         live living professional oh_ oh, yeah lucky_me /s just_what_i said_no_one don't_we truly_my 🙄 love adore enjoy
         呵呵 可真 人生赢家 了呢 才怪"""
     ),
+)
+# What came before was a joke, and what follows is meant: "Just kidding, I live in Rome".
+_SERIOUSLY = Marked(
+    _any_of(r"(?:^|[.!?\n])\s*(?:(?:lol|haha\w*|no|nah)\W+)*(?:just|only) (?:kidding|joking)[,.!:;–—-]+\s+(?=\S)"),
+    ("kidding", "joking"),
 )
 _BLANK = re.compile(r"\[[A-Z][A-Z _]*\]|\{\{|<[A-Z_]{2,}>|_{3,}|某某|XX+|×{2}")  # of a form to be filled in
 _BREAK = re.compile(r"[.!?,;\n。！？，；]")
@@ -149,6 +161,7 @@ class QuotedPiece:
 
 def own_sentences(text: str) -> list[str]:
     """The sentences of a turn that its speaker says of themselves and means; each is an exact part of the text."""
+    text = _meant(text)
     said = split_sentences(text)
     plain = text.replace("’", "'")  # of the same length, so that places in it are places in the text
     if (may_give_orders(text) and any(map(gives_orders, said))) or _IRONY.search(plain, plain.lower()):
@@ -156,7 +169,21 @@ def own_sentences(text: str) -> list[str]:
     end = end_of_own(plain)
     if end < len(text) or _HAS_OTHERS.search(text):
         said = [sentence for piece in _pieces(text[:end], plain[:end]) for sentence in split_sentences(piece)]
-    return [sentence for sentence in said if not _BLANK.search(sentence)]
+    return [one for one, following in zip(said, [*said[1:], ""], strict=False) if _stands(one, following)]
+
+
+def _stands(sentence: str, following: str) -> bool:
+    """Whether a sentence is no form to be filled in, and neither it nor the one behind takes it back."""
+    if _BLANK.search(sentence):
+        return False
+    ahead, behind = (one if amended_by(one) is None else "" for one in (sentence, following))
+    return not is_undone(ahead, behind)
+
+
+def _meant(text: str) -> str:
+    """The text behind the words that make a joke of what came before them."""
+    found = _SERIOUSLY.search(text, text.lower())
+    return _meant(text[found.end() :]) if found else text
 
 
 def is_ironic(text: str) -> bool:

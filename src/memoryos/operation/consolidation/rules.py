@@ -18,6 +18,7 @@ from memoryos.operation.consolidation import (
     english_profile,
     english_rewrite,
 )
+from memoryos.operation.consolidation.amended import amended, amended_by
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.moved import came_about
@@ -77,13 +78,20 @@ def _is_played(page: Page) -> bool:
 
 def _read(utterance: Utterance) -> Iterator[Finding]:
     """Read the facts and profile fields of one turn."""
-    for sentence in utterance.own_sentences if may_tell(utterance.own_text) else ():
-        is_chinese = chinese.is_chinese(sentence)
+    own = utterance.own_sentences if may_tell(utterance.own_text) else []
+    for said, following in zip(own, [*own[1:], ""], strict=False):
+        is_chinese = chinese.is_chinese(said)
+        sentence = amended(said, following)
         claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
+        statements = _statements(sentence, utterance, is_chinese)
+        if sentence != said:
+            quote = following if amended_by(following) else said
+            claims = [replace(claim, quote=quote) for claim in claims]
+            statements = [replace(one, quote=quote, clause=one.said) for one in statements]
         yield from (_profile_finding(claim, sentence, utterance) for claim in claims)
-        for statement in _statements(sentence, utterance, is_chinese):
+        for statement in statements:
             if not _is_in_profile(statement, claims):
-                yield _fact_finding(statement, utterance, is_chinese)
+                yield _fact_finding(statement, claims, utterance, is_chinese)
 
 
 def _claims(sentence: str, utterance: Utterance, is_chinese: bool) -> list[Claim]:
@@ -112,16 +120,24 @@ def _profile_finding(claim: Claim, sentence: str, utterance: Utterance) -> Findi
     return Finding(payload, (utterance.page,), since, SemanticType.PROFILE, claim.is_over)
 
 
-def _fact_finding(statement: Statement, utterance: Utterance, is_chinese: bool) -> Finding:
+def _fact_finding(statement: Statement, claims: Sequence[Claim], utterance: Utterance, is_chinese: bool) -> Finding:
     name = _display_name(utterance, is_chinese)
     write = _chinese_text if is_chinese else _english_text
     payload = Fact(
         subject=utterance.subject,
-        text=write(statement.said, name, utterance.at),
+        text=write(_capitalised(statement.said, claims), name, utterance.at),
         quote=statement.quote,
         confidence=statement.confidence,
     )
     return Finding(payload, (utterance.page,), utterance.at, statement.semantic_type)
+
+
+def _capitalised(said: str, claims: Iterable[Claim]) -> str:
+    """The statement with the place that it names as the profile writes it: "i live in oslo"."""
+    for claim in claims:
+        if claim.field == "location" and claim.value.lower() in said:
+            said = said.replace(claim.value.lower(), claim.value)
+    return said
 
 
 def _display_name(utterance: Utterance, is_chinese: bool) -> str:

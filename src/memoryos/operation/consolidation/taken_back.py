@@ -22,3 +22,8 @@ def is_taken_back(text: str, upto: int, end: int) -> bool:
     """Whether the rest of a sentence, which ends there, or the one behind it takes back what stands up to a place."""
     following = text[end : end + _AFTER].lstrip()
     return _BACK.search(text[upto:end]) is not None or _BACK.match(following) is not None
+
+
+def is_undone(sentence: str, following: str) -> bool:
+    """Whether a sentence ends with words that take it back, or the one behind it begins with them."""
+    return _BACK.search(sentence) is not None or _BACK.match(following) is not None

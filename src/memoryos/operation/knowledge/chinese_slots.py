@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from memoryos.operation.knowledge.filling import NO, YES, Filling, Slot
+from memoryos.language.calendar import HAN_NUMBER, han_number
+from memoryos.language.occupations import CHINESE_OCCUPATION
+from memoryos.operation.knowledge.filling import NO, NONE_LEFT, WORK, YES, Filling, Slot
 
 _HAN = r"[\u4e00-\u9fff]"
 _HOLDER = r"(?P<holder>[^，,。；;！!：:“”]{0,12}?)"
@@ -16,19 +18,42 @@ _NOT_CLAIMED = re.compile(r"如果|要是|想|希望|打算|可能|也许|曾|�
 _NO_LONGER = r"(?P<no>不再|不|没有?再?|早就不)?"
 
 
-def _rule(relation: str, pattern: str, *, change: bool = False) -> tuple[str, re.Pattern[str], bool]:
-    return relation, re.compile(rf"^{_HOLDER}{_ADVERB}{pattern}"), change
+_JOB = rf"(?:一?[名个位])?(?P<value>(?:(?![做当在的])[\u4e00-\u9fff]){{0,6}}?{CHINESE_OCCUPATION})(?=了?(?:\W|$))"
+_Rule = tuple[str, re.Pattern[str], bool, tuple[str, ...]]
+
+
+def _rule(relation: str, pattern: str, *, change: bool = False, ends: tuple[str, ...] = ()) -> _Rule:
+    return relation, re.compile(rf"^{_HOLDER}{_ADVERB}{pattern}"), change, ends
 
 
 _RULES = (
     _rule("residence", rf"{_NO_LONGER}(?:住在|定居在?|定居于|居住在){_PLACE}(?=生活|工作|{_END})"),
-    _rule("residence", rf"(?:从{_HAN}{{2,12}}?)?(?:搬到|搬去|搬回|搬来|移居到?|移民到?)了?{_PLACE}{_END}", change=True),
+    _rule(
+        "residence",
+        rf"(?:从{_HAN}{{2,12}}?)?(?:搬到|搬去|搬回|搬来|移居到?|移民到?)了?(?!{_HAN}*(?:楼|办公室|房间|部门|家了?$|家了?[。，！!])){_PLACE}{_END}",
+        change=True,
+    ),
+    _rule("residence", rf"(?P<no>搬离|搬出)了?{_PLACE}{_END}", change=True),
     _rule("employer", rf"{_NO_LONGER}在(?P<value>[\w&·]{{2,20}}?)(?:工作|上班|任职|就职)(?!.*过)"),
     _rule("employer", rf"(?:跳槽到|入职|加入|跳槽去)了?(?P<value>[\w&·]{{2,20}}?)(?:公司|工作)?{_END}", change=True),
     _rule("occupation", rf"(?:的?(?:职业|工作)是|转行做了?|改行做了?|现在当)(?P<value>{_HAN}{{2,10}}?){_END}"),
+    _rule(
+        WORK,
+        r"(?:从\w{2,12}?)?(?P<value>辞职|离职|失业|退休|下岗|被\w{0,8}?(?:解雇|裁员|裁|开除|辞退))了",
+        change=True,
+        ends=("occupation", "employer"),
+    ),
+    _rule(
+        "occupation",
+        rf"(?:找到|换)了?(?:一?[份个]|新)*工作了?[，,](?:现在|目前)?(?:是|当|做)了?{_JOB}",
+        change=True,
+        ends=("employer",),
+    ),
+    _rule("occupation", rf"(?:改行|转行|开始)?(?:[当做]上?|成为)了?{_JOB}", change=True),
+    _rule("occupation", rf"(?P<no>已?经?不再?)?(?:是|[当做]){_JOB}"),
     _rule("name", rf"(?:的?(?:全名|名字|本名)[是叫]|改名叫?|名叫)(?P<value>{_HAN}{{2,6}}|[A-Z]\w+){_END}"),
     _rule("name", rf"叫(?P<value>{_HAN}{{2,4}}|[A-Z]\w+){_END}"),
-    _rule("age", r"(?:今年|已经|刚满|满了?|快)*(?P<value>\d{1,3})岁"),
+    _rule("age", r"(?:今年|已经|刚满|满了?|快)*(?P<value>" + HAN_NUMBER + ")岁"),
     _rule("marital status", rf"(?:是|还是|恢复)?(?P<value>单身|已婚|离异|丧偶|未婚){_END}"),
     _rule("marital status", rf"(?P<value>结婚|离婚|订婚)了{_END}", change=True),
     _rule(
@@ -53,6 +78,9 @@ _RULES = (
 _STATUS = {"结婚": "已婚", "离婚": "离异", "未婚": "单身"}
 
 _FREQUENCY = re.compile(r"每(?:天|周|个?月|年|晚|个周末)(?:早上|晚上)?|经常|常常|有时候?|总是|平时|通常|几乎|（.*?）")
+_HAS = re.compile(
+    rf"^{_HOLDER}{_ADVERB}(?:有|养了?)(?P<number>{HAN_NUMBER})[只条匹辆套台](?P<of>\w{{1,4}}?)了?[。！!]*$"
+)
 _LIKES = r"喜欢|爱|热爱"
 _HABITS = r"喝|吃|抽|玩|养|学|练|弹|打|骑|听|看|跑|做|穿|开|教|读|写"
 _WHETHER = re.compile(
@@ -72,14 +100,33 @@ _USER = re.compile("用户|助手|我们?|他|她")
 def filling(text: str, speaker: str) -> Filling | None:
     """The slot that the statement fills; `speaker` is who says 我."""
     clause = _STANDS_FOR.sub("我", _LEAD.sub("", text))
-    for relation, pattern, is_change in _RULES:
+    for relation, pattern, is_change, ends in _RULES:
         if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
             groups = match.groupdict()
-            slot = Slot(holder, relation, groups.get("of") or "")
-            value = re.sub(r"\D", "", groups["value"]) if relation == "phone" else groups["value"].strip()
-            value = value.removesuffix("了") if relation == "favourite" else value
-            return Filling(slot, _STATUS.get(value, value), bool(groups.get("no")), is_change)
-    return _whether(_FREQUENCY.sub("", clause), speaker)
+            slot, is_denied = Slot(holder, relation, groups.get("of") or ""), bool(groups.get("no"))
+            over = (*ends, WORK) if relation in ("occupation", "employer") and not is_denied else ends
+            return Filling(slot, _value(relation, groups["value"]), is_denied, is_change, over)
+    return _quantity(clause, speaker) or _whether(_FREQUENCY.sub("", clause), speaker)
+
+
+def _value(relation: str, found: str) -> str:
+    if relation == WORK:
+        return NONE_LEFT
+    if relation == "phone":
+        return re.sub(r"\D", "", found)
+    if relation == "age":
+        return str(han_number(found))
+    value = found.strip().removesuffix("了") if relation == "favourite" else found.strip()
+    return _STATUS.get(value, value)
+
+
+def _quantity(clause: str, speaker: str) -> Filling | None:
+    """How many of a kind of pet or thing somebody has."""
+    match = _HAS.match(clause)
+    holder = _holder(match["holder"], speaker) if match else None
+    if match is None or holder is None:
+        return None
+    return Filling(Slot(holder, "有", match["of"]), str(han_number(match["number"])))
 
 
 def _holder(found: str, speaker: str) -> str | None:
@@ -110,4 +157,8 @@ def _whether(clause: str, speaker: str) -> Filling | None:
 
 def _answer(holder: str, speaker: str, verb: str, thing: str, *, is_denied: bool) -> Filling | None:
     whose = _holder(holder, speaker)
-    return None if whose is None else Filling(Slot(whose, verb, thing.strip()), NO if is_denied else YES)
+    if whose is None:
+        return None
+    ends = ("喜欢",) if verb in "吃喝" and is_denied else ()
+    kind = re.sub("^[吃喝](?=.)", "", thing.strip()) if verb == "喜欢" else thing.strip()
+    return Filling(Slot(whose, verb, kind), NO if is_denied else YES, ends=ends)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from memoryos.language.occupations import JOB
 from memoryos.language.stopwords import FUNCTION_WORDS
 from memoryos.language.words import stem, words
-from memoryos.operation.knowledge.filling import NO, YES, Filling, Slot
+from memoryos.operation.knowledge.filling import NO, NONE_LEFT, WORK, YES, Filling, Slot
 
 # Words before the verb with which nothing is claimed of the present: wishes, plans, suppositions, the past.
 _NOT_CLAIMED = frozenset(
@@ -35,16 +37,24 @@ _BE = r"(?:'m|'s|'re|is|am|are)"
 _HAS = r"(?:'ve|'s|has|have)"
 _PLACE = r"(?P<value>(?:the )?[A-Z][\w'.-]*(?:(?: (?:of|de|la|do|upon))? [A-Z][\w'.-]*)*)"
 _COMPANY = r"(?P<value>(?:the )?[A-Z0-9][\w'.&-]*(?: (?:of |and |& )?[A-Z][\w'.&-]*)*)"
-_END = r"(?=\s*(?:[.,;!()]|$)|\s(?:and|but|at|in|for|with|on|from|since|because|now|who|by|until|these|any)\b)"
+_END = (
+    r"(?=\s*(?:[.,;!()]|$)|\s(?:and|but|at|in|for|with|on|from|since|because|now|again|who|by|until|these|any"
+    r"|last|this)\b)"
+)
 _LATEST = r"(?:new |latest |current )?"
 _NUMBER = r"(?P<value>\+?[\d(][\d\s().-]{4,}\d)"
 _ADDRESS = r"(?P<value>[^\s@]+@[^\s@,;]+[^\s@,;.])"
 _SPARE = r"(?:\w+ly |still |now |just |also |both |back |not |no longer |never )*"
 _DO_NOT = r"(?:(?:do|does)(?:n't| not) |stopped |quit )?"
+_NOT_ALSO = r"(?:\w+ly |still |now |just |back |not |no longer |never )*"
+_THEIR = r"(?:my|our|their|his|her|the) (?:old |current )?"
+_FIRED = r"(?:fired|laid off|made redundant|let go)"
+_GONE = r"(?=\s*[.,;!()]|$| (?:after|when|because|in|last|this|on|yesterday|today|and|since)\b)"
+_Rule = tuple[str, re.Pattern[str], bool, tuple[str, ...]]
 
 
-def _rule(relation: str, pattern: str, *, change: bool = False) -> tuple[str, re.Pattern[str], bool]:
-    return relation, re.compile(rf"^{_HOLDER}{pattern}"), change
+def _rule(relation: str, pattern: str, *, change: bool = False, ends: tuple[str, ...] = ()) -> _Rule:
+    return relation, re.compile(rf"^{_HOLDER}{pattern}"), change, ends
 
 
 _RULES = (
@@ -52,9 +62,11 @@ _RULES = (
     _rule("residence", rf"{_HAS} (?:been )?{_SPARE}(?:lived|living|based) {_SPARE}in {_PLACE}(?=.*\b(?:since|for)\b)"),
     _rule(
         "residence",
-        rf"(?:{_HAS} )?{_SPARE}(?:moved|relocated|moving) (?:back |over |out )?(?:from .{{2,40}}? )?to {_PLACE}",
+        rf"(?:{_HAS} )?{_SPARE}(?:moved|relocated) (?:back |over |out )?(?:from .{{2,40}}? )?to {_PLACE}",
         change=True,
     ),
+    _rule("residence", rf"(?:{_HAS} )?{_SPARE}(?P<gone>moved (?:out of|away from)) {_PLACE}", change=True),
+    _rule("residence", rf"(?:{_HAS} )?{_SPARE}(?P<gone>left) {_PLACE} (?:for good|forever|permanently)", change=True),
     _rule("employer", rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:works?|working|employed) (?:at|for|by) {_COMPANY}"),
     _rule("employer", rf"{_HAS} (?:been )?{_SPARE}(?:worked|working) (?:at|for) {_COMPANY}(?=.*\bsince\b)"),
     _rule(
@@ -64,15 +76,54 @@ _RULES = (
         change=True,
     ),
     _rule(
+        "employer",
+        rf"(?:{_HAS} )?{_SPARE}(?P<gone>quit|left|resigned from|(?:was |got )?{_FIRED} (?:from|by|at)) {_COMPANY}"
+        rf"{_GONE}",
+        change=True,
+    ),
+    _rule(
+        "occupation",
+        rf"(?:{_HAS} )?{_SPARE}(?P<gone>quit|left|lost|gave up) {_THEIR}(?:job|position|work) as (?:an? |the )?"
+        rf"(?P<value>[\w' -]+?){_END}",
+        change=True,
+        ends=("employer",),
+    ),
+    _rule(
+        WORK,
+        rf"(?:{_HAS} )?{_SPARE}(?P<value>(?:quit|lost|left|gave up|resigned from) {_THEIR}(?:job|position|work)\b"
+        rf"(?! to\b)|(?:was |got |been )?{_FIRED}\b|retired\b(?! (?:to|early to|\w+er)\b))",
+        change=True,
+        ends=("occupation", "employer"),
+    ),
+    _rule(
+        WORK,
+        rf"{_BE} {_SPARE}(?P<value>unemployed|out of work|between jobs|jobless|retired\b(?! \w+er\b))",
+        ends=("occupation", "employer"),
+    ),
+    _rule(
         "occupation",
         rf"(?:{_BE} )?{_DO_NOT}{_SPARE}(?:works?|working|employed) as (?:an? |the )?(?P<value>[\w' -]+?){_END}",
     ),
     _rule(
         "occupation",
-        rf"(?:{_HAS} )?{_SPARE}(?:got|found|started|landed) (?:an?|the|their) (?:new )?(?:job|position|role) as "
+        rf"(?:{_HAS} )?{_SPARE}(?:got|found|started|landed|took) (?:a|the|their) new (?:job|position|role) as "
+        rf"(?:an? |the )?(?P<value>[\w' -]+?){_END}",
+        change=True,
+        ends=("employer",),
+    ),
+    _rule(
+        "occupation",
+        rf"(?:{_HAS} )?{_SPARE}(?:got|found|started|landed|took) (?:an?|the|their) (?:job|position|role) as "
         rf"(?:an? |the )?(?P<value>[\w' -]+?){_END}",
         change=True,
     ),
+    _rule(
+        "occupation",
+        rf"(?:{_HAS} )?{_SPARE}(?:(?:was|got|been) {_SPARE}(?:hired|promoted|appointed) (?:as|to)|became|become"
+        rf"|retrained as|qualified as) (?:an? |the )?{JOB}{_END}",
+        change=True,
+    ),
+    _rule("occupation", rf"{_BE} {_NOT_ALSO}an? {JOB}{_END}(?!.*\b(?:too|as well|on the side)\b)"),
     _rule("diet", rf"{_BE} {_SPARE}(?:an? )?(?P<value>vegan|vegetarian|pescatarian)\b"),
     _rule("diet", r"(?:went|became|turned) (?P<value>vegan|vegetarian|pescatarian)\b", change=True),
     _rule("name", rf"(?:full |real |first )?name {_SPARE}(?:is|'s) (?P<value>[A-Z]\w+(?: [A-Z]\w+)*){_END}"),
@@ -110,15 +161,31 @@ _RULES = (
     ),
 )
 _NUMBERS = frozenset({"phone"})
+_WORK = frozenset({"occupation", "employer"})
 _BEING = re.compile(
     rf"^{_HOLDER}{_BE} (?P<no>not |no longer )?(?:still |now |also )?an? (?P<of>[a-z][\w-]*(?: [a-z][\w-]*)??)"
     r"(?P<gone> any ?more| any longer)?[.!]*$"
 )
 
+_STOPPED = frozenset("stopped quit longer".split())
 _LIKE = frozenset({"like", "love", "enjoy", "ador"})
 _DISLIKE = frozenset({"hate", "dislik", "despis", "detest", "loath"})
 _HABITS = frozenset(map(stem, """drink smoke eat play practice run swim hike jog dance knit read watch drive own have
-    teach volunteer speak paint cook bake use wear take sing meditate attend""".split()))  # fmt: skip
+    has teach volunteer speak paint cook bake use wear take sing meditate attend""".split()))  # fmt: skip
+_LOST = re.compile(
+    rf"^{_HOLDER}(?:{_HAS} )?(?:\w+ly |just )*(?:sold|gave away|scrapped|rehomed|got rid of|wrecked|totall?ed) {_THEIR}"
+    r"(?P<of>[\w' -]+?)(?=\s*[.,;!()]|$| (?:last|this|yesterday|today|to|for|in|on|because|after|and)\b)"
+)
+_DIED = re.compile(rf"^{_HOLDER}(?<='s )(?P<of>[a-z]+) (?:has )?(?:died|passed away|ran away)\b")
+_QUANTITY = re.compile(r"(?P<number>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten) (?P<of>[a-z]+)")
+_DIGITS = {word: str(number) for number, word in enumerate(
+    "one two three four five six seven eight nine ten".split(), start=1
+)}  # fmt: skip
+_LOOKS = frozenset("old new used little big small red blue black white green second-hand beloved".split())
+_MEALS = frozenset({"eat", "drink"})
+_POSSESS = {"own": "have", "has": "have"}  # one relation for all
+_THINGS = 3  # words; what is told of a thing at more length may be true of another one, too
+_PERFECT = re.compile(r"\w+(?:ed|en)|never|always|also|just|recently|had|got|gone|made|met|left|lost|sold|quit|to")
 _FREQUENCY = re.compile(
     r"\b(?:every|each) \w+|\b(?:once|twice|\w+ times) (?:a|per) \w+|\b(?:daily|weekly|regularly|often|usually|always)\b"
     r"|\b(?:in|on) (?:the )?(?:mornings?|evenings?|afternoons?|weekends?)|\b(?:at|by) (?:night|noon)\b|\ba lot\b"
@@ -136,13 +203,32 @@ _OBJECT_WORDS = 8  # more are a story, not an object
 def filling(text: str, speaker: str) -> Filling | None:
     """The slot that the statement fills; `speaker` is who says "I"."""
     clause = _LEAD.sub("", text)
-    for relation, pattern, is_change in _RULES:
+    for relation, pattern, is_change, ends in _RULES:
         if (match := pattern.match(clause)) and (holder := _holder(match["holder"], speaker)) is not None:
             slot = Slot(holder, relation, match.groupdict().get("of", "").casefold())
-            said = match.group()
-            is_denied = _DENIED.search(said[: match.start("value")]) or _DENIED.match(clause[match.end() :].strip())
-            return Filling(slot, _value(relation, match["value"]), bool(is_denied), is_change)
-    return _being(clause, speaker) or _whether(clause, speaker)
+            is_denied = _is_denied(match, clause)
+            if relation == WORK:
+                return None if is_denied else Filling(slot, NONE_LEFT, is_change=is_change, ends=ends)
+            over = ends if is_denied or relation not in _WORK else (*ends, WORK)
+            return Filling(slot, _value(relation, match["value"]), is_denied, is_change, over)
+    return _being(clause, speaker) or _lost(clause, speaker) or _whether(clause, speaker)
+
+
+def _is_denied(match: re.Match[str], clause: str) -> bool:
+    """Whether the words say that it is not so, or is over."""
+    is_over = match.groupdict().get("gone") is not None
+    before, behind = match.group()[: match.start("value")], clause[match.end() :].strip()
+    return is_over or bool(_DENIED.search(before) or _DENIED.match(behind))
+
+
+def _lost(clause: str, speaker: str) -> Filling | None:
+    """What somebody no longer has: "sold their car", "Ann's dog died"."""
+    match = _LOST.match(clause) or _DIED.match(clause)
+    holder = _holder(match["holder"], speaker) if match else None
+    if match is None or holder is None:
+        return None
+    slot = Slot(holder, "have", _object(words(match["of"])))
+    return Filling(slot, NO, is_change=True, ends=("drive",)) if slot.of else None
 
 
 def _being(clause: str, speaker: str) -> Filling | None:
@@ -153,6 +239,11 @@ def _being(clause: str, speaker: str) -> Filling | None:
         return None
     is_denied = bool(match["no"] or match["gone"])
     return Filling(Slot(holder, "be", match["of"].casefold()), NO if is_denied else YES)
+
+
+def _object(said: Iterable[str]) -> str:
+    """What kind of thing it is, however it looks."""
+    return " ".join(sorted({stem(word) for word in said if word not in FUNCTION_WORDS and word not in _LOOKS}))
 
 
 def _value(relation: str, value: str) -> str:
@@ -190,7 +281,7 @@ def _whether(clause: str, speaker: str) -> Filling | None:
         verb = stem(token.casefold())
         if verb in _LIKE | _DISLIKE | _HABITS and not token.endswith("ed"):
             before = [word.casefold() for word in tokens[:index]]
-            if token.casefold() == "have" and index + 1 < len(tokens) and tokens[index + 1].endswith(("ed", "en")):
+            if verb in ("have", "has") and _PERFECT.fullmatch(" ".join(tokens[index + 1 : index + 2])):
                 return None
             return _answer(before, verb, tokens[index + 1 :], speaker)
     return None
@@ -198,13 +289,18 @@ def _whether(clause: str, speaker: str) -> Filling | None:
 
 def _answer(before: list[str], verb: str, after: list[str], speaker: str) -> Filling | None:
     holder = _holder(" ".join(before), speaker)
-    objects = sorted({stem(word) for word in words(" ".join(after)) if word not in FUNCTION_WORDS})
-    if holder is None or not 1 <= len(objects) <= _OBJECT_WORDS or {",", ";"} & set("".join(after)):
+    said, relation = " ".join(after), "like" if verb in _LIKE | _DISLIKE else _POSSESS.get(verb, verb)
+    quantity = _QUANTITY.fullmatch(said.strip(" .!").casefold()) if relation == "have" else None
+    objects = _object(words(quantity["of"] if quantity else said))
+    limit = _THINGS if relation == "have" else _OBJECT_WORDS
+    if holder is None or not 1 <= len(objects.split()) <= limit or {",", ";"} & set(said):
         return None
     denied = bool(_NEGATIONS.intersection(before)) or "gave up" in " ".join(before)
     if verb in _DISLIKE:
         if denied:
             return None  # who does not hate tea need not like it
         denied = True
-    relation = "like" if verb in _LIKE | _DISLIKE else verb
-    return Filling(Slot(holder, relation, " ".join(objects)), NO if denied else YES)
+    if quantity and not denied:
+        return Filling(Slot(holder, "have", objects), _DIGITS.get(quantity["number"], quantity["number"]))
+    ends = ("like",) if verb in _MEALS and denied and _STOPPED.intersection(before) else ()
+    return Filling(Slot(holder, relation, objects), NO if denied else YES, ends=ends)

@@ -20,6 +20,7 @@ from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.lifecycle import PROPOSALS, CubeMark
 from memoryos.operation.hierarchy.changes import Changes
+from memoryos.operation.knowledge.denial import denies
 from memoryos.operation.knowledge.fact_values import (
     candidate_of,
     fact_of,
@@ -71,7 +72,7 @@ class Knowledge:
         self._verdicts = verdicts or {}
         self._open: dict[str, MemCube] = {}  # in LPM, in the order of their insertion
         self._ids: dict[Identity, str] = {}
-        self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # those in LPM that fill a slot
+        self._fillers: dict[tuple[Subject | None, Slot], dict[str, None]] = {}  # in LPM, by the family of their slot
         self._chains: list[Chain] = []  # facts that exclude each other, as they will be
         self._near: dict[Subject, Nearest] = {}
         self._known_proposals: dict[str, MemCube] | None = None
@@ -87,7 +88,7 @@ class Knowledge:
         found = filled(payload.text, lesson.event_at)
         known = self._open.get(self._ids.get(identity(payload), ""))
         verdict = Verdict.SAME
-        chain = self._chain(payload.subject, found.slot) if found else Chain()
+        chain = self._chain(payload.subject, found.slot.family) if found else Chain()
         former = chain.called(identity(payload))
         if known is None and former is None:
             known, verdict = self._like(lesson, found, chain)
@@ -104,9 +105,8 @@ class Knowledge:
             found = filled(words.text, lesson.event_at)
         if found:
             candidate = candidate_of(lesson, words, self._scope, self._now)
-            self._take_place(
-                lesson, candidate, self._chain(payload.subject, found.slot) if known else chain, found.slot
-            )
+            family = found.slot.family
+            self._take_place(lesson, candidate, self._chain(payload.subject, family) if known else chain, family)
         elif known:
             self._support(known, lesson)
         else:
@@ -134,9 +134,9 @@ class Knowledge:
         found = filled(cube.text, self._now)
         chain = self._chain_of([target for target in targets if target in self._open])
         if found and cube.subject:
-            chain = Chain(*chain.cubes.values(), *self._chain(cube.subject, found.slot).cubes.values())
-        slot = found.slot if found else None
-        after = succession([*in_order(chain.cubes), cube], slot, self._now)
+            chain = Chain(*chain.cubes.values(), *self._chain(cube.subject, found.slot.family).cubes.values())
+        family = found.slot.family if found else None
+        after = succession([*in_order(chain.cubes), cube], family, self._now)
         self._apply(Chain(*chain.cubes.values(), proposal), after, None, None)
 
     def resettle(self, cubes: Sequence[MemCube]) -> None:
@@ -145,11 +145,11 @@ class Knowledge:
         if not present:
             return
         found = next(filter(None, (filled(cube.text, cube.descriptive.event_at) for cube in present.values())), None)
-        slot = found.slot if found else None
+        family = found.slot.family if found else None
         subject = next(iter(present.values())).subject
-        if slot and subject:
-            present |= self._chain(subject, slot).cubes
-        self._apply(Chain(*present.values()), succession(in_order(present), slot, self._now), None, None)
+        if family and subject:
+            present |= self._chain(subject, family).cubes
+        self._apply(Chain(*present.values()), succession(in_order(present), family, self._now), None, None)
 
     def settle(self) -> None:
         """Give links to the facts that exclude each other; to be called last."""
@@ -174,8 +174,10 @@ class Knowledge:
         for cube, cosine in present:
             if cosine >= NEAR and says_the_same(cube.text, payload.text) and is_same_slot(cube, found):
                 return cube, Verdict.SAME
-        if not present or chain or (found and found.is_exclusive):
+        if not present or (found and (found.is_exclusive or chain.concerns(found))):
             return None, Verdict.DIFFERENT  # what rules know needs no opinion
+        if denied := next((cube for cube, _ in present if denies(cube.text, payload.text)), None):
+            return denied, Verdict.UPDATES
         closest = present[0][0]
         if lesson.is_published and differs_in_detail(closest.text, payload.text):
             return closest, Verdict.UPDATES
@@ -259,9 +261,9 @@ class Knowledge:
 
     # Facts that exclude each other
 
-    def _chain(self, subject: Subject, slot: Slot) -> Chain:
-        """The facts that fill a slot, those that gave way among them."""
-        return self._chain_of(self._fillers.get((subject, slot), ()))
+    def _chain(self, subject: Subject, family: Slot) -> Chain:
+        """The facts that fill the slots of a family, those that gave way among them."""
+        return self._chain_of(self._fillers.get((subject, family), ()))
 
     def _chain_of(self, ids: Iterable[str]) -> Chain:
         """These facts with all that exclude them, as they will be."""
@@ -281,22 +283,22 @@ class Knowledge:
             left = {cube.id for cube in reached} - left
         return chain
 
-    def _take_place(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> None:
+    def _take_place(self, lesson: Lesson, candidate: MemCube, chain: Chain, family: Slot | None) -> None:
         """Put a fact into its place among those that it excludes, or propose that."""
         fresh = fresh_mentions(candidate, lesson, chain.of(identity(candidate.payload)))
         if not fresh:
             return
         candidate = replace(candidate, descriptive=replace(candidate.descriptive, mentions=fresh))
         is_free = not any(is_guarded(cube, lesson) for cube in (candidate, *chain.last))
-        _, *later = parts = chain.parts(candidate, slot) if is_free else [fresh]
+        _, *later = parts = chain.parts(candidate, family) if is_free else [fresh]
         ids = [candidate.id, *(str(uuid7()) for _ in later)]
         for cube_id, mentions in zip(ids, parts, strict=True):
             descriptive = replace(candidate.descriptive, mentions=mentions)
-            chain = self._put(lesson, replace(candidate, id=cube_id, descriptive=descriptive), chain, slot)
+            chain = self._put(lesson, replace(candidate, id=cube_id, descriptive=descriptive), chain, family)
 
-    def _put(self, lesson: Lesson, candidate: MemCube, chain: Chain, slot: Slot | None) -> Chain:
+    def _put(self, lesson: Lesson, candidate: MemCube, chain: Chain, family: Slot | None) -> Chain:
         """Put a fact among those that it excludes, or propose it; returns all of them."""
-        after, place = self._ordered(chain, candidate, slot)
+        after, place = self._ordered(chain, candidate, family)
         victims = [
             chain.cubes[cube.id]
             for cube in after.cubes
@@ -308,14 +310,14 @@ class Knowledge:
             return chain
         return self._apply(chain, after, candidate, lesson.vector, place)
 
-    def _ordered(self, chain: Chain, candidate: MemCube, slot: Slot | None) -> tuple[Succession, slice | None]:
+    def _ordered(self, chain: Chain, candidate: MemCube, family: Slot | None) -> tuple[Succession, slice | None]:
         """The facts in order with one more: those around it, with their place among all, or all of them."""
-        if around := chain.around(candidate, slot):
+        if around := chain.around(candidate, family):
             some = [*around.cubes, candidate]
-            after = succession(some, slot, self._now, former=around.former, heir=around.heir)
+            after = succession(some, family, self._now, former=around.former, heir=around.heir)
             if not after.copied and not any(cube_id in chain for cube_id in after.gone):
                 return after, around.place
-        return succession([*in_order(chain.cubes), candidate], slot, self._now), None
+        return succession([*in_order(chain.cubes), candidate], family, self._now), None
 
     def _apply(
         self,
@@ -428,12 +430,12 @@ class Knowledge:
         for name in identities(cube.payload):
             self._ids.setdefault(name, cube.id)
         if found := filling_of(cube):
-            self._fillers.setdefault((cube.subject, found.slot), {})[cube.id] = None
+            self._fillers.setdefault((cube.subject, found.slot.family), {})[cube.id] = None
 
     def _release(self, cube: MemCube) -> None:
         self._open.pop(cube.id, None)
         if found := filling_of(cube):
-            self._fillers.get((cube.subject, found.slot), {}).pop(cube.id, None)
+            self._fillers.get((cube.subject, found.slot.family), {}).pop(cube.id, None)
         for name in identities(cube.payload):
             if self._ids.get(name) == cube.id:
                 del self._ids[name]

@@ -12,7 +12,7 @@ from memoryos.cube import Access, Behaviour, Descriptive, Fact, Governance, MemC
 from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.kinds import AccessMode, Origin, Tier
 from memoryos.language.words import keywords
-from memoryos.operation.knowledge.filling import Filling
+from memoryos.operation.knowledge.filling import YES, Filling
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.knowledge.slot import filled, term
 from memoryos.operation.knowledge.succession import mentions_of
@@ -88,8 +88,11 @@ def is_same(one: Filling | None, other: Filling | None) -> bool:
 
 
 def is_same_slot(cube: MemCube, found: Filling | None) -> bool:
-    """Whether the fact fills the slot, too."""
-    return is_same(filling_of(cube), found)
+    """Whether the fact fills the slot, too; one of the two may say too much to fill a slot that asks whether."""
+    known = filling_of(cube)
+    return is_same(known, found) or (
+        (known is None or found is None) and YES in {one.value for one in (known, found) if one}
+    )
 
 
 def in_order(chain: Mapping[str, MemCube]) -> list[MemCube]:

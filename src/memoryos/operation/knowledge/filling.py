@@ -6,6 +6,23 @@ from dataclasses import dataclass
 from datetime import datetime
 
 YES, NO = "yes", "no"  # the values of a slot that asks whether
+# Relations that a statement about another one may end: who quits a job has neither occupation nor employer left.
+WORK, NONE_LEFT = "work", "none"
+_FAMILIES = {
+    "occupation": WORK,
+    "employer": WORK,
+    "like": "taste",
+    "eat": "taste",
+    "drink": "taste",
+    "喜欢": "taste",
+    "吃": "taste",
+    "喝": "taste",
+    "have": "possession",
+    "drive": "possession",
+    "有": "possession",
+    "养": "possession",
+    "开": "possession",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +33,11 @@ class Slot:
     relation: str  #: "residence", "favourite", "like" ...
     of: str = ""  #: what kind of object: the color of a favourite color
 
+    @property
+    def family(self) -> Slot:
+        """What it has in common with the slots that may end with it."""
+        return Slot(self.holder, _FAMILIES.get(self.relation, self.relation), self.of)
+
 
 @dataclass(frozen=True, slots=True)
 class Filling:
@@ -25,6 +47,7 @@ class Filling:
     value: str
     is_denied: bool = False  #: says that this is not, or no longer, the value
     is_change: bool = False  #: tells of the change ("moved to") rather than of the state ("lives in")
+    ends: tuple[str, ...] = ()  #: relations of the family whose values are over with it: "quit my job" ends an employer
 
     @property
     def is_exclusive(self) -> bool:

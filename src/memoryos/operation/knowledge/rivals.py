@@ -9,12 +9,14 @@ from datetime import datetime
 from itertools import groupby
 
 from memoryos.cube import MemCube, Mention
-from memoryos.operation.knowledge.filling import Slot
+from memoryos.operation.knowledge.filling import Filling, Slot
 from memoryos.operation.knowledge.lesson import Identity, identities, identity
 from memoryos.operation.knowledge.slot import filling
-from memoryos.operation.knowledge.succession import Spell, Succession, mentions_of, value_in
+from memoryos.operation.knowledge.streaks import filling_in
+from memoryos.operation.knowledge.succession import Spell, Succession, mentions_of
 
 Moment = tuple[datetime, str]
+_SEVERAL = 2  # slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Chain:
         self._names: dict[Identity, dict[str, None]] = {}  # of each wording
         self._spells: list[Spell] = []  # once they are in order
         self._denies = False  # whether one of them says that something is not so
+        self._slots: set[Slot] = set()  # that they fill
         self._latest: Moment | None = None  # of all that was said
         self.put(*cubes)
 
@@ -52,6 +55,7 @@ class Chain:
                 self._names.setdefault(name, {})[cube.id] = None
             found = filling(cube.text)
             self._denies |= bool(found and found.is_denied)
+            self._slots |= {found.slot} if found else set()
             said = max(map(_moment, mentions_of(cube)))
             self._latest = max(self._latest, said) if self._latest else said
 
@@ -68,35 +72,48 @@ class Chain:
         """The facts in these words."""
         return [cube for one in self._names.get(name, ()) if identity((cube := self.cubes[one]).payload) == name]
 
+    def concerns(self, found: Filling) -> bool:
+        """Whether one of them fills the same slot, or one that this ends."""
+        return any(slot == found.slot or slot.relation in found.ends for slot in self._slots)
+
     @property
     def last(self) -> list[MemCube]:
         """The facts of the last spell."""
         return [self.cubes[cube_id] for spell in self._spells[-1:] for cube_id in spell.cubes]
 
-    def parts(self, cube: MemCube, slot: Slot | None) -> list[tuple[Mention, ...]]:
+    def parts(self, cube: MemCube, family: Slot | None) -> list[tuple[Mention, ...]]:
         """The times that a fact was said, those together that belong into one place among the spells."""
-        if not self._spells or self._denies or value_in(slot, cube.text)[1]:
+        if not self._is_simple(cube) or self._denies or filling_in(family, cube.text).is_denied:
             return [mentions_of(cube)]
         said = sorted(mentions_of(cube), key=_moment)
         return [tuple(some) for _, some in groupby(said, key=lambda one: self._place(_moment(one)))]
 
-    def around(self, cube: MemCube, slot: Slot | None) -> Neighbours | None:
+    def around(self, cube: MemCube, family: Slot | None) -> Neighbours | None:
         """The spells that may change when this fact comes to them; None when that may be any of them.
 
         A spell lasts until the next begins, so a fact matters to those that it was said in, and to the one after.
         What a denial denies stands in the spell before, or anywhere.
         """
+        if not self._is_simple(cube):
+            return None
         said = [_moment(mention) for mention in mentions_of(cube)]
         first, last = self._place(min(said)), self._place(max(said))
         place = slice(max(0, first - 1), last + 1)
         cubes = [self.cubes[cube_id] for spell in self._spells[place] for cube_id in spell.cubes]
         is_latest = self._latest is not None and self._latest <= min(said)
-        denies = (self._denies and not is_latest) or any(value_in(slot, one.text)[1] for one in (cube, *cubes))
+        denies = (self._denies and not is_latest) or any(
+            filling_in(family, one.text).is_denied for one in (cube, *cubes)
+        )
         if denies or not cubes:
             return None
         former = self.cubes[self._spells[place][0].cubes[0]].version.supersedes
         heir = next((self.cubes[spell.cubes[0]] for spell in self._spells[last + 1 : last + 2]), None)
         return Neighbours(place, sorted(cubes, key=lambda one: one.id), former, heir)
+
+    def _is_simple(self, cube: MemCube) -> bool:
+        """Whether all are in one order with this one: they fill one slot, and their order is known."""
+        found = filling(cube.text)
+        return bool(self._spells) and len(self._slots | ({found.slot} if found else set())) < _SEVERAL
 
     def _place(self, said: Moment) -> int:
         """How many spells began before that, or with it."""

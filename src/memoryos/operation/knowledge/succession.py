@@ -2,15 +2,16 @@
 
 A pure function of everything that was said: the mentions in the order of the moments they speak of, and not in the
 order in which they were processed. So an import from last to first, or a deletion, gives what would have come about
-anyhow. Mentions of one value that follow each other are a spell; a spell ends where the next begins.
+anyhow. Mentions of one value that follow each other are a spell; a spell ends where the next begins, or where something
+is said that ends it though it fills another slot ("I quit my job" ends an employer).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import pairwise
 
 from uuid_utils.compat import uuid7
 
@@ -19,24 +20,8 @@ from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.kinds import State, Tier
 from memoryos.operation.knowledge.filling import Slot
 from memoryos.operation.knowledge.lesson import Identity, identity
-from memoryos.operation.knowledge.slot import filling, term
-
-Value = tuple[str, bool]  # and whether it is denied
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """One time that one of the facts was said."""
-
-    mention: Mention
-    key: Identity  #: of the fact
-    value: Value
-    order: int  #: among what one page says
-
-    @property
-    def moment(self) -> tuple[datetime, str, int]:
-        """Its place in the succession: what is said later in one breath comes after."""
-        return self.mention.at, self.mention.source, self.order
+from memoryos.operation.knowledge.slot import term
+from memoryos.operation.knowledge.streaks import Streak, Told, filling_in, streaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +40,7 @@ class Succession:
     copied: tuple[tuple[str, str], ...]  #: ids of new cubes, and of those whose words they have
     gone: tuple[str, ...]  #: ids of cubes that became one with another
     links: tuple[Link, ...]  #: which supersedes which
-    spells: tuple[Spell, ...]  #: in their order; without those that deny what was not so anyhow
+    spells: tuple[Spell, ...]  #: in their order, if all fill one slot; without denials of what was not so anyhow
 
 
 @dataclass
@@ -78,6 +63,14 @@ class _Held:
     valid_to: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """A spell with its cubes, or the cube that ends it from another slot."""
+
+    held: Sequence[_Held]
+    is_foreign: bool = False
+
+
 def mentions_of(cube: MemCube) -> tuple[Mention, ...]:
     """When it was said; of a fact that an older program stored no more is known than the first time."""
     known = cube.descriptive
@@ -87,43 +80,41 @@ def mentions_of(cube: MemCube) -> tuple[Mention, ...]:
     return tuple(Mention(said=said, source=source, at=said) for source in known.provenance or (cube.id,))
 
 
-def value_in(slot: Slot | None, text: str) -> Value:
-    """What a fact fills the slot with; its words, when it is known to exclude the others by other means."""
-    found = filling(text)
-    if found and found.slot == slot:
-        return found.value, found.is_denied
-    return text.casefold(), False
-
-
 def succession(
     cubes: Sequence[MemCube],
-    slot: Slot | None,
+    family: Slot | None,
     now: datetime,
     *,
     former: str | None = None,
     heir: MemCube | None = None,
 ) -> Succession:
-    """Put facts that exclude each other into their order.
+    """Put facts that exclude each other into their order: those of one slot, or of the slots of a family.
 
     Of a long succession, the spells around what comes to it are enough: `former` is what the first of these superseded,
     and `heir` what supersedes the last of them.
     """
-    told = [
-        Told(mention, identity(cube.payload), value_in(slot, cube.text), index)
+    lines, denials = streaks(
+        Told(mention, identity(cube.payload), filling_in(family, cube.text), index)
         for index, cube in enumerate(cubes)
         for mention in mentions_of(cube)
-    ]
-    spells, asides = _spells(told)
-    places = [_places(spell) for spell in spells]
+    )
+    places = [_places(streak.told) for line in lines for streak in line if not streak.is_foreign]
+    asides = _places(denials)
     _give(cubes, [*places, asides])
     known = _Known(cubes, now)
     held = [[known.held(key, place) for key, place in found.items()] for found in places]
-    aside = [_open(one, one.cube.version.supersedes) for one in map(known.held, asides, asides.values())]
-    linked, links = _linked(held, now, former, heir)
-    kept = {cube.id for cube in (*linked, *aside)}
+    aside = [known.held(key, place) for key, place in asides.items()]
+    holders = _holders([*places, asides], [*held, aside])
+    stages = _stages(lines, held, holders)
+    linked, links = _linked(stages, now, former, heir)
+    ended = _ended(stages)
+    beside = [_open(one, ended.get(one.cube.id, one.cube.version.supersedes)) for one in aside]
+    kept = {cube.id for cube in (*linked, *beside)}
     gone = tuple(cube.id for cube in cubes if cube.id not in kept)
-    order = tuple(_spell(said, found) for said, found in zip(spells, held, strict=True))
-    return Succession((*linked, *aside), tuple(known.copied), gone, tuple(links), order)
+    spells = (
+        [_spell(streak.told, found) for streak, found in zip(lines[0], held, strict=True)] if len(lines) == 1 else ()
+    )
+    return Succession((*linked, *beside), tuple(known.copied), gone, tuple(links), tuple(spells))
 
 
 def _spell(told: Sequence[Told], held: Sequence[_Held]) -> Spell:
@@ -131,24 +122,45 @@ def _spell(told: Sequence[Told], held: Sequence[_Held]) -> Spell:
     return Spell((first.at, first.source), tuple(one.cube.id for one in held))
 
 
-def _spells(told: Iterable[Told]) -> tuple[list[list[Told]], dict[Identity, _Place]]:
-    """The mentions as spells of one value; those that deny what was not so anyhow stand aside."""
-    ordered: list[Told] = []
-    asides: dict[Identity, _Place] = {}
-    for one in sorted(told, key=lambda one: one.moment):
-        value, is_denied = one.value
-        if is_denied and not (ordered and ordered[-1].value[0] == value):
-            asides.setdefault(one.key, _Place()).mentions.append(one.mention)
-        else:
-            ordered.append(one)
-    return [list(spell) for _, spell in groupby(ordered, key=lambda one: one.value)], asides
-
-
-def _places(spell: Iterable[Told]) -> dict[Identity, _Place]:
+def _places(told: Iterable[Told]) -> dict[Identity, _Place]:
     found: dict[Identity, _Place] = {}
-    for one in spell:
+    for one in told:
         found.setdefault(one.key, _Place()).mentions.append(one.mention)
     return found
+
+
+def _holders(
+    places: Iterable[dict[Identity, _Place]], held: Iterable[Sequence[_Held]]
+) -> dict[tuple[Identity, Mention], _Held]:
+    """Which cube has which mention of a fact."""
+    return {
+        (key, mention): one
+        for found, some in zip(places, held, strict=True)
+        for (key, place), one in zip(found.items(), some, strict=True)
+        for mention in place.mentions
+    }
+
+
+def _stages(
+    lines: Iterable[Sequence[Streak]],
+    held: Iterable[Sequence[_Held]],
+    holders: Mapping[tuple[Identity, Mention], _Held],
+) -> list[list[_Stage]]:
+    """The streaks of each slot with their cubes; what ends one from another slot does so when it is said."""
+    own = iter(held)
+    return [
+        [
+            _Stage([_saying(streak.told[0], holders)], is_foreign=True) if streak.is_foreign else _Stage(next(own))
+            for streak in line
+        ]
+        for line in lines
+    ]
+
+
+def _saying(told: Told, holders: Mapping[tuple[Identity, Mention], _Held]) -> _Held:
+    holder = holders[told.key, told.mention]
+    start = term(holder.cube.text, told.mention.said).start or told.mention.said
+    return replace(holder, valid_from=start)
 
 
 def _give(cubes: Sequence[MemCube], places: Sequence[dict[Identity, _Place]]) -> None:
@@ -204,18 +216,34 @@ def _told(cube: MemCube, mentions: Sequence[Mention], pages: set[str]) -> _Held:
 
 
 def _linked(
-    held: Sequence[Sequence[_Held]], now: datetime, first: str | None, last: MemCube | None
+    lines: Iterable[Sequence[_Stage]], now: datetime, first: str | None, last: MemCube | None
 ) -> tuple[list[MemCube], list[Link]]:
-    """Each spell closed by the one after it; the last is open, unless one more follows."""
+    """Each spell closed by the stage after it; the last is open, unless one more follows."""
     done: list[MemCube] = []
     links: list[Link] = []
-    following = [*(spell[0] for spell in held[1:]), _as_it_is(last) if last else None]
-    for index, (spell, heir) in enumerate(zip(held, following, strict=False)):
-        former = held[index - 1][0].cube.id if index else first
-        done += [_closed(one, former, heir, now) if heir else _open(one, former) for one in spell]
-        if heir:
-            links += [Link(heir.cube.id, LinkKind.SUPERSEDES, one.cube.id) for one in spell]
+    ended = _ended(lines)
+    for line in lines:
+        following = [*(stage.held[0] for stage in line[1:]), _as_it_is(last) if last else None]
+        for index, (stage, heir) in enumerate(zip(line, following, strict=False)):
+            if stage.is_foreign:
+                continue
+            former = line[index - 1].held[0].cube.id if index else first
+            for one in stage.held:
+                before = former or ended.get(one.cube.id)
+                done.append(_closed(one, before, heir, now) if heir else _open(one, before))
+            if heir:
+                links += [Link(heir.cube.id, LinkKind.SUPERSEDES, one.cube.id) for one in stage.held]
     return done, links
+
+
+def _ended(lines: Iterable[Sequence[_Stage]]) -> dict[str, str]:
+    """What each cube ended in another slot than its own, by its id; the first of several."""
+    found: dict[str, str] = {}
+    for line in lines:
+        for before, stage in pairwise(line):
+            if stage.is_foreign:
+                found.setdefault(stage.held[0].cube.id, before.held[0].cube.id)
+    return found
 
 
 def _as_it_is(cube: MemCube) -> _Held:
