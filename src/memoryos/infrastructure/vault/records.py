@@ -29,7 +29,7 @@ class LinkKind(StrEnum):
     CHAIN = "chain"  # a page continues the chain of an earlier page
     MEMBER_OF = "member_of"  # a page belongs to a segment; at most one
     DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
-    SUPERSEDES = "supersedes"  # a cube replaces another; reserved until facts have a validity in time
+    SUPERSEDES = "supersedes"  # a fact replaces or contradicts an earlier one
     READ = "read"  # a page, and itself: LPM read it before it joined a segment
     EXTRACTED = "extracted"  # a page, and itself: LPM read it with its segment
     MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
