@@ -32,7 +32,7 @@ from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow, Place
 from memoryos.infrastructure.candidates.turns_table import LAYOUT, SCHEMA, TurnsTable
 from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
-from memoryos.infrastructure.vault.postgres.schema import policy
+from memoryos.infrastructure.vault.postgres_tables import policy
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.language.bm25 import idf

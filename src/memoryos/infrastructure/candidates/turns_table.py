@@ -22,8 +22,8 @@ from sqlalchemy import Connection, CursorResult, text
 
 from memoryos.infrastructure.candidates.number import number_of
 from memoryos.infrastructure.candidates.port import IndexTotals, Narrow, Place
-from memoryos.infrastructure.vault.postgres.schema import policy
 from memoryos.infrastructure.vault.postgres.scrubbing import CANDIDATES
+from memoryos.infrastructure.vault.postgres_tables import policy
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.language.bm25 import K1, B
 from memoryos.language.words import stem

@@ -32,10 +32,10 @@ from memoryos.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from memoryos.infrastructure.vault import migrations
+from memoryos.infrastructure.vault import migrations, postgres_tables
 from memoryos.infrastructure.vault.fence import Call, Calls, enclosing, lock_number
 from memoryos.infrastructure.vault.patience import patience
-from memoryos.infrastructure.vault.postgres import schema, scrubbing
+from memoryos.infrastructure.vault.postgres import scrubbing
 from memoryos.infrastructure.vault.postgres.connections import (
     LESS_LOCK_TIMEOUT,
     ThreadLimit,
@@ -204,7 +204,7 @@ class PostgresVault(SqlVault):
     def _create(self, connection: Connection) -> None:
         if self._embedder is None:
             raise InvalidInput("path", f"{self.name} holds no store", "Name the database of one")
-        schema.create(connection)
+        postgres_tables.create(connection)
         migrations.stamp(connection)
 
 
