@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
-    from memoryos.infrastructure.vault.contract import Writer
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.kinds import Kind, Origin, Role, Subject, Tier
     from memoryos.listing import Listing
@@ -143,7 +142,6 @@ __all__ = [
     "TurnHit",
     "Upkeep",
     "Weights",
-    "Writer",
     "__version__",
     "load_settings",
     "open",
@@ -225,7 +223,6 @@ _MODULES = {
     "TurnHit": "operation.recall.hit",
     "Upkeep": "nouns.upkeep",
     "Weights": "operation.recall.fusion",
-    "Writer": "infrastructure.vault.contract",
     "load_settings": "config",
     "open": "memory_os",
 }

@@ -1,7 +1,7 @@
 """The questions that every search and every step behind a write ask, built once.
 
 Each takes the owner's columns as parameters, so that none can be asked without an owner; `ids` are few enough for
-one statement (`session.IDS_PER_STATEMENT`).
+one statement (`stored_cubes.IDS_PER_STATEMENT`).
 """
 
 from __future__ import annotations
