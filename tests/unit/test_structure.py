@@ -37,10 +37,9 @@ def test_no_two_modules_have_one_name():
     assert doubled([module.stem for module in MODULES if module.stem != "__init__"]) == []
 
 
-def test_no_two_public_classes_have_one_name():
-    classes = [node.name for node in CLASSES]
-    assert len(classes) > 300
-    assert doubled([name for name in classes if not name.startswith("_")]) == []
+def test_no_two_classes_have_one_name():
+    assert len(CLASSES) > 300
+    assert doubled([node.name for node in CLASSES]) == []
 
 
 def test_what_is_doubled_is_noticed():

@@ -36,7 +36,7 @@ _USUAL = 10.0  # words, where there is no turn to measure
 _STALE = 100  # counts hold until one turn of so many may have changed
 
 
-class _Known(NamedTuple):
+class _IndexState(NamedTuple):
     """What is known of an owner's index."""
 
     collection: str
@@ -93,7 +93,7 @@ class MilvusCandidates:
         """Make the owner's index anew in a collection of its own; of two that do so at once, the first to end wins."""
         turns = (turn for turn in passages if turn.part)
         first = list(islice(turns, _MEASURED))
-        known = _Known(f"{self._prefix(owner)}{uuid4().hex[:12]}", reached, _mean(first))
+        known = _IndexState(f"{self._prefix(owner)}{uuid4().hex[:12]}", reached, _mean(first))
         collection = TurnsCollection(self._server, known.collection, known.mean)
         with ExitStack() as undo:
             undo.callback(self._server.drop, known.collection)
@@ -130,17 +130,17 @@ class MilvusCandidates:
     def _made_by(self) -> str:
         return f"{self._embedder}/{self._dim}/{self._copy_id() or ''}"
 
-    def _known(self, owner: Scope) -> _Known | None:
+    def _known(self, owner: Scope) -> _IndexState | None:
         """What is known of the owner's index, if there is one."""
         if not self._server.has(_OWNERS):
             return None
-        fields = ["made_by", *_Known._fields]
+        fields = ["made_by", *_IndexState._fields]
         rows = self._server.ask("get", _OWNERS, ids=[self._key(owner)], output_fields=fields)
         if not rows or rows[0]["made_by"] != self._made_by:
             return None
-        return _Known(*(rows[0][name] for name in _Known._fields))
+        return _IndexState(*(rows[0][name] for name in _IndexState._fields))
 
-    def _note(self, owner: Scope, known: _Known) -> None:
+    def _note(self, owner: Scope, known: _IndexState) -> None:
         if not self._server.has(_OWNERS):
             self._create_owners()
         row = {"owner": self._key(owner), "made_by": self._made_by, **known._asdict(), "unused": [0.0, 1.0]}
@@ -159,7 +159,7 @@ class MilvusCandidates:
         self._server.create(_OWNERS, schema)
         self._server.index(_OWNERS, indexes)
 
-    def _turns(self, known: _Known) -> TurnsCollection:
+    def _turns(self, known: _IndexState) -> TurnsCollection:
         self._server.load(known.collection)
         return TurnsCollection(self._server, known.collection, known.mean)
 

@@ -250,14 +250,14 @@ def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
     """The best plain BM25 of the day on which each row was said, as a part of the best of all, shape (n,)."""
     if not len(index):
         return np.zeros(0, np.float32)
-    days = index.derived("days in order", partial(_Days.of, index))
+    days = index.derived("days in order", partial(_DayGroups.of, index))
     asked_words = index_words(asked.text)
     scores = _share(bm25(index, asked_words), FULL * attainable(index, asked_words))
     return days.best(scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Days:
+class _DayGroups:
     """The days on which rows were said."""
 
     numbers: NDArray[np.int32]  #: of each row's day, from 0, shape (n,)
@@ -273,7 +273,7 @@ class _Days:
         return best[self.numbers]
 
     @classmethod
-    def of(cls, index: TurnIndex) -> _Days:
+    def of(cls, index: TurnIndex) -> _DayGroups:
         days, numbers = np.unique(index.said_at // DAY, return_inverse=True)
         order = np.argsort(numbers, kind="stable")
         starts = np.searchsorted(numbers[order], np.arange(len(days)))

@@ -124,7 +124,7 @@ def _saturation(lengths: Floats, mean: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Said:
+class _Occurrences:
     """Where the words of a question occur, word by word; `rows` and `counts` have shape (k,)."""
 
     weights: Floats  #: of each word
@@ -133,7 +133,7 @@ class _Said:
     counts: Floats  #: how much each occurrence counts
 
 
-def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Said:
+def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     """Where each word or its kin occurs. A rarer kin tells more than the word, a more frequent one less."""
     asked = _distinct(index, groups)
     turns = index.total
@@ -150,7 +150,7 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Said:
     weights[is_said] = tells[(ends - sizes)[is_said]]
     worth = (shares * tells / np.repeat(weights, sizes)).astype(np.float32)
     occurring = np.diff(np.append(0, np.cumsum(found))[ends], prepend=0)
-    return _Said(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
+    return _Occurrences(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
 
 
 def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:
