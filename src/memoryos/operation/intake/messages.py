@@ -16,7 +16,7 @@ from memoryos.clock import parse_moment
 from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Role
-from memoryos.operation.attachments.data_url import data_url, is_data_url
+from memoryos.operation.intake.attachment_parts import HOLDERS, attachment_of
 from memoryos.operation.intake.ingest import SPLIT, check_attachment
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
@@ -24,7 +24,10 @@ from memoryos.text import checked_text
 ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role for role in Role}}
 
 # Of an object that is no dict: those of its attributes that a message, a part or a call may have.
-_NAMES = ("role", "content", "name", "tool_calls", "at", "source_id", "type", "text", "function", "arguments", "input")
+_NAMES = (
+    *("role", "content", "name", "tool_calls", "at", "source_id", "type", "text", "function", "arguments", "input"),
+    *HOLDERS,
+)
 
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 
@@ -187,7 +190,7 @@ def _take(said: _Said, part: Any, place: str) -> None:
     elif kind == "tool_result":
         said.calls.append(_result(known, place))
     else:
-        said.attachments.append(_attachment(kind, known))
+        said.attachments.append(attachment_of(kind, known, place))
 
 
 def _text(value: Any, place: str) -> str:
@@ -211,19 +214,3 @@ def _result(known: Mapping[str, Any], place: str) -> Turn:
     for part in _content(known, place):
         _take(said, part, place)
     return Turn(role=Role.TOOL, text="\n".join(said.texts) or "(nothing)", attachments=tuple(said.attachments))
-
-
-def _attachment(kind: str, known: Mapping[str, Any]) -> Attachment:
-    """An image, a sound or a file, by its URL or as a data URL."""
-    inner = next((one for name in ("image_url", "source", "file", "input_audio") if (one := known.get(name))), known)
-    held: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {"url": inner}
-    media = held.get("media_type") or held.get("format")
-    uri = held.get("url") or held.get("file_id")
-    if uri is None and (data := held.get("data") or held.get("file_data")) is not None:
-        uri = data if is_data_url(data) else data_url(data, media)
-    caption = known.get("caption") or known.get("alt") or held.get("filename") or kind.removeprefix("input_")
-    return Attachment(caption=str(caption).removesuffix("_url"), uri=_maybe(uri), media_type=_maybe(media))
-
-
-def _maybe(value: Any) -> str | None:
-    return None if value is None else str(value)
