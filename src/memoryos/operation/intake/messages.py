@@ -32,8 +32,7 @@ _NAMES = (
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 
 
-# A dict with role and content, an object of an SDK that has them, or several of these.
-Messages = Mapping[str, Any] | Iterable[Any]
+Messages = Mapping[str, Any] | Iterable[Any]  #: a dict with role and content, an SDK object that has them, or several
 
 
 def is_messages(value: object) -> TypeGuard[Messages]:

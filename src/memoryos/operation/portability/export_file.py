@@ -9,11 +9,11 @@ from typing import TextIO
 
 from memoryos.errors import InvalidInput
 
-Target = str | Path | TextIO
+ExportTarget = str | Path | TextIO  #: the path of a file, or a text stream that is open for writing
 LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
 
 
-def write_lines(target: Target, lines: Iterable[str]) -> None:
+def write_lines(target: ExportTarget, lines: Iterable[str]) -> None:
     """Write all lines; a file has its name once it is whole, and only its owner may read it.
 
     Raises InvalidInput when the file exists already, or cannot be written.
