@@ -37,7 +37,7 @@ _STALE = 100  # counts hold until one turn of so many may have changed
 
 
 class _IndexState(NamedTuple):
-    """What is known of an owner's index."""
+    """The state of an owner's index."""
 
     collection: str
     reached: int
@@ -46,14 +46,14 @@ class _IndexState(NamedTuple):
 
 @dataclass
 class _Counts:
-    """What was counted in a collection, and when."""
+    """Counts of a collection and their time."""
 
     reached: int
     totals: IndexTotals
     frequencies: dict[str, int] = field(default_factory=dict)
 
     def holds_at(self, reached: int) -> bool:
-        """Whether it is near enough still."""
+        """Whether the counts are still close enough."""
         return reached - self.reached <= self.totals.turns // _STALE
 
 
@@ -61,7 +61,7 @@ class MilvusCandidates:
     """The candidate index of one store; `embedder` names what makes its vectors, of length `dim`.
 
     `store` tells this store from others that use the same Milvus, `copy_id` which copy it is (`Vault.copy_id`).
-    An index of what stood in the place of a copy before is none of the copy.
+    An index of the store that a copy replaced does not count as an index of the copy.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class MilvusCandidates:
         return f"{self._embedder}/{self._dim}/{self._copy_id() or ''}"
 
     def _known(self, owner: Scope) -> _IndexState | None:
-        """What is known of the owner's index, if there is one."""
+        """The state of the owner's index, if there is one."""
         if not self._server.has(_OWNERS):
             return None
         fields = ["made_by", *_IndexState._fields]
@@ -164,7 +164,7 @@ class MilvusCandidates:
         return TurnsCollection(self._server, known.collection, known.mean)
 
     def _counted(self, turns: TurnsCollection, reached: int) -> _Counts:
-        """What is known to be in the collection; counted anew when too much may have changed."""
+        """Counts of the collection; counted again if too much may have changed."""
         counts = self._counts.get(turns.name)
         if counts is None or not counts.holds_at(reached):
             counts = self._counts[turns.name] = _Counts(reached, IndexTotals(turns.turns(), turns.words()))
@@ -195,7 +195,7 @@ class MilvusTurns:
 
     @property
     def totals(self) -> IndexTotals:
-        """How much there is, roughly: a hundredth of it may have changed since it was counted."""
+        """Approximate counts: a hundredth may have changed since."""
         return self._counts.totals
 
     def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:
