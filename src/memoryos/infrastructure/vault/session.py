@@ -210,9 +210,9 @@ class SqlWriter(SqlReader):
         self._cold.forget(names)
 
     def _bring_back(self, ids: Iterable[str]) -> None:
-        """Bring the packs back that cubes lie in which are to be changed or deleted.
+        """Restore the packs with documents of cubes that will be changed or deleted.
 
-        Without an object store nobody could have read a cold one, to change it.
+        Without an object store, no cold cube could have been read, so there is nothing to restore.
         """
         if not self._packs.are_kept:
             return
@@ -243,7 +243,7 @@ class SqlWriter(SqlReader):
         insert_rows(self._connection, tables.passages, [row for entry in entries for row in passage_rows(entry)])
 
     def _unindex(self, entries: Sequence[Entry]) -> None:
-        """Make room for what the entries bring along; what has passages needs no vector of its own."""
+        """Remove what the entries replace; a cube with passages has no vector of its own."""
         passages = [entry.cube.id for entry in entries if entry.passages is not None]
         self._drop(tables.vectors, [*passages, *(entry.cube.id for entry in entries if entry.vector is not None)])
         self._drop(tables.passages, passages)

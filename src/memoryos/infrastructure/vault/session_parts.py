@@ -158,7 +158,7 @@ class QueueReader(Protocol):
         ...
 
     def asked(self) -> list[AskedJob]:
-        """What of the scope's jobs waits or is being done, oldest first: all that `jobs` tells takes longer to read."""
+        """Return the waiting and running jobs of the scope, oldest first; this is faster than `jobs`."""
         ...
 
     def next_due(self) -> datetime | None:

@@ -114,7 +114,7 @@ class StoredCubes:
     def _first_readable(
         self, query: Select[*tuple[Any, ...]], values: dict[str, Any], limit: int | None
     ) -> list[MemCube]:
-        """The first cubes that can be read; a damaged one takes nobody's place."""
+        """The first readable cubes; damaged ones do not count."""
         asked = limit
         while True:
             cubes = [self._readable(*row) for row in ask(self._connection, query, {**values, "limit": asked})]
