@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from enum import Enum
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ def api_page() -> str:
         parts += _class(name, getattr(memoryos, name))
     parts += ["## Other names", "", "| name | what it is |", "|---|---|"]
     for name in sorted(set(memoryos.__all__) - {*CLASSES, *FUNCTIONS, "__version__"}):
-        parts.append(f"| {_linked(name)} | {_first(getattr(memoryos, name))} |")
+        thing = getattr(memoryos, name)
+        parts.append(f"| {_linked(name)} | {_first(thing) if inspect.isclass(thing) else alias_meaning(name)} |")
     return "\n".join([*parts, ""])
 
 
@@ -126,6 +128,15 @@ def _first(thing: Any) -> str:
     """The first sentence of what is said of it."""
     told = inspect.getdoc(thing) or ""
     return told.split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
+
+
+def alias_meaning(name: str) -> str:
+    """What the comment behind an exported alias says."""
+    module = import_module(f"memoryos.{memoryos._MODULES[name]}")
+    found = re.search(rf"^{name} = .*  #: (.+)$", inspect.getsource(module), re.MULTILINE)
+    if found is None:
+        raise SystemExit(f"{name} has no description: add `#: ...` behind it")
+    return f"{found[1][0].upper()}{found[1][1:]}."
 
 
 def _type(annotation: Any) -> str:

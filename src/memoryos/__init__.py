@@ -25,11 +25,11 @@ if TYPE_CHECKING:
         AsyncUpkeep,
     )
     from memoryos.caller import Action, Caller, Gate
+    from memoryos.clock import Clock
     from memoryos.compat import Memoryos
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
-    from memoryos.infrastructure.vault.contract import Writer
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.kinds import Kind, Origin, Role, Subject, Tier
     from memoryos.listing import Listing
@@ -56,15 +56,19 @@ if TYPE_CHECKING:
     from memoryos.operation.attachments.attached_file import AttachedFile, FileBytes
     from memoryos.operation.consolidation.propose import Proposal
     from memoryos.operation.correction.forget import Forgotten
+    from memoryos.operation.intake.messages import Messages
     from memoryos.operation.maintenance.cooler import Cooled
     from memoryos.operation.maintenance.repairer import RepairReport
     from memoryos.operation.portability.export import Exported
+    from memoryos.operation.portability.export_file import ExportTarget
     from memoryos.operation.portability.load_export import LoadedExport
     from memoryos.operation.recall.context import Context
     from memoryos.operation.recall.digest import Digest
     from memoryos.operation.recall.fusion import Weights
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
+    from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
+    from memoryos.progress import Progress
     from memoryos.scope import Namespace, Scope
 
 __version__ = VERSION
@@ -91,11 +95,13 @@ __all__ = [
     "Attachment",
     "Caller",
     "ChatModel",
+    "Clock",
     "Context",
     "Cooled",
     "Digest",
     "Embedder",
     "Event",
+    "ExportTarget",
     "Exported",
     "Facts",
     "FileBytes",
@@ -103,6 +109,7 @@ __all__ = [
     "Gate",
     "Hit",
     "Job",
+    "JobFunction",
     "JobState",
     "Jobs",
     "Kind",
@@ -115,6 +122,7 @@ __all__ = [
     "MemoryOS",
     "MemoryOSError",
     "Memoryos",
+    "Messages",
     "Mount",
     "Mounts",
     "Namespace",
@@ -122,8 +130,10 @@ __all__ = [
     "Origin",
     "PageFilters",
     "Pages",
+    "PayloadCheck",
     "Profile",
     "Profiles",
+    "Progress",
     "Proposal",
     "Proposals",
     "Recall",
@@ -143,7 +153,6 @@ __all__ = [
     "TurnHit",
     "Upkeep",
     "Weights",
-    "Writer",
     "__version__",
     "load_settings",
     "open",
@@ -173,11 +182,13 @@ _MODULES = {
     "Attachment": "cube",
     "Caller": "caller",
     "ChatModel": "models.chat",
+    "Clock": "clock",
     "Context": "operation.recall.context",
     "Cooled": "operation.maintenance.cooler",
     "Digest": "operation.recall.digest",
     "Embedder": "models.embedder",
     "Event": "infrastructure.vault.records",
+    "ExportTarget": "operation.portability.export_file",
     "Exported": "operation.portability.export",
     "Facts": "nouns.facts",
     "FileBytes": "operation.attachments.attached_file",
@@ -185,6 +196,7 @@ _MODULES = {
     "Gate": "caller",
     "Hit": "operation.recall.hit",
     "Job": "infrastructure.vault.records",
+    "JobFunction": "operation.scheduler.job_kinds",
     "JobState": "infrastructure.vault.records",
     "Jobs": "nouns.jobs",
     "Kind": "kinds",
@@ -197,6 +209,7 @@ _MODULES = {
     "MemoryOS": "memory_os",
     "MemoryOSError": "errors",
     "Memoryos": "compat",
+    "Messages": "operation.intake.messages",
     "Mount": "mount",
     "Mounts": "nouns.mounts",
     "Namespace": "scope",
@@ -204,8 +217,10 @@ _MODULES = {
     "Origin": "kinds",
     "PageFilters": "arguments",
     "Pages": "nouns.pages",
+    "PayloadCheck": "operation.scheduler.job_kinds",
     "Profile": "operation.recall.overview",
     "Profiles": "nouns.profiles",
+    "Progress": "progress",
     "Proposal": "operation.consolidation.propose",
     "Proposals": "nouns.proposals",
     "Recall": "operation.recall.hit",
@@ -225,7 +240,6 @@ _MODULES = {
     "TurnHit": "operation.recall.hit",
     "Upkeep": "nouns.upkeep",
     "Weights": "operation.recall.fusion",
-    "Writer": "infrastructure.vault.contract",
     "load_settings": "config",
     "open": "memory_os",
 }

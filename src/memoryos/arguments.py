@@ -18,7 +18,7 @@ from memoryos.errors import InvalidInput
 from memoryos.filter import checked_tags
 from memoryos.infrastructure.vault.place import Place, database_url, is_url
 from memoryos.kinds import Kind, Role, Tier
-from memoryos.operation.portability.export_file import Target
+from memoryos.operation.portability.export_file import ExportTarget
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.operation.recall.hit import Strategy
@@ -345,7 +345,7 @@ def file_name(field: str, value: str | Path) -> Path:
     return Path(checked_text(field, str(value), limit=PATH_CHARS))
 
 
-def target(value: Target) -> Target:
+def target(value: ExportTarget) -> ExportTarget:
     """Check where an export is written: a file or a text stream."""
     if not isinstance(value, TextIOBase):
         return file_name("target", value)  # type: ignore[arg-type]

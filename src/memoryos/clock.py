@@ -12,7 +12,7 @@ from memoryos.errors import InvalidInput
 
 T = TypeVar("T")
 
-Clock = Callable[[], datetime]
+Clock = Callable[[], datetime]  #: a function that returns the current time, with a time zone
 
 _ZONE: ContextVar[tzinfo] = ContextVar("zone", default=UTC)
 

@@ -1,7 +1,8 @@
 """Memoryos: the class of the public MemoryOS code, with its constructor and methods, on this engine.
 
-A script written for that code runs unchanged. Where its defaults differ from the paper's, the paper's are used. A data
-folder of that code is imported when it is first opened.
+A script that uses the constructor, the methods and `retriever.retrieve_context` runs unchanged; the parts inside, such
+as `short_term_memory` and `updater`, do not exist here. Where its defaults differ from the paper's, the paper's are
+used. A data folder of that code is imported when it is first opened.
 """
 
 from __future__ import annotations

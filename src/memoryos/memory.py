@@ -41,7 +41,7 @@ from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
 from memoryos.operation.portability.export import Exported, Exporter
-from memoryos.operation.portability.export_file import Target, write_lines
+from memoryos.operation.portability.export_file import ExportTarget, write_lines
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.context import Context, pack
 from memoryos.operation.recall.digest import Digest, digest
@@ -244,7 +244,7 @@ class Memory:
         """
         return self._engine.forget(self._scope)
 
-    def export(self, target: Target) -> Exported:
+    def export(self, target: ExportTarget) -> Exported:
         """Write everything of this owner as JSON Lines to a new file or a stream; `MemoryOS.admin.load` reads it.
 
         Raises InvalidInput if the file exists.

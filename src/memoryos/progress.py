@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-Progress = Callable[[int, int], None]  # called with (done, total)
+Progress = Callable[[int, int], None]  #: a function that is called with the numbers of steps done and of all steps

@@ -23,8 +23,8 @@ from psycopg import sql
 from sqlalchemy.engine import URL, make_url
 
 from memoryos.clock import system_clock
-from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault, schema
+from memoryos.infrastructure.vault import postgres_tables, tables
+from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
 from memoryos.models.hashing import Hashing
 
 ROLE = "memoryos"
@@ -35,7 +35,7 @@ _LENT = "postgres.txt"  # in a folder: the name of its database
 
 _FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "log_min_messages": "fatal"}
 
-schema.PARTITIONS = 4  # of each table, in the place of 16: what takes long about a store is to make them
+postgres_tables.PARTITIONS = 4  # of each table, in the place of 16: what takes long about a store is to make them
 
 _ENDING = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
 _SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"

@@ -13,7 +13,9 @@ import forked
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXAMPLE = re.compile(r"```python\n(.*?)```(?:\n\n```output\n(.*?)```)?", re.DOTALL)  # a program, and what it prints
+OUTPUT = r"(.*?)```(?:\n\n```output\n(.*?)```)?"
+EXAMPLE = re.compile(rf"```python\n{OUTPUT}", re.DOTALL)  # a program, and what it prints
+COMMANDS = re.compile(rf"```console\n{OUTPUT}", re.DOTALL)  # commands, and what they print
 EXAMPLES = [
     pytest.param(code, printed, id=f"{document.name}-{number}")
     for document in DOCUMENTS
@@ -59,7 +61,8 @@ def test_every_example_of_the_first_pages_shows_what_it_prints(document):
 def test_an_output_follows_its_example():
     for document in DOCUMENTS:
         text = document.read_text("utf-8")
-        assert text.count("```output\n") == sum(bool(printed) for _, printed in EXAMPLE.findall(text))
+        shown = [*EXAMPLE.findall(text), *COMMANDS.findall(text)]
+        assert text.count("```output\n") == sum(bool(printed) for _, printed in shown)
 
 
 @pytest.mark.parametrize("code", NOT_RUN)

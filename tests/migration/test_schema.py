@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, event, inspect
 from memoryos.infrastructure.vault import migrations, tables
 from memoryos.infrastructure.vault.sqlite import new_file
 
-VERSIONS = sorted((Path(migrations.__file__).parent / "versions").glob("*.py"))
+VERSIONS = sorted((Path(migrations.__file__).parent / "versions").glob("[0-9]*.py"))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from contract.back_ends import files_on
 from memoryos import Memory, MemoryOS, load_settings
 
-Open = Callable[[str], MemoryOS]
+Open = Callable[..., MemoryOS]
 
 
 @pytest.fixture
@@ -22,12 +22,11 @@ def tmp_path(tmp_path: Path, back_end: str) -> Iterator[Path]:
 
 @pytest.fixture
 def open_store(tmp_path: Path) -> Open:
-    """open_store(name): a store in the folder, with a small STM so that there are topics and facts."""
+    """open_store(name, **settings): a store in the folder, with a small STM so that there are topics and facts."""
 
-    def make(name: str = "memory") -> MemoryOS:
-        return MemoryOS.open(
-            tmp_path / f"{name}.db", settings=load_settings(short_term_capacity=2, knowledge_capacity=3)
-        )
+    def make(name: str = "memory", **settings: object) -> MemoryOS:
+        told = load_settings(**{"short_term_capacity": 2, "knowledge_capacity": 3, **settings})
+        return MemoryOS.open(tmp_path / f"{name}.db", settings=told)
 
     return make
 

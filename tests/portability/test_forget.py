@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from memoryos import Memory, MemoryOS, load_settings
+from memoryos import Memory, MemoryOS, Scope, load_settings
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.operation.correction import forget
 
@@ -24,6 +25,16 @@ def everything(store: MemoryOS, user: str) -> list[str]:
 def known(memory: Memory) -> str:
     user = memory.profile.get().user
     return " ".join(cube.text for cube in [*user.profile, *user.facts])
+
+
+def everywhere(store: MemoryOS) -> dict[str, str]:
+    """Every memory of Alice: kinds by id."""
+    with store._engine.vault.read(Scope(user="alice")) as reader:
+        return {one.id: one.kind.value for one in reader.placed()}
+
+
+def gone_since(before: dict[str, str], after: dict[str, str]) -> dict[str, int]:
+    return dict(Counter(kind for cube_id, kind in before.items() if cube_id not in after))
 
 
 def bytes_of(folder: Path) -> bytes:
@@ -109,12 +120,24 @@ def test_a_session_goes_with_what_rests_on_it_alone(open_store: Open):
         gone.add("I am a plumber.", "Since when?")
         gone.consolidate()
         assert "Bergen" in " ".join(cube.text for cube in gone.profile.get().user.profile)
+        before = everywhere(store)
         forgotten = gone.forget()
         assert forgotten.is_complete
-        assert forgotten.memories["page"] == 2
+        assert forgotten.memories == gone_since(before, after := everywhere(store))
+        assert {"page", "fact", "profile"} <= set(forgotten.memories)
+        assert after
         assert [page.text for page in kept.pages.list()] == [kept.search("parrot").hits[0].text]
         profile = kept.profile.get().user
         assert "Bergen" not in " ".join(cube.text for cube in [*profile.profile, *profile.facts])
+
+
+def test_what_a_session_told_a_shared_persona_is_counted_too(open_store: Open):
+    with open_store("memory", persona_sharing="user") as store:
+        memory = store.memory("alice", agent="coder", session="autumn")
+        memory.add("I live in Bergen.", "I see.")
+        memory.consolidate()
+        forgotten = memory.forget()
+        assert {kind: forgotten.memories[kind] for kind in ("page", "profile")} == {"page": 1, "profile": 1}
 
 
 def test_what_an_agent_told_a_shared_persona_goes_with_that_agent(tmp_path):

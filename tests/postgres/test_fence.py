@@ -13,7 +13,7 @@ from memoryos.cube import Attachment, Page
 from memoryos.errors import StorageError
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.postgres.schema import PARTITIONS
+from memoryos.infrastructure.vault.postgres_tables import PARTITIONS
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Spending
 from memoryos.infrastructure.vault.stored_blob import StoredBlob
 from memoryos.scope import Scope

@@ -12,7 +12,7 @@ import forked
 from contract import server
 from memoryos.errors import EmbedderMismatch, InvalidInput, StoreCorrupt, StoreTooNew
 from memoryos.infrastructure.vault import migrations, tables
-from memoryos.infrastructure.vault.postgres.schema import PARTITIONS
+from memoryos.infrastructure.vault.postgres_tables import PARTITIONS
 from memoryos.scope import Scope
 
 TESTS = Path(__file__).parents[1]

@@ -22,7 +22,7 @@ from contract import server
 from memoryos import load_settings
 from memoryos.errors import StoreTooNew
 from memoryos.infrastructure.vault import migrations
-from memoryos.infrastructure.vault.postgres.schema import PARTITIONS
+from memoryos.infrastructure.vault.postgres_tables import PARTITIONS
 from memoryos.operation.scheduler.job_kinds import JobType, OneByOne
 from memoryos.scope import Scope
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import collections.abc
+import datetime
 import inspect
+import pathlib
+import typing
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -38,6 +44,43 @@ IN_SIGNATURES = {
 }
 NOUNS = {noun for kind in KINDS for noun in nouns_of(kind).values()}
 NEEDED = sorted(IN_SIGNATURES | NOUNS, key=lambda one: one.__name__)
+
+
+STANDARD = {name for module in (builtins, typing, collections.abc, datetime, pathlib) for name in dir(module)}
+
+
+def words_in(annotation: str) -> Iterator[str]:
+    """The names that are written in an annotation, without those of the standard library."""
+    tree = ast.parse(annotation)
+    modules = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name) and id(node) not in modules and node.id not in STANDARD:
+            yield node.id
+
+
+WRITTEN = sorted(
+    {
+        word: written.__globals__
+        for kind in KINDS
+        for function in functions_of(kind)
+        for written in [inspect.unwrap(getattr(function, "__func__", function))]
+        for annotation in written.__annotations__.values()
+        for word in words_in(annotation)
+    }.items(),
+    key=lambda found: found[0],
+)
+
+
+@pytest.mark.parametrize(("name", "where"), WRITTEN, ids=[name for name, _ in WRITTEN])
+def test_a_name_in_a_public_signature_is_exported_aliases_included(name, where):
+    assert name in memoryos.__all__
+    assert name not in where or getattr(memoryos, name) is where[name]
+
+
+def test_aliases_are_among_the_names():
+    assert {"Messages", "Progress", "Clock"} <= {name for name, _ in WRITTEN}
 
 
 @pytest.mark.parametrize("needed", NEEDED, ids=lambda one: one.__name__)

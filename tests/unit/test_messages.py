@@ -16,6 +16,7 @@ from memoryos.operation.intake.messages import turns_of_messages
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
 
+BYTES = "data:application/octet-stream;base64,aGk="
 HELLO = {"role": "user", "content": "hello"}
 
 
@@ -247,11 +248,25 @@ def test_calls_of_anthropic_are_parts():
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
             "data:image/png;base64,aGk=",
         ),
+        ({"type": "image", "image": b"hi"}, BYTES),
+        ({"type": "image", "image": "https://x.org/a.png"}, "https://x.org/a.png"),
+        ({"type": "image_url", "image_url": b"hi"}, BYTES),
+        ({"type": "image_url", "image_url": {"url": bytearray(b"hi")}}, BYTES),
+        ({"type": "image", "source": {"media_type": "image/png", "data": b"hi"}}, "data:image/png;base64,aGk="),
+        ({"type": "image", "data": memoryview(b"hi")}, BYTES),
+        (SimpleNamespace(type="image_url", image_url={"url": "https://x.org/a.png"}), "https://x.org/a.png"),
     ],
 )
 def test_images_are_kept_as_attachments(part, uri):
     (turn,) = turns_of([{"role": "user", "content": ["Look!", part]}])
     assert (turn.text, turn.attachments[0].caption, turn.attachments[0].uri) == ("Look!", "image", uri)
+
+
+def test_bytes_of_an_image_are_stored_and_read_back(tmp_path):
+    with memoryos.open(tmp_path / "a.db", user="ann") as memory:
+        (page,) = memory.add([{"role": "user", "content": ["Look!", {"type": "image", "image": b"a cat"}]}])
+        (file,) = memory.pages.attachments(page)
+        assert memory.pages.attachment(page, file.id).data == b"a cat"
 
 
 class Message(BaseModel):
@@ -304,6 +319,12 @@ def test_names_times_and_ids_are_kept():
         ([HELLO, {"role": "user", "content": "hi", "at": "2999-01-01"}], "messages[1].at"),
         ([HELLO, HELLO, HELLO, {"role": 5, "content": "hi"}], "messages[3].role"),
         ([HELLO, {"role": "user", "content": [{"type": "image", "caption": "a\x00b"}]}], "messages[1].content.caption"),
+        ([{"role": "user", "content": [{"type": "image", "picture": b"hi"}]}], "messages[0].content[0].picture"),
+        ([{"role": "user", "content": [{"type": "image", "image": 5}]}], "messages[0].content[0].image"),
+        (
+            [{"role": "user", "content": [{"type": "image", "source": {"data": [1, 2]}}]}],
+            "messages[0].content[0].source.data",
+        ),
         ([{"role": "assistant", "tool_calls": 5}], "messages[0].tool_calls"),
         ([{"role": "assistant", "tool_calls": [5]}], "messages[0].tool_calls"),
     ],

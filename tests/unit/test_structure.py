@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,15 @@ import memoryos
 
 SOURCE = Path(memoryos.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
+CLASSES = [
+    node
+    for module in MODULES
+    for node in ast.walk(ast.parse(module.read_text("utf-8")))
+    if isinstance(node, ast.ClassDef)
+]
+EXPORTED = [one for name in memoryos.__all__ if inspect.isclass(one := getattr(memoryos, name))]
 MOST_LINES = 500
+MOST_METHODS = 25
 
 
 def doubled(names: list[str]) -> list[str]:
@@ -28,12 +37,39 @@ def test_no_two_modules_have_one_name():
     assert doubled([module.stem for module in MODULES if module.stem != "__init__"]) == []
 
 
-def test_no_two_public_classes_have_one_name():
-    nodes = [node for module in MODULES for node in ast.walk(ast.parse(module.read_text("utf-8")))]
-    classes = [node.name for node in nodes if isinstance(node, ast.ClassDef)]
-    assert len(classes) > 300
-    assert doubled([name for name in classes if not name.startswith("_")]) == []
+def test_no_two_classes_have_one_name():
+    assert len(CLASSES) > 300
+    assert doubled([node.name for node in CLASSES]) == []
 
 
 def test_what_is_doubled_is_noticed():
     assert doubled(["store", "page", "store"]) == ["store"]
+
+
+def methods_in(node: ast.ClassDef) -> list[str]:
+    """The public methods that a class defines itself; its properties are attributes to those who use it."""
+    functions = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [one.name for one in functions if not one.name.startswith("_") and not is_property(one)]
+
+
+def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(
+        isinstance(one, ast.Name) and one.id in ("property", "cached_property") for one in function.decorator_list
+    )
+
+
+def test_no_class_defines_more_than_25_methods():
+    assert [(node.name, len(methods_in(node))) for node in CLASSES if len(methods_in(node)) > MOST_METHODS] == []
+
+
+@pytest.mark.parametrize("kind", EXPORTED, ids=lambda kind: kind.__name__)
+def test_no_exported_class_has_more_than_25_methods_with_those_it_inherits(kind):
+    own = [base for base in kind.__mro__ if base.__module__.startswith("memoryos")]
+    methods = {
+        name for base in own for name, one in vars(base).items() if callable_of(one) and not name.startswith("_")
+    }
+    assert len(methods) <= MOST_METHODS
+
+
+def callable_of(member: object) -> bool:
+    return inspect.isfunction(member) or isinstance(member, staticmethod | classmethod)

@@ -36,12 +36,6 @@ def test_a_verb_is_awaited(sync, awaited, name):
     assert is_awaited is (name not in AT_ONCE)
 
 
-@pytest.mark.parametrize("kind", [Memory, MemoryOS, *nouns_of(Memory).values(), *nouns_of(MemoryOS).values()])
-def test_a_public_class_has_at_most_25_methods(kind):
-    own = [name for name, member in vars(kind).items() if not name.startswith("_") and inspect.isfunction(member)]
-    assert 1 <= len(own) <= 25
-
-
 @pytest.mark.parametrize(("sync", "awaited"), [(MemoryOS.open, AsyncMemoryOS.open)])
 def test_opening_takes_the_same(sync, awaited):
     assert inspect.signature(sync).parameters.keys() == inspect.signature(awaited).parameters.keys()

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Roc:
-    """How well two classes are told apart."""
+    """How well a score separates two classes."""
 
     auc: float  #: the probability that an answerable question has the higher confidence; half of a tie counts
     refused: Floats  #: of the answerable questions, the share below each confidence, shape (n,), ascending
@@ -56,7 +56,7 @@ class Roc:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredAbstention:
-    """What one data set gave."""
+    """The results of one data set."""
 
     dataset: Dataset
     confidence: Mapping[str, Floats]  #: by class, in the order asked; a class without a question is left out
@@ -80,7 +80,7 @@ class MeasuredAbstention:
 def measure(
     dataset: Dataset, settings: Settings, embedder: Embedder, progress: Progress = unwatched
 ) -> MeasuredAbstention:
-    """Ask in a store that is gone afterwards."""
+    """Measure in a temporary store."""
     asked = _asked(dataset)
     with (
         TemporaryDirectory(prefix="memoryos-bench-") as folder,
@@ -113,7 +113,7 @@ def _confidence(memory: MemoryOS, asked: Sequence[EvidenceQuestion], what: str, 
 
 
 def _lost(memory: MemoryOS, refused: Sequence[EvidenceQuestion]) -> dict[int, float]:
-    """The sum of what the contexts of these questions would have recalled, by budget."""
+    """The total recall of the contexts of these questions, by budget."""
     sums = dict.fromkeys(TOKEN_BUDGETS, 0.0)
     for one in refused:
         texts = {budget: context_of(memory, one, budget).source_ids for budget in TOKEN_BUDGETS}
@@ -127,7 +127,7 @@ def _below(levels: Floats, found: Floats) -> Floats:
 
 
 def _calibration_error(answerable: Floats, others: Floats) -> float:
-    """The mean distance between what was promised and what came true, over BINS of confidence."""
+    """The mean distance between predicted and observed frequency, over BINS of confidence."""
     promised = np.concatenate([answerable, others])
     came_true = np.repeat([1.0, 0.0], [len(answerable), len(others)])
     weights = np.repeat([0.5 / len(answerable), 0.5 / len(others)], [len(answerable), len(others)])

@@ -43,7 +43,7 @@ _THINGS = ("parrot", "boat", "garden", "violin", "recipe", "bicycle", "cousin", 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a process is to do."""
+    """The task of a process."""
 
     role: str  #: writer, reader or worker
     number: int
@@ -62,7 +62,7 @@ class Part:
 
 @dataclass(slots=True)
 class Done:
-    """What a process did."""
+    """The result of a process."""
 
     times: dict[str, list[float]] = field(default_factory=dict)  #: ms, by operation
     errors: dict[str, int] = field(default_factory=dict)  #: by operation and type
@@ -82,13 +82,13 @@ class Done:
         return True
 
     def note(self, violations: Iterable[Violation]) -> None:
-        """Keep what is wrong, as far as there is room."""
+        """Record a fault, up to a limit."""
         self.violations += map(str, violations)
         del self.violations[MOST_VIOLATIONS:]
 
 
 class Notices:
-    """The files in which writers tell what they did."""
+    """The files in which writers record what they did."""
 
     def __init__(self, folder: Path, writers: int) -> None:
         self._files = [notice_file(folder, number) for number in range(writers)]
@@ -105,7 +105,7 @@ class Notices:
 
 
 def notice_file(folder: Path, writer: int) -> Path:
-    """Where a writer tells what it did."""
+    """The file of a writer."""
     return folder / f"writer-{writer}.txt"
 
 
@@ -123,7 +123,7 @@ class WritingActor:
         self._added = 0
 
     def step(self) -> None:
-        """Do one thing, and tell of it."""
+        """Do one operation and record it."""
         chance = self._random.random()
         if self._mine and chance < DELETES:
             self._delete(*self._taken())
@@ -240,7 +240,7 @@ class ReadingActor:
         return served
 
     def _listen(self) -> int:
-        """Hear what writers told meanwhile; returns the moment."""
+        """Read what writers recorded meanwhile; return the time."""
         self.witness.hear(self._notices.new())
         return self.witness.moment
 

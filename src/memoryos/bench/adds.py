@@ -38,6 +38,6 @@ def in_turn(
 
 
 def summed_up(times: Sequence[tuple[float, float]]) -> Adds:
-    """What these times of adds and floors come to."""
+    """Summarise these times of adds and floors."""
     adds, floors = zip(*times, strict=True)
     return Adds(percentiles(adds, 50, 95), percentiles(floors, 50)["p50"])

@@ -76,7 +76,7 @@ class CompressionPoint:
 
 @dataclass(frozen=True, slots=True)
 class CompressionReport:
-    """What a run gave."""
+    """The results of a run."""
 
     points: Mapping[Method, tuple[CompressionPoint, ...]]  #: by budget, ascending
     conversations: int
@@ -88,7 +88,7 @@ class CompressionReport:
 def measure_compression(
     corpus: BenchCorpus, settings: Settings, progress: Progress = unwatched, *, budgets: Sequence[int] = BUDGETS
 ) -> CompressionReport:
-    """Measure every method at every budget, in a store that is gone afterwards."""
+    """Measure every method at every budget, in a temporary store."""
     embedder = load_embedder(settings.embedder, settings)
     rows: dict[tuple[Method, int], list[tuple[float, ...]]] = {}
     asked = corpus.questions.asked

@@ -69,7 +69,7 @@ class _Asked(BaseModel):
     evidence: list[Text] = []
 
 
-class _Sample(BaseModel):
+class _EvidenceSample(BaseModel):
     sample_id: Text
     qa: list[_Asked]
 
@@ -78,7 +78,7 @@ def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-_SHAPE = TypeAdapter(Annotated[list[_Sample], BeforeValidator(_as_list)])
+_SHAPE = TypeAdapter(Annotated[list[_EvidenceSample], BeforeValidator(_as_list)])
 
 
 def read_questions(path: Path, known: Mapping[str, Collection[str]]) -> QuestionSet:

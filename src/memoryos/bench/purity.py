@@ -99,7 +99,7 @@ def read_events(path: Path) -> dict[str, Events]:
     return {sample.sample_id: _stems_by_session(sample.event_summary) for sample in read_json(path, _SHAPE, fix=_FIX)}
 
 
-class _Sample(BaseModel):
+class _EventSample(BaseModel):
     sample_id: Text
     event_summary: dict[str, dict[str, list[Text] | Text]] = {}
 
@@ -108,7 +108,7 @@ def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-_SHAPE = TypeAdapter(Annotated[list[_Sample], BeforeValidator(_as_list)])
+_SHAPE = TypeAdapter(Annotated[list[_EventSample], BeforeValidator(_as_list)])
 
 
 def _stems_by_session(summary: Mapping[str, Mapping[str, list[str] | str]]) -> Events:

@@ -32,7 +32,7 @@ _FIX = "Pass a LoCoMo file: samples with sample_id and conversation.session_N li
 _UNCAPTIONED = "image"  # says at least that there was one
 
 
-class _Turn(BaseModel):
+class _LocomoTurn(BaseModel):
     speaker: Text
     dia_id: Text
     text: Text
@@ -49,23 +49,23 @@ def _by_session(value: Any) -> Any:
     return {**value, "sessions": sessions, "dates": dates}
 
 
-class _Talk(BaseModel):
+class _LocomoConversation(BaseModel):
     speaker_a: Text
     speaker_b: Text
-    sessions: dict[str, Listed[_Turn]]
+    sessions: dict[str, Listed[_LocomoTurn]]
     dates: dict[str, str]
 
 
-class _Sample(BaseModel):
+class _LocomoSample(BaseModel):
     sample_id: Text
-    conversation: Annotated[_Talk, BeforeValidator(_by_session)]
+    conversation: Annotated[_LocomoConversation, BeforeValidator(_by_session)]
 
 
 def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-_SHAPE = TypeAdapter(Annotated[Listed[_Sample], BeforeValidator(_as_list)])
+_SHAPE = TypeAdapter(Annotated[Listed[_LocomoSample], BeforeValidator(_as_list)])
 
 
 def read_locomo(path: Path, *, zone: tzinfo = UTC) -> list[Conversation]:
@@ -77,7 +77,7 @@ def read_locomo(path: Path, *, zone: tzinfo = UTC) -> list[Conversation]:
     return distinct(path, [_conversation(f"{path} at {sample.sample_id}", sample, zone) for sample in samples])
 
 
-def _conversation(place: str, sample: _Sample, zone: tzinfo) -> Conversation:
+def _conversation(place: str, sample: _LocomoSample, zone: tzinfo) -> Conversation:
     talk = sample.conversation
     if talk.speaker_a == talk.speaker_b:
         raise InvalidInput(place, "speaker_a and speaker_b are the same", "Give the two speakers different names")
@@ -89,7 +89,7 @@ def _number(name: str) -> int:
     return int(name.removeprefix("session_"))  # session_2 comes before session_10
 
 
-def _session(place: str, name: str, talk: _Talk, zone: tzinfo) -> Session:
+def _session(place: str, name: str, talk: _LocomoConversation, zone: tzinfo) -> Session:
     turns = [_turn(f"{place} {raw.dia_id}", raw, talk) for raw in talk.sessions[name]]
     start = _start(f"{place} {name}", talk.dates.get(name + _DATE_SUFFIX), zone)
     return Session(name, timed(f"{place} {name}{_DATE_SUFFIX}", turns, start))
@@ -113,7 +113,7 @@ def _parsed(text: str) -> datetime:
     return datetime(int(year), month_number, int(day), int(hour) % 12 + afternoon, int(minute))
 
 
-def _turn(place: str, raw: _Turn, talk: _Talk) -> Turn:
+def _turn(place: str, raw: _LocomoTurn, talk: _LocomoConversation) -> Turn:
     roles = {talk.speaker_a: Role.USER, talk.speaker_b: Role.ASSISTANT}
     if raw.speaker not in roles:
         raise InvalidInput(place, f"{raw.speaker[:40]!r} is neither speaker_a nor speaker_b", "Correct the speaker")
@@ -128,7 +128,7 @@ def _turn(place: str, raw: _Turn, talk: _Talk) -> Turn:
     )
 
 
-def _attachments(raw: _Turn) -> tuple[Attachment, ...]:
+def _attachments(raw: _LocomoTurn) -> tuple[Attachment, ...]:
     caption = (raw.blip_caption or "").strip()
     if not caption and not raw.img_url:
         return ()

@@ -53,11 +53,11 @@ class RecallSet:
     questions: tuple[Query, ...]
 
 
-class _Part(BaseModel):
+class _RecallObject(BaseModel):
     model_config = ConfigDict(coerce_numbers_to_str=True)  # ids are numbers in many files
 
 
-class _Turn(_Part):
+class _RecallTurn(_RecallObject):
     id: _Id
     role: Role
     speaker: Text | None = None
@@ -66,18 +66,18 @@ class _Turn(_Part):
     at: datetime | None = None
 
 
-class _Session(_Part):
+class _Session(_RecallObject):
     name: Text | None = None
     at: datetime | None = None
-    turns: Listed[_Turn]
+    turns: Listed[_RecallTurn]
 
 
-class _Conversation(_Part):
+class _Conversation(_RecallObject):
     user: _Id
     sessions: Listed[_Session]
 
 
-class _Question(_Part):
+class _RecallQuestion(_RecallObject):
     user: _Id
     text: Annotated[Text, Field(pattern=r"\S")]
     type: Text | None = None
@@ -85,13 +85,13 @@ class _Question(_Part):
     at: datetime | None = None
 
 
-class _Set(_Part):
+class _RecallFile(_RecallObject):
     name: Text | None = None
     conversations: Listed[_Conversation]
-    questions: Listed[_Question]
+    questions: Listed[_RecallQuestion]
 
 
-_SHAPE = TypeAdapter(_Set)
+_SHAPE = TypeAdapter(_RecallFile)
 
 
 def read_recall_set(path: Path, *, zone: tzinfo = UTC) -> RecallSet:
@@ -161,7 +161,7 @@ def _start(place: str, session: _Session, zone: tzinfo) -> datetime | None:
     return None
 
 
-def _turn(place: str, raw: _Turn) -> Turn:
+def _turn(place: str, raw: _RecallTurn) -> Turn:
     caption = (raw.caption or "").strip()
     if not (raw.text or "").strip() and not caption:
         raise InvalidInput(place, "has neither text nor caption", "Add the text or remove the turn")
@@ -184,7 +184,7 @@ def _conversation(path: Path, user: str, sessions: Sequence[Session]) -> Convers
     return Conversation(user, DEFAULT_AGENT, tuple(sorted(sessions, key=lambda one: one.turns[0].at or FIRST_DAY)))
 
 
-def _query(path: Path, number: int, raw: _Question, users: Mapping[str, object], zone: tzinfo) -> Query:
+def _query(path: Path, number: int, raw: _RecallQuestion, users: Mapping[str, object], zone: tzinfo) -> Query:
     if raw.user not in users:
         place = f"{path} at questions.{number}.user"
         raise InvalidInput(place, f"{raw.user[:40]!r} has no conversation", "Name a user of a conversation")

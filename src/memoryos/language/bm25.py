@@ -1,4 +1,4 @@
-"""BM25: what an occurrence of a word in a text is worth.
+"""BM25: the weight of an occurrence of a word in a text.
 
     score(q, t) = Σ idf(w) · f·(k1 + 1) / (f + k1·(1 - b + b·L/avg L))        (Robertson & Zaragoza 2009, equation 3.15)
 

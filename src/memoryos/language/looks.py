@@ -1,4 +1,4 @@
-"""Looks: how characters read to somebody who sees them, after the confusables of UTS #39 (Unicode 15.1).
+"""Looks: which ASCII characters a character looks like, by the confusables of UTS #39 (Unicode 15.1).
 
 `looks.json` holds the characters that read as each ASCII letter, and as brackets, slashes and colons; it is made by
 `tools/build_looks.py`. NFKD reads the rest, such as full width and mathematical letters.
@@ -21,13 +21,13 @@ _State = tuple[int, int]  # how much of a word was read, and how many strangers 
 
 
 def signs(*kinds: str) -> str:
-    """The characters beyond ASCII that read as signs of these kinds."""
+    """The characters beyond ASCII that look like signs of these kinds."""
     return "".join(_table()["signs"][kind] for kind in kinds)
 
 
 @lru_cache(maxsize=4096)
 def readings(sign: str) -> frozenset[str]:
-    """What a character may read as, in small letters; nothing for one that cannot be seen."""
+    """The lower-case letters that a character may look like; empty for an invisible one."""
     if sign.isascii():
         return frozenset((sign.lower(), *_ALSO.get(sign, "")))
     parts = [one for one in unicodedata.normalize("NFKD", sign) if not (is_unseen(one) or is_blank(one))]
@@ -41,7 +41,7 @@ def is_blank(sign: str) -> bool:
 
 
 def is_unseen(sign: str) -> bool:
-    """Whether a character shows nothing of its own: a mark on another, a control, or an unassigned one."""
+    """Whether a character is not visible by itself: a combining mark, a control or an unassigned one."""
     return unicodedata.category(sign)[0] in "CM"
 
 
@@ -56,7 +56,7 @@ def reads(text: str, start: int, word: str, *, is_loose: bool = False) -> int | 
 
 
 def begins(text: str, start: int) -> str:
-    """The first character from there on that is no blank, no slash and nothing unseen; empty without one."""
+    """The first character from there on that is visible and no blank or slash; empty without one."""
     for place in range(start, len(text)):
         sign = text[place]
         if sign.isalnum() or not (is_blank(sign) or is_unseen(sign) or sign in _slashes()):

@@ -156,7 +156,7 @@ _CHINESE_ORDER = Marked(
 
 
 def may_give_orders(text: str) -> bool:
-    """Whether a sentence of a text may give orders: in most texts there is not even a word for it."""
+    """A quick check whether a text may give orders; most texts lack all words for it."""
     folded = _plain(text).lower()
     return _COMMAND.may_match(folded) or (not folded.isascii() and _CHINESE_ORDER.may_match(folded))
 
@@ -174,7 +174,7 @@ def gives_orders(sentence: str) -> bool:
 
 
 def _plain(sentence: str) -> str:
-    """Without emphasis and invisible characters, which are put into words to hide them."""
+    """The text without emphasis and invisible characters, which are used to hide words."""
     visible = sentence if sentence.isascii() else _INVISIBLE.sub("", sentence).replace("’", "'")
     return visible.translate(_EMPHASIS)
 

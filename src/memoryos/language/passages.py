@@ -1,4 +1,4 @@
-"""Passages of a text: pieces of about a hundred words, cut where the text itself is cut.
+"""Passages of a text: pieces of about a hundred words, cut at the boundaries of the text.
 
 A text is cut at blank lines and code fences, then at line ends (list items, table rows), then at sentences, and a text
 without any of these at white space, or between characters. Small pieces are joined again, unless a thousand blanks are
@@ -52,7 +52,7 @@ _MOST_LEADS = 3  # a heading, one below it, and a line with a colon
 
 
 def passage_bounds(text: str) -> list[Bounds]:
-    """Where the passages of a text lie: in order, without overlap; all but white space is in one of them."""
+    """The bounds of the passages of a text: in order, without overlap, and complete except for white space."""
     parts = [part for part in _between(_VOID, text, (0, len(text))) if part[0] < part[1]]
     if len(parts) > 1:
         return [
@@ -64,7 +64,7 @@ def passage_bounds(text: str) -> list[Bounds]:
 
 
 def estimated_tokens(text: str) -> int:
-    """How many tokens a text has, roughly."""
+    """The approximate number of tokens of a text."""
     return len(_TOKEN.findall(text))
 
 

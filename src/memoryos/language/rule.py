@@ -44,12 +44,12 @@ class Rule:
 
 
 def relative(pattern: str, resolve: Resolve, within: str = "") -> Rule:
-    """A rule for what means another period every day; one of the words in `within` is in every match."""
+    """A rule for relative times such as "yesterday"; every match contains one of the words in `within`."""
     return Rule(pattern, resolve, marks=marks(within))
 
 
 def absolute(pattern: str, resolve: Resolve, within: str = "") -> Rule:
-    """A rule for what always means the same period; one of the words in `within` is in every match."""
+    """A rule for absolute times such as "May 2023"; every match contains one of the words in `within`."""
     return Rule(pattern, resolve, is_relative=False, marks=marks(within))
 
 

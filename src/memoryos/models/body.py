@@ -22,7 +22,7 @@ Check = Callable[[httpx2.Response], Coroutine[Any, Any, None]]
 
 
 class Body(httpx2.AsyncByteStream):
-    """The bytes of an answer, unpacked. Raises ModelError when they are too many or not what they say."""
+    """The unpacked bytes of an answer. Raises ModelError if they are too many or wrongly encoded."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, encoding: str, what: str) -> None:
         self._stream = stream

@@ -51,12 +51,12 @@ class Answer(Plain):
     model: str  #: name of the model, as the server tells it
 
 
-class _Message(BaseModel):
+class _ReplyMessage(BaseModel):
     content: str | None = None
 
 
 class _Choice(BaseModel):
-    message: _Message
+    message: _ReplyMessage
 
 
 class _Completion(BaseModel):
@@ -65,13 +65,13 @@ class _Completion(BaseModel):
     usage: Any = None
 
 
-class _Part(BaseModel):
-    delta: _Message = _Message()
+class _ChunkChoice(BaseModel):
+    delta: _ReplyMessage = _ReplyMessage()
     finish_reason: str | None = None
 
 
 class _Chunk(BaseModel):
-    choices: list[_Part] = []
+    choices: list[_ChunkChoice] = []
 
 
 _Shape = TypeVar("_Shape", bound=BaseModel)

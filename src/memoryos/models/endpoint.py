@@ -41,7 +41,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a model is served, and how patiently it is asked."""
+    """The address of a model, with timeouts and retries."""
 
     what: str  #: the model, as messages call it
     url: str
@@ -112,7 +112,7 @@ class Connection:
         self._inherited: list[AsyncOpenAI] = []  # of the process before a fork, which closes them
 
     def ask(self, path: str, body: Mapping[str, Any], *, quoting: bool = True) -> Any:
-        """The JSON that answers this. Raises ModelError, quoting the server only when `quoting`."""
+        """Return the JSON of the answer. Raises ModelError, which quotes the server only if `quoting`."""
         return loop.result_of(self._asked(path, body, quoting))
 
     def stream(self, path: str, body: Mapping[str, Any]) -> Flow[Any]:
@@ -171,7 +171,7 @@ class Connection:
             flow.put(DONE)
 
     async def _tried(self, call: Callable[[], Awaitable[_Result]], ends: float) -> _Result:
-        """The result of the call, which is tried again while a failure may pass and there is time for it."""
+        """The result of the call, which is retried while failures are temporary and time is left."""
         for tries in range(self._endpoint.retries):
             try:
                 return await call()
@@ -189,7 +189,7 @@ def _close(client: AsyncOpenAI, process: int) -> None:
 
 
 def _pause(tries: int) -> float:
-    """Seconds before the next try: those that failed together do not come back together."""
+    """Seconds before the next try, with jitter so that failed calls do not return together."""
     return min(_FIRST_PAUSE * 2.0**tries, _LONGEST_PAUSE) * random.uniform(0.75, 1.0)  # noqa: S311 - guards nothing
 
 
@@ -237,7 +237,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _unquoted(error: Exception) -> str:
-    """What failed without a word of the answer: servers quote the text that they refuse."""
+    """The error without words of the answer, because servers quote the text that they refuse."""
     from openai import APIStatusError
 
     named = type(error).__name__

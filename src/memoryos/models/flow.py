@@ -1,4 +1,4 @@
-"""Flow: what comes piece by piece from one writer, for one reader who takes it at its own pace."""
+"""Flow: pieces from one writer for one reader, who takes them at its own pace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Flow(Iterator[T], Generic[T]):
         self.is_over = False  #: nothing more is taken from the writer
 
     def put(self, piece: T) -> None:
-        """Add a piece; once the flow is over it is dropped."""
+        """Add a piece; after the end it is dropped."""
         with self._lock:
             if self.is_over:
                 return
@@ -37,7 +37,7 @@ class Flow(Iterator[T], Generic[T]):
             wanted.set_result(piece)
 
     def end(self, error: BaseException | None = None) -> None:
-        """Say that this was all; or why there is no more, which the reader raises after the last piece."""
+        """End the flow, optionally with an error, which the reader gets after the last piece."""
         with self._lock:
             if self.is_over:
                 return
@@ -47,7 +47,7 @@ class Flow(Iterator[T], Generic[T]):
             self._tell_end(wanted)
 
     def stop(self) -> None:
-        """Say that no more is wanted: what waits is dropped, and the writer is told."""
+        """Stop reading: waiting pieces are dropped, and the writer is notified."""
         with self._lock:
             self._pieces.clear()
             self._is_stopped = True

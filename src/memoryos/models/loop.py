@@ -26,7 +26,7 @@ class _CallLoop:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: the thread of another process is not here."""
+        """Reset the state after a fork, because the thread does not exist in the child."""
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
@@ -57,12 +57,12 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 def start(call: Coroutine[Any, Any, T]) -> Future[T]:
-    """Start the call; cancelling the future ends it."""
+    """Start the call; cancelling the future cancels it."""
     return asyncio.run_coroutine_threadsafe(call, _calls.running())
 
 
 def result_of(call: Coroutine[Any, Any, T]) -> T:
-    """What the call returns or raises; when the wait is interrupted, the call ends, too."""
+    """Return the result of the call or raise its error; an interrupted wait cancels the call."""
     future = start(call)
     try:
         return result(future)

@@ -1,4 +1,4 @@
-"""Texts whose vectors are remembered: a question is often asked twice, and a model is slow to answer.
+"""A cache of the vectors of texts: a question is often asked twice, and a model is slow.
 
 The same holds for single words, where what is ranked for one question alone has mostly words that were met before.
 """

@@ -52,7 +52,7 @@ _FIRST = [first for first, _ in _RATES]
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens the text has, without special ones; of two lines, the sum of both."""
+    """The number of tokens without special ones; two lines together have the sum of both."""
     return sum(map(_pieces, _CHUNK.findall(text)))
 
 
@@ -61,7 +61,7 @@ def _pieces(chunk: str) -> int:
 
 
 def _counted(chunk: str) -> int:
-    """The word pieces of a chunk, and what counts for the parts that have none."""
+    """The tokens of a chunk: its word pieces, and an estimate for parts without any."""
     pieces = list(word_pieces().cut(chunk))
     unknown = [chunk[piece.start : piece.end] for piece in pieces if piece.id == UNKNOWN]
     if not unknown and chunk.isascii() and chunk.isprintable():

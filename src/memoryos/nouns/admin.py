@@ -17,9 +17,16 @@ from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.maintenance.cooler import Cooled
 from memoryos.operation.maintenance.worker import Worker
 from memoryos.operation.portability.export import Exported, Exporter
-from memoryos.operation.portability.export_file import Target, read_lines, write_lines
+from memoryos.operation.portability.export_file import ExportTarget, read_lines, write_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
-from memoryos.operation.scheduler.job_kinds import MOST_PRIORITY, Act, Check, JobType, OneByOne, no_payload
+from memoryos.operation.scheduler.job_kinds import (
+    MOST_PRIORITY,
+    JobFunction,
+    JobType,
+    OneByOne,
+    PayloadCheck,
+    no_payload,
+)
 from memoryos.progress import Progress
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
@@ -63,7 +70,7 @@ class Admin:
         """Return the number of users of a tenant who have a memory."""
         return len(self.users(tenant=tenant))
 
-    def export(self, target: Target, *, user: str, tenant: str = "default") -> Exported:
+    def export(self, target: ExportTarget, *, user: str, tenant: str = "default") -> Exported:
         """Write everything about a user, of all agents and namespaces, as JSON Lines to a new file or a stream.
 
         Vectors, jobs and counters are left out, because `load` makes them again. Raises InvalidInput if the file
@@ -125,9 +132,9 @@ class Admin:
     def register_job(
         self,
         kind: str,
-        do: Act,
+        do: JobFunction,
         *,
-        check: Check | None = None,
+        check: PayloadCheck | None = None,
         priority: int = 0,
         needs_model: bool = False,
     ) -> None:

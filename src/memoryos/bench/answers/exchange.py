@@ -19,7 +19,7 @@ GIVEN = "given"  # what a table calls answers that name no system
 _FIX = 'Write one {"id": ..., "system": ..., "answer": ...} a line, with the ids of --export'
 
 
-class _Message(BaseModel):
+class _PromptMessage(BaseModel):
     role: str
     content: str
 
@@ -31,7 +31,7 @@ class _Given(BaseModel):
     answer: Text
     system: Text = GIVEN
     context: Text | None = None
-    prompt: list[_Message] | None = None
+    prompt: list[_PromptMessage] | None = None
 
 
 def write_prompts(path: Path, dataset: str, items: Iterable[Item]) -> None:

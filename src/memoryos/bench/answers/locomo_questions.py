@@ -23,22 +23,22 @@ _MULTI_HOP, _OPEN_DOMAIN, _ADVERSARIAL = 1, 3, 5
 _FIX = "Pass a LoCoMo file: samples with sample_id, conversation and a qa list of {question, category, answer}"
 
 
-class _Question(BaseModel):
+class _LocomoQuestion(BaseModel):
     question: Text
     category: Annotated[int, Field(ge=1, le=5)]
     answer: Text | int | float | None = None
 
 
-class _Sample(BaseModel):
+class _QuestionSample(BaseModel):
     sample_id: Text
-    qa: list[_Question]
+    qa: list[_LocomoQuestion]
 
 
 def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-_SHAPE = TypeAdapter(Annotated[list[_Sample], BeforeValidator(_as_list)])
+_SHAPE = TypeAdapter(Annotated[list[_QuestionSample], BeforeValidator(_as_list)])
 
 
 def read_locomo_questions(files: InputFiles) -> AnswerSet:
@@ -55,7 +55,7 @@ def read_locomo_questions(files: InputFiles) -> AnswerSet:
     return AnswerSet("locomo", sha256(files.data.read_bytes()).hexdigest(), conversations, tuple(asked), gold)
 
 
-def _gold(place: str, raw: _Question) -> Gold:
+def _gold(place: str, raw: _LocomoQuestion) -> Gold:
     if raw.category == _ADVERSARIAL:
         return Gold(str(raw.category), ScoringRule.ABSTAIN)
     answer = "" if raw.answer is None else str(raw.answer)

@@ -20,15 +20,15 @@ UNTYPED = "untyped"
 _FIX = "Pass a recall set: {conversations: [...], questions: [{user, text, answer}]}"
 
 
-class _Question(BaseModel):
+class _RecallAnswer(BaseModel):
     answer: Text | int | float | None = None
 
 
-class _Set(BaseModel):
-    questions: list[_Question]
+class _AnswerFile(BaseModel):
+    questions: list[_RecallAnswer]
 
 
-_SHAPE = TypeAdapter(_Set)
+_SHAPE = TypeAdapter(_AnswerFile)
 
 
 def read_recall_questions(files: InputFiles) -> AnswerSet:

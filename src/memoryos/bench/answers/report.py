@@ -52,7 +52,7 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
-    """What one system gave."""
+    """The results of one system."""
 
     groups: Mapping[
         str, QuestionGroup

@@ -55,7 +55,7 @@ class Run:
     ingested: dict[str, Ingested] = field(default_factory=dict)  #: by store, once it was filled
 
     def prompts(self, systems: Sequence[System]) -> Generator[list[Item], None, None]:
-        """Every question through each system, one system after the other, in stores that are gone afterwards."""
+        """Every question through each system, one system after the other, in temporary stores."""
         ours = [system for system in systems if system is not System.TWO_STAGE]
         if ours:
             yield from self._prompts(OURS, ours, self.settings)

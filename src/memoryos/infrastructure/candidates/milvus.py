@@ -36,8 +36,8 @@ _USUAL = 10.0  # words, where there is no turn to measure
 _STALE = 100  # counts hold until one turn of so many may have changed
 
 
-class _Known(NamedTuple):
-    """What is known of an owner's index."""
+class _IndexState(NamedTuple):
+    """The state of an owner's index."""
 
     collection: str
     reached: int
@@ -46,14 +46,14 @@ class _Known(NamedTuple):
 
 @dataclass
 class _Counts:
-    """What was counted in a collection, and when."""
+    """Counts of a collection and their time."""
 
     reached: int
     totals: IndexTotals
     frequencies: dict[str, int] = field(default_factory=dict)
 
     def holds_at(self, reached: int) -> bool:
-        """Whether it is near enough still."""
+        """Whether the counts are still close enough."""
         return reached - self.reached <= self.totals.turns // _STALE
 
 
@@ -61,7 +61,7 @@ class MilvusCandidates:
     """The candidate index of one store; `embedder` names what makes its vectors, of length `dim`.
 
     `store` tells this store from others that use the same Milvus, `copy_id` which copy it is (`Vault.copy_id`).
-    An index of what stood in the place of a copy before is none of the copy.
+    An index of the store that a copy replaced does not count as an index of the copy.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class MilvusCandidates:
         """Make the owner's index anew in a collection of its own; of two that do so at once, the first to end wins."""
         turns = (turn for turn in passages if turn.part)
         first = list(islice(turns, _MEASURED))
-        known = _Known(f"{self._prefix(owner)}{uuid4().hex[:12]}", reached, _mean(first))
+        known = _IndexState(f"{self._prefix(owner)}{uuid4().hex[:12]}", reached, _mean(first))
         collection = TurnsCollection(self._server, known.collection, known.mean)
         with ExitStack() as undo:
             undo.callback(self._server.drop, known.collection)
@@ -130,17 +130,17 @@ class MilvusCandidates:
     def _made_by(self) -> str:
         return f"{self._embedder}/{self._dim}/{self._copy_id() or ''}"
 
-    def _known(self, owner: Scope) -> _Known | None:
-        """What is known of the owner's index, if there is one."""
+    def _known(self, owner: Scope) -> _IndexState | None:
+        """The state of the owner's index, if there is one."""
         if not self._server.has(_OWNERS):
             return None
-        fields = ["made_by", *_Known._fields]
+        fields = ["made_by", *_IndexState._fields]
         rows = self._server.ask("get", _OWNERS, ids=[self._key(owner)], output_fields=fields)
         if not rows or rows[0]["made_by"] != self._made_by:
             return None
-        return _Known(*(rows[0][name] for name in _Known._fields))
+        return _IndexState(*(rows[0][name] for name in _IndexState._fields))
 
-    def _note(self, owner: Scope, known: _Known) -> None:
+    def _note(self, owner: Scope, known: _IndexState) -> None:
         if not self._server.has(_OWNERS):
             self._create_owners()
         row = {"owner": self._key(owner), "made_by": self._made_by, **known._asdict(), "unused": [0.0, 1.0]}
@@ -159,12 +159,12 @@ class MilvusCandidates:
         self._server.create(_OWNERS, schema)
         self._server.index(_OWNERS, indexes)
 
-    def _turns(self, known: _Known) -> TurnsCollection:
+    def _turns(self, known: _IndexState) -> TurnsCollection:
         self._server.load(known.collection)
         return TurnsCollection(self._server, known.collection, known.mean)
 
     def _counted(self, turns: TurnsCollection, reached: int) -> _Counts:
-        """What is known to be in the collection; counted anew when too much may have changed."""
+        """Counts of the collection; counted again if too much may have changed."""
         counts = self._counts.get(turns.name)
         if counts is None or not counts.holds_at(reached):
             counts = self._counts[turns.name] = _Counts(reached, IndexTotals(turns.turns(), turns.words()))
@@ -195,7 +195,7 @@ class MilvusTurns:
 
     @property
     def totals(self) -> IndexTotals:
-        """How much there is, roughly: a hundredth of it may have changed since it was counted."""
+        """Approximate counts: a hundredth may have changed since."""
         return self._counts.totals
 
     def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:

@@ -59,16 +59,16 @@ class MilvusServer:
         return True
 
     def create(self, collection: str, schema: CollectionSchema) -> None:
-        """Make a collection; what another process was told to be there will be found by this one."""
+        """Create a collection that other processes find."""
         self.ask("create_collection", collection, schema=schema, consistency_level="Strong")
 
     def index(self, collection: str, indexes: IndexParams) -> None:
-        """Let Milvus make the indexes of a collection, and load it."""
+        """Create the indexes of a collection and load it."""
         self.ask("create_index", collection, indexes, timeout=BUILT_WITHIN, sync=False)
         self.load(collection)  # waits for them
 
     def load(self, collection: str) -> None:
-        """Let a collection be searched; after a restart Milvus Lite has to be told."""
+        """Load a collection for searches; Milvus Lite needs this after a restart."""
         if collection not in self._loaded:
             self.ask("load_collection", collection, timeout=BUILT_WITHIN)
             self._loaded.add(collection)

@@ -1,4 +1,4 @@
-"""Numbers in the place of texts, in indexes that need not hold them."""
+"""Numbers that stand for texts in indexes that do not store the texts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from hashlib import blake2b
 
 
 def number_of(text: str, secret: bytes = b"") -> int:
-    """The number of a text, of 64 bits; two texts share one as good as never.
+    """The 64-bit number of a text; collisions are practically impossible.
 
-    With a secret, of up to 64 bytes, nobody without it can tell what the number of a text is.
+    With a secret of up to 64 bytes, the number cannot be computed without the secret.
     """
     return int.from_bytes(blake2b(text.encode(), digest_size=8, key=secret).digest())

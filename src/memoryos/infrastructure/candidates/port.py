@@ -29,17 +29,17 @@ class Place(NamedTuple):
 class Narrow:
     """Which turns may be found; an index applies it before it ranks."""
 
-    now: int  #: what has expired by then is gone; microseconds since the epoch, like the others
+    now: int  #: leave out what has expired by then; microseconds since the epoch, like the others
     tiers: frozenset[Tier] = frozenset(Tier)
     session: str | None = None
     labels: Filter = EVERYTHING
     since: int | None = None
     until: int | None = None
-    cold: bool = True  #: whether pages of the archive are among them whose documents lie in the object store
+    cold: bool = True  #: whether archived pages with documents in the object store are included
 
     @property
     def tier_names(self) -> list[str] | None:
-        """The tiers as `StoredPassage.tier` names them; None when there is nothing to leave out."""
+        """The tiers as `StoredPassage.tier` names them; None if all are included."""
         if self.cold and self.tiers == set(Tier):
             return None
         return [*self.tiers, *([COLD_TIER] if self.cold and Tier.ARCHIVE in self.tiers else ())]
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class IndexTotals:
-    """How much an index holds of an owner."""
+    """Counts of what an index has of an owner."""
 
     turns: int
     words: int
@@ -69,7 +69,7 @@ class Candidates(Protocol):
 
     @property
     def totals(self) -> IndexTotals:
-        """How much there is."""
+        """Return the counts."""
         ...
 
     def nearest(self, vector: Vector, limit: int, narrow: Narrow) -> list[Place]:
@@ -112,7 +112,7 @@ class CandidateIndex(Protocol):
         ...
 
     def forget(self, owner: Scope) -> None:
-        """Remove all that is held of the owner."""
+        """Remove everything about the owner."""
         ...
 
     def close(self) -> None:

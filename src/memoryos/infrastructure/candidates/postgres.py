@@ -32,7 +32,7 @@ from memoryos.errors import IndexFailed, StorageError
 from memoryos.infrastructure.candidates.port import Change, IndexTotals, Narrow, Place
 from memoryos.infrastructure.candidates.turns_table import LAYOUT, SCHEMA, TurnsTable
 from memoryos.infrastructure.vault.postgres.postgres_vault import PostgresVault
-from memoryos.infrastructure.vault.postgres.schema import policy
+from memoryos.infrastructure.vault.postgres_tables import policy
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.language.bm25 import idf
@@ -73,7 +73,7 @@ _owners = Table(
 class PostgresCandidates:
     """The candidate index in the database of a vault; `embedder` names what makes its vectors, of length `dim`.
 
-    An index of what stood in the place of a copy before is none of the copy.
+    An index of the store that a copy replaced does not count as an index of the copy.
     """
 
     def __init__(self, vault: PostgresVault, *, embedder: str, dim: int) -> None:
@@ -132,11 +132,11 @@ class PostgresCandidates:
                 _drop(connection, owner)
 
     def close(self) -> None:
-        """Nothing: the connections are the vault's."""
+        """Do nothing, because the connections belong to the vault."""
 
     @contextmanager
     def _transaction(self, tenant: str, *, alone: str | None = None, **settings: str) -> Iterator[Connection]:
-        """A transaction on the index. Its failure is the index's: a search does without."""
+        """A transaction on the index. If it fails, searches work without the index."""
         try:
             with self._vault.transaction(tenant, alone=alone, **settings) as connection:
                 yield connection
@@ -187,7 +187,7 @@ class PostgresTurns:
     def matching(self, stems: Sequence[str], limit: int, narrow: Narrow) -> list[Place]:
         """The best turns by BM25 among those that have one of the rarer words.
 
-        A word that stands in a large part of the turns weighs little beside them, and to count it takes long.
+        A word that occurs in many turns has little weight, and counting it takes long.
         """
         found = self.frequencies(set(stems))
         rare, counted = [], 0

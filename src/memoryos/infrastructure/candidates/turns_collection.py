@@ -93,11 +93,11 @@ class TurnsCollection:
         return [place for place, score in found if score > 0]
 
     def turns(self) -> int:
-        """How many there are."""
+        """The number of turns."""
         return self._count("")
 
     def words(self) -> int:
-        """How many they have together."""
+        """The number of words of all turns."""
         return sum(size * self._count(f"array_contains(terms, {_size(size)})") for size in _SIZES)
 
     def frequency(self, term: str) -> int:
@@ -165,7 +165,7 @@ def _indexes(kind: str) -> IndexParams:
 
 
 def _notes(turn: StoredPassage) -> dict[str, Any]:
-    """What may change of a turn while its words stay."""
+    """The properties of a turn that change without its words."""
     return {
         "tier": turn.tier,
         "tags": [_label(tag) for tag in loads(turn.tags)][:_LONGEST] if turn.tags else [],
@@ -174,7 +174,7 @@ def _notes(turn: StoredPassage) -> dict[str, Any]:
 
 
 def _condition(narrow: Narrow) -> str:
-    """What turns may be found, as an expression."""
+    """The condition for turns that may be found, as an expression."""
     all_of, none_of = narrow.labels.all_of, narrow.labels.none_of
     some = {f"array_contains_any(tags, {sorted(map(_label, one))})": True for one in narrow.labels.any_of}
     held = {
@@ -203,7 +203,7 @@ def _place(key: str) -> Place:
 
 
 def _label(text: str | None) -> int:
-    """A number in the place of a text; what is found by it is compared with the text itself, in the store."""
+    """A number that stands for a text; matches are compared with the text in the store."""
     if text is None:
         return 0
     return number_of(text) >> 1  # Milvus counts with a sign

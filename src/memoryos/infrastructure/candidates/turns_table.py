@@ -22,8 +22,8 @@ from sqlalchemy import Connection, CursorResult, text
 
 from memoryos.infrastructure.candidates.number import number_of
 from memoryos.infrastructure.candidates.port import IndexTotals, Narrow, Place
-from memoryos.infrastructure.vault.postgres.schema import policy
 from memoryos.infrastructure.vault.postgres.scrubbing import CANDIDATES
+from memoryos.infrastructure.vault.postgres_tables import policy
 from memoryos.infrastructure.vault.records import StoredPassage, Vector
 from memoryos.language.bm25 import K1, B
 from memoryos.language.words import stem
@@ -113,7 +113,7 @@ class TurnsTable:
         return self._connection.execute(text(statement.format_map(self._names)), values)
 
     def ask(self, query: str, **values: Any) -> Any:
-        """The first value of the first row; None when there is none."""
+        """The first value of the first row; None without rows."""
         return self.run(query, **values).scalar()
 
     def create(self, dim: int) -> None:
@@ -135,7 +135,7 @@ class TurnsTable:
         self.run("ANALYZE {turns}, {words}, {terms}")
 
     def fill(self, passages: Iterable[StoredPassage]) -> IndexTotals:
-        """Add turns; returns how many they are."""
+        """Add turns; return their number."""
         turns = words = 0
         found: Counter[int] = Counter()
         source = (turn for turn in passages if turn.part)
@@ -151,7 +151,7 @@ class TurnsTable:
         return IndexTotals(turns, words)
 
     def remove(self, pages: Collection[str]) -> IndexTotals:
-        """Remove the turns of pages; returns how many they were."""
+        """Remove the turns of pages; return their number."""
         if not pages:
             return IndexTotals(0, 0)
         turns, words = self.run(_REMOVAL, pages=list(pages)).one()
@@ -211,7 +211,7 @@ class TurnsTable:
 
 @lru_cache(_KEPT_NUMBERS)
 def _number(term: str, secret: bytes) -> int:
-    """What stands for a term; PostgreSQL counts with a sign."""
+    """The number of a term, as a signed integer for PostgreSQL."""
     return number_of(term, secret) - 2**63
 
 
@@ -222,7 +222,7 @@ def _row(turn: StoredPassage) -> Iterator[Any]:
 
 
 def _condition(narrow: Narrow) -> tuple[str, dict[str, Any]]:
-    """What turns may be found, as a condition and its values."""
+    """The condition for turns that may be found, and its values."""
     held: dict[str, tuple[str, Any]] = {
         "now": ("(expires_at IS NULL OR expires_at > :now)", narrow.now),
         "since": ("said_at >= :since", narrow.since),

@@ -18,7 +18,7 @@ from uuid_utils.compat import uuid7
 
 from memoryos.errors import StoreCorrupt
 
-COLD = '{"cold":'  # how what stands in the place of a document begins; a document begins with its id
+COLD = '{"cold":'  # the start of a reference; a document starts with its id
 _SUFFIX = ".jsonl.gz"
 
 
@@ -52,7 +52,7 @@ class Pack:
 
 
 def reference(name: str, document: str) -> str:
-    """What stands in the place of a document that is in that pack."""
+    """The reference that replaces a document in that pack."""
     digest = sha256(document.encode()).hexdigest()
     return f"{COLD}{json.dumps({'pack': name, 'sha256': digest}, separators=(',', ':'))}}}"
 

@@ -1,4 +1,4 @@
-"""Packs: those of one store, with the ones read last in memory."""
+"""Packs of one store; the ones read last are cached in memory."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Blobs:
 
     @property
     def are_kept(self) -> bool:
-        """Whether there is somewhere to put them."""
+        """Whether there is a place to store them."""
         return bool(self._places)
 
     def put(self, name: str, data: bytes) -> None:
@@ -36,7 +36,7 @@ class Blobs:
         self._known()[0].put(name, data)
 
     def read(self, name: str) -> bytes:
-        """The bytes, checked. Raises StoreCorrupt when they are missing or altered, ObjectsUnreachable."""
+        """Return the checked bytes. Raises StoreCorrupt if they are missing or altered, ObjectsUnreachable."""
         data = self._found(name)
         if data is None:
             raise StoreCorrupt(f"the blob {name} is missing in the object store: restore the object from a copy")
@@ -45,7 +45,7 @@ class Blobs:
         return data
 
     def remove(self, name: str) -> None:
-        """Remove the bytes; where there are none it is no error. Raises ObjectsUnreachable."""
+        """Remove the bytes, if there are any. Raises ObjectsUnreachable."""
         for place in self._known():
             place.remove(name)
 
@@ -82,10 +82,10 @@ class OwnFolder(Folder):
 
 
 def folder_beside(file: Path) -> Path:
-    """Where the blobs of a store in a file lie."""
+    """The folder for the blobs of a store in a file."""
     return file.with_name(f"{file.name}.objects")
 
 
 def new_name(sha: str) -> str:
-    """A name for bytes with that sha256 that no object ever had."""
+    """A new, unique object name for bytes with that sha256."""
     return f"{uuid7()}.{sha}{_SUFFIX}"

@@ -1,4 +1,4 @@
-"""Objects: bytes under a name, in a folder or in a bucket; one that was put is durable."""
+"""Objects: bytes under a name, stored durably in a folder or in a bucket."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from memoryos.errors import InvalidInput, MissingExtra, ObjectsUnreachable
 BUCKETS = ("s3", "gs", "az")
 _FIX = "Write file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://account/container/prefix"
 _AZURE_FIX = "Write az://account/container/prefix"
-# Who names an endpoint with http:// means it; all others are https.
+# An endpoint with http:// is intended; all others use https.
 _CLIENT: Any = {"connect_timeout": "5s", "timeout": "30s", "allow_http": True}
 _RETRIES: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=20)}
 _OPTIONS: Any = {"client_options": _CLIENT, "retry_config": _RETRIES}
 _ACCOUNT = re.compile("[a-z0-9]{3,24}")
 _CONTAINER = re.compile("[a-z0-9$][a-z0-9-]{2,62}")
-# What S3, Google and Azure say of an object; of a bucket or an account that is not there they say something else.
+# The codes of S3, Google and Azure for a missing object; a missing bucket or account has other codes.
 _ABSENT = ("<Code>NoSuchKey</Code>", "<Code>BlobNotFound</Code>")
 
 
@@ -32,11 +32,11 @@ class Objects(Protocol):
     """An object store. Each method raises ObjectsUnreachable when it cannot be used now."""
 
     def put(self, name: str, data: bytes) -> None:
-        """Store the bytes; all of them are there, durably, or nothing under that name."""
+        """Store the bytes durably: all of them or nothing."""
         ...
 
     def get(self, name: str) -> bytes | None:
-        """The bytes; None when there is no such object."""
+        """Return the bytes; None if there is no such object."""
         ...
 
     def remove(self, name: str) -> None:
@@ -55,13 +55,13 @@ def open_objects(url: str) -> Objects:
 
 
 class Folder:
-    """Files of a folder that must be there: one that is not may be a disk that is not mounted."""
+    """Files of a folder that must exist: a missing folder may be a disk that is not mounted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def put(self, name: str, data: bytes) -> None:
-        """Write, flush, and only then give it its name."""
+        """Write and flush a file, then rename it."""
         draft = self._path / f"{name}.{uuid7()}.partial"
         with self._usable():
             try:
@@ -81,7 +81,7 @@ class Folder:
             return file.read_bytes() if file.exists() else None
 
     def remove(self, name: str) -> None:
-        """Remove a file, and what a process left that was killed while it wrote it."""
+        """Remove a file, and the partial files of processes that were killed while they wrote it."""
         with self._usable():
             for file in [self._path / name, *self._path.glob(f"{name}.*.partial")]:
                 file.unlink(missing_ok=True)
@@ -100,7 +100,7 @@ class Folder:
 
 
 def settle(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Flush the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -130,7 +130,7 @@ class Bucket:
             raise InvalidInput("object_store", f"{type(error).__name__} for {self._place}", _FIX) from error
 
     def put(self, name: str, data: bytes) -> None:
-        """One request: an object is there whole, or not at all."""
+        """Upload in one request, so that an object is never partial."""
         with self._usable():
             self._obstore.put(self._store, name, data, use_multipart=False)
 
@@ -150,7 +150,7 @@ class Bucket:
             try:
                 self._obstore.delete(self._store, name)
             except self._absence as error:
-                # Azure removes in batches, whose answers hold no code: reading tells what is missing.
+                # Azure deletes in batches, whose answers have no code; a read tells what is missing.
                 if not _is_of_the_object(error) and self.get(name) is not None:
                     raise
 
@@ -185,5 +185,5 @@ def _azure(url: SplitResult) -> Any:
 
 
 def _is_of_the_object(error: BaseException) -> bool:
-    """Whether a 404 is about the object, and not about its bucket or about something else that answers there."""
+    """Whether a 404 is about the object, and not about its bucket or another server."""
     return any(code in str(error) for code in _ABSENT)

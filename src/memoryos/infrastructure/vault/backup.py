@@ -1,4 +1,4 @@
-"""Backups: a store in one SQLite file, as it was at one moment, that can tell whether it is still what was backed up.
+"""Backups: a snapshot of a store in one SQLite file, which can check that it is unchanged.
 
 The file is a complete store; the bytes of attachments lie in a folder beside it. Beside the memory it holds a manifest:
 when it was made and of what, and the number of rows and a checksum of every table. It gets its name when it is complete
@@ -44,7 +44,7 @@ _PATIENCE = 30.0  # seconds; nobody else uses the file
 
 @dataclass(frozen=True, slots=True)
 class Manifest(Plain):
-    """What a backup says of itself."""
+    """The data of a backup about itself."""
 
     made_at: str  #: ISO 8601, UTC
     store: str  #: of which; without a password
@@ -84,7 +84,7 @@ def backup(vault: SqlVault, file: Path, *, clock: Clock, progress: Progress | No
 
 
 def manifest_of(connection: Connection) -> Manifest | None:
-    """What the store says of itself as a backup; None when it is none. Raises StoreCorrupt."""
+    """The manifest of a store; None if it is no backup. Raises StoreCorrupt."""
     if not inspect(connection).has_table("meta"):
         return None
     text = noted(connection, copying.MANIFEST)
@@ -98,7 +98,7 @@ def manifest_of(connection: Connection) -> Manifest | None:
 
 
 def differing(connection: Connection, manifest: Manifest) -> list[str]:
-    """The tables that are not what was backed up."""
+    """The tables that differ from the backup."""
     found = [name for name, sum_ in manifest.tables.items() if _summed(connection, name) != sum_]
     about = {"embedder": noted(connection, EMBEDDER), "schema": migrations.revision(connection)}
     return [*found, *(name for name, value in about.items() if value != getattr(manifest, name))]
@@ -116,7 +116,7 @@ def checked(file: Path) -> Manifest:
 
 
 def is_backup(file: Path) -> bool:
-    """Whether a file says that it is one."""
+    """Whether the file is a backup."""
     with _read(file) as connection:
         return manifest_of(connection) is not None
 
@@ -168,7 +168,7 @@ def _read(file: Path) -> Iterator[Connection]:
 
 
 def _summed(connection: Connection, name: str) -> Sum | None:
-    """Of a table as it is there, in whatever schema."""
+    """The number of rows and the checksum of a table, in any schema."""
     try:
         table = Table(name, MetaData(), autoload_with=connection, resolve_fks=False)
     except NoSuchTableError:

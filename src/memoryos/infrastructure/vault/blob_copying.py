@@ -28,7 +28,7 @@ Change = Callable[[], AbstractContextManager[Connection]]
 
 
 def copy_blobs(source: SqlVault, target: SqlVault, change: Change) -> None:
-    """Give the target just the blobs of the source; `change` begins a transaction on the target.
+    """Make the blobs of the target equal to those of the source; `change` begins a transaction on the target.
 
     When it was cut off, call it again: it goes on. Raises StoreCorrupt when bytes of the source are missing or
     altered, ObjectsUnreachable.
@@ -46,7 +46,7 @@ def copy_blobs(source: SqlVault, target: SqlVault, change: Change) -> None:
 
 
 def blob_damages(connection: Connection, blobs: Blobs) -> Iterator[Damage]:
-    """What is wrong with blobs: bytes that are missing or altered, and references to nothing."""
+    """The damages of blobs: missing or altered bytes, and references to nothing."""
     for row in connection.execute(_kept().order_by(_blobs.c.tenant, _blobs.c.name)):
         try:
             data = blobs.read(row.name)
@@ -69,7 +69,7 @@ def _key(row: Row[Any]) -> tuple[str, ...]:
 
 
 def _drop(target: SqlVault, change: Change, wanted: Any) -> None:
-    """Remove what the target has and is not to have, also what an earlier copy left unfinished."""
+    """Remove extra blobs of the target, including the rest of an unfinished copy."""
     with target.snapshot() as theirs:
         found = [row for row in theirs.execute(select(_blobs)) if row.remove_at is not None or _key(row) not in wanted]
     for row in found:
@@ -79,7 +79,7 @@ def _drop(target: SqlVault, change: Change, wanted: Any) -> None:
 
 
 def _bytes(source: SqlVault, row: Row[Any]) -> bytes | None:
-    """The bytes; None when they were deleted since."""
+    """The bytes; None if they were deleted meanwhile."""
     try:
         return source.blobs.read(row.name)
     except StoreCorrupt:

@@ -27,7 +27,7 @@ _blobs, _attached, _cubes = tables.blobs, tables.attached, tables.cubes
 
 
 def refs_of(cube: MemCube) -> set[str]:
-    """The sha256 of all bytes that a cube refers to."""
+    """The sha256 of all blobs that a cube refers to."""
     turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
     found = (BlobRef.read(one.uri) for turn in turns for one in turn.attachments)
     return {ref.sha256 for ref in found if ref}
@@ -39,15 +39,15 @@ class BlobPart:
     def __init__(self, connection: Connection, owner: dict[str, str]) -> None:
         self._connection = connection
         self._owner = owner
-        self.has_let_go = False  #: whether some have no cube any more
+        self.has_let_go = False  #: whether some were released
 
     def kept(self, shas: Iterable[str]) -> dict[str, StoredBlob]:
-        """Those of these blobs that a cube refers to, by their sha256."""
+        """The blobs among these that a cube refers to, by sha256."""
         query = self._select().where(_blobs.c.sha256.in_(list(shas)), _blobs.c.remove_at.is_(None))
         return {row.sha256: StoredBlob(*row) for row in self._connection.execute(query)}
 
     def begin(self, blobs: Sequence[StoredBlob], *, remove_at: datetime) -> None:
-        """Note blobs before their bytes are put; they are to be removed then, unless a cube refers to them."""
+        """Record blobs before their bytes are stored; they are removed at that time unless a cube refers to them."""
         rows = [
             {
                 **self._owner,
@@ -63,14 +63,14 @@ class BlobPart:
             self._connection.execute(_blobs.insert(), rows)
 
     def refer(self, cubes: Iterable[MemCube], now: datetime) -> None:
-        """Keep what these cubes refer to. Raises BlobMissing when its bytes are not there, or not for long any more."""
+        """Keep the blobs that these cubes refer to. Raises BlobMissing if bytes are missing or about to be removed."""
         for cube in cubes:
             if wanted := refs_of(cube):
                 self._keep(wanted, now)
                 self._note(cube.id, wanted)
 
     def let_go(self, cube_ids: Sequence[str], delete_cubes: Callable[[], object]) -> None:
-        """Run what deletes cubes, and give up the blobs that no other cube refers to."""
+        """Run the deletion of cubes, and release the blobs that no other cube refers to."""
         mine = and_(_attached.c.tenant == self._owner["tenant"], _attached.c.cube_id.in_(cube_ids))
         shas = list(self._connection.scalars(select(_attached.c.sha256).where(mine).distinct()))
         delete_cubes()
@@ -78,19 +78,19 @@ class BlobPart:
             self.has_let_go |= self._give_up(_blobs.c.sha256.in_(shas)) > 0
 
     def next_removal(self) -> datetime | None:
-        """When bytes are to be removed next, if some are."""
+        """The time of the next removal of bytes; None if there is none."""
         at = self._connection.scalar(select(func.min(_blobs.c.remove_at)).where(self._mine()))
         return None if at is None else from_micros(at)
 
     def claim(self, now: datetime) -> list[str]:
-        """The names of the objects that are to be removed now; no cube can refer to them any more."""
+        """Return the names of the objects to remove now; from now on, no cube can refer to them."""
         self._give_up(_blobs.c.remove_at <= micros(now))
         self._give_up(_blobs.c.remove_at.is_(None))  # of cubes that an older program deleted
         query = self._select().where(_blobs.c.remove_at == _BEING_REMOVED)
         return [row.name for row in self._connection.execute(query)]
 
     def forget(self, names: Iterable[str]) -> None:
-        """Strike out blobs whose bytes are gone."""
+        """Delete the records of blobs whose bytes were removed."""
         for name in names:
             self._connection.execute(delete(_blobs).where(self._mine(), _blobs.c.name == name))
 
@@ -111,7 +111,7 @@ class BlobPart:
             self._connection.execute(_attached.insert(), rows)
 
     def _give_up(self, which: ColumnElement[bool]) -> int:
-        """Let those of these blobs be removed that no cube refers to; returns how many."""
+        """Release the blobs among these that no cube refers to; return their number."""
         gone = and_(self._mine(), which, or_(_blobs.c.remove_at.is_not(None), ~_is_referred_to()))
         given = update(_blobs).where(gone).values(remove_at=_BEING_REMOVED)
         return int(self._connection.execute(given).rowcount)

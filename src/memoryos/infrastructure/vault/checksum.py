@@ -1,4 +1,4 @@
-"""Checksum: a number beside what is stored, by which a later reader sees that a byte of it has changed.
+"""Checksum: a stored number that shows a later reader whether a byte has changed.
 
 CRC-32, of zlib: it finds every single flipped bit and every burst of up to 32 bits, takes less than a microsecond for a
 usual page, is in the standard library and stands in one integer column. It guards against drives and memory that fail,
@@ -16,48 +16,48 @@ ESCAPED: Final = "surrogateescape"  # how bytes that are no UTF-8 are held in te
 
 
 def of_text(text: str) -> int:
-    """Of a document."""
+    """The checksum of a document."""
     return crc32(text.encode("utf-8", ESCAPED))
 
 
 def of_passage(row: Any) -> int:
-    """Of a passage, by the names of its columns."""
+    """The checksum of a passage, from its columns by name."""
     facts = (row.part, row.said_at, row.speaker, row.marks, row.turn, row.start, row.end)
     return _of_passage(facts, row.words, row.vector)
 
 
 def of_columns(part: int, columns: Any) -> int:
-    """Of a passage that is going to be stored."""
+    """The checksum of a new passage."""
     facts = (part, *(columns[name] for name in ("said_at", "speaker", "marks", "turn", "start", "end")))
     return _of_passage(facts, columns["words"], columns["vector"])
 
 
 def of_bytes(data: bytes) -> int:
-    """Of a vector."""
+    """The checksum of a vector."""
     return crc32(data)
 
 
 def is_text_sound(text: Any, checksum: int | None) -> bool:
-    """Whether a document is as it was written, as far as that can be told."""
+    """Whether a document has its checksum, if it has one."""
     if not isinstance(text, str):
         return False
     return _is_utf8(text) if checksum is None else of_text(text) == checksum
 
 
 def is_passage_sound(row: Any) -> bool:
-    """Whether a passage is as it was written, as far as that can be told."""
+    """Whether a passage has its checksum, if it has one."""
     if not isinstance(row.words, str) or not isinstance(row.vector, bytes):
         return False
     return _is_utf8(row.words) if row.checksum is None else of_passage(row) == row.checksum
 
 
 def is_vector_sound(data: Any, checksum: int | None) -> bool:
-    """Whether a vector is as it was written, as far as that can be told."""
+    """Whether a vector has its checksum, if it has one."""
     return isinstance(data, bytes) and (len(data) % 4 == 0 if checksum is None else of_bytes(data) == checksum)
 
 
 def shown(name: object) -> str:
-    """An id, or what the database says, that may hold bytes that are no UTF-8, as it can be printed."""
+    """Make an id or a database message printable, even if it is not valid UTF-8."""
     return str(name).encode("utf-8", "backslashreplace").decode()
 
 

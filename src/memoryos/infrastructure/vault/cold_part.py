@@ -64,21 +64,21 @@ class ColdPart:
         return {key.removeprefix(PACK): None if value == _IN_USE else from_micros(int(value)) for key, value in found}
 
     def note(self, name: str, remove_at: datetime) -> None:
-        """Note a pack that is going to be written."""
+        """Record a pack before it is written."""
         self._connection.execute(_notes.insert(), {**self._owner, "key": PACK + name, "value": str(micros(remove_at))})
 
     def are_as_packed(self, pack: Pack) -> bool:
-        """Whether the store has just the documents that are in the pack."""
+        """Whether the store has exactly the documents of the pack."""
         query = select(_cubes.c.id, _cubes.c.document).where(self._mine(_cubes), _cubes.c.id.in_(list(pack.documents)))
         return {row.id: row.document for row in self._connection.execute(query)} == pack.documents
 
     def put_in_use(self, name: str, now: datetime) -> bool:
-        """Keep a pack; False when its time is over, so that it may be gone."""
+        """Mark a pack as in use; False if its time is over, so that it may be removed."""
         at = self.packs().get(name)
         return at is not None and at > now and self._set(name, _IN_USE)
 
     def swap(self, documents: Mapping[str, str], name: str, *, out: bool) -> list[str]:
-        """Put references in the place of these documents, or the other way round; returns the cubes that had them."""
+        """Replace these documents by references, or the other way round; return the changed cubes."""
         done = []
         for cube_id, document in documents.items():
             told = reference(name, document)
@@ -95,17 +95,17 @@ class ColdPart:
         return self._packs.read(name)
 
     def give_up(self, name: str, remove_at: datetime) -> bool:
-        """Let a pack be removed at that moment, or before if that was decided earlier."""
+        """Schedule the removal of a pack for that time, or keep an earlier one."""
         known = self.packs()
         return name in known and (known[name] or remove_at) >= remove_at and self._set(name, str(micros(remove_at)))
 
     def claim(self, now: datetime) -> list[str]:
-        """The packs whose time is over; nobody can put them in use any more."""
+        """Return the packs whose time is over; from now on, nobody can use them."""
         over = [name for name, at in self.packs().items() if at is not None and at <= now]
         return [name for name in over if not self._is_needed(name) and self._set(name, _BEING_REMOVED)]
 
     def forget(self, names: Iterable[str]) -> None:
-        """Strike out packs that are gone."""
+        """Delete the records of removed packs."""
         keys = [PACK + name for name in names]
         self._connection.execute(delete(_notes).where(self._mine(_notes), _notes.c.key.in_(keys)))
 

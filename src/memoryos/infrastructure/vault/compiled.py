@@ -23,7 +23,7 @@ class Compiled:
         return len(self._statements)
 
     def get(self, key: _Key) -> Any:
-        """The statement, or None."""
+        """Return the statement, or None."""
         return self._statements.get(_of_any_engine(*key))
 
     def __setitem__(self, key: _Key, statement: Any) -> None:

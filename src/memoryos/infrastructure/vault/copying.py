@@ -1,8 +1,8 @@
 """Copying: one store's rows become those of another, whatever database either is on.
 
-The target is made equal to one snapshot of the source by comparison: what it has too much is removed, what it lacks is
-inserted. So one that was cut off goes on where it was, and what was written to the source meanwhile cannot be
-overlooked. Until the end the target has no embedder's name: every other session on it is refused.
+The target is compared with one snapshot of the source: extra rows are removed and missing rows are inserted. So an
+interrupted copy can continue, and no write to the source is missed. Until the end, the target has no embedder's name,
+so every other session on it is refused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ROUNDS = 5  # a source that is written all the time is copied as it was at the b
 
 @dataclass(frozen=True, slots=True)
 class Copied(Plain):
-    """What became of a copy."""
+    """Counts of a copy."""
 
     rows: int
     behind: int  #: how many events the source logged since
@@ -51,7 +51,7 @@ class Target:
         self._run = str(uuid7())
 
     def take_over(self, command: str) -> None:
-        """Become the one that copies; `command` is what finishes the copy when this process does not."""
+        """Claim the copy for this process; `command` finishes it if this process does not."""
         with self.vault.change() as connection:
             earlier = noted(connection, UNFINISHED)
             if earlier not in (None, command):
@@ -69,7 +69,7 @@ class Target:
             yield connection
 
     def finish(self, meta: Mapping[str, str]) -> None:
-        """Make it a store like any other, which says this of itself."""
+        """Turn the target into a normal store with these data about itself."""
         newest = select(func.max(tables.events.c.sequence))
         with self.change() as connection:
             if sequence := connection.scalar(newest):
@@ -115,7 +115,7 @@ def begin(
 
 
 def copy(source: SqlVault, target: Target, progress: Progress | None = None) -> Copied:
-    """Make the target what the source is, and finish it."""
+    """Make the target equal to the source, and finish it."""
     for _ in range(ROUNDS):
         with source.snapshot() as ours:
             total = copy_snapshot(ours, target, progress)
@@ -131,7 +131,7 @@ def copy(source: SqlVault, target: Target, progress: Progress | None = None) -> 
 
 
 def copy_snapshot(ours: Connection, target: Target, progress: Progress | None = None) -> int:
-    """Give the target exactly our rows; returns how many."""
+    """Make the rows of the target equal to ours; return their number."""
     _prune(ours, target)
     total = rows.count(ours)
     with target.vault.snapshot() as theirs:
@@ -167,7 +167,7 @@ def bring_back(target: Target, packs: Packs) -> None:
 
 
 def _prune(ours: Connection, target: Target) -> None:
-    """Remove what the target has and we have not just so."""
+    """Remove the rows of the target that differ from ours."""
     for table in reversed(rows.CONTENT):
         with target.vault.snapshot() as theirs:
             surplus = () if rows.is_empty(theirs, [table]) else rows.surplus(ours, theirs, table)
@@ -177,7 +177,7 @@ def _prune(ours: Connection, target: Target) -> None:
 
 
 def about(connection: Connection) -> dict[str, str]:
-    """What the store says of itself, as far as it is true of a copy."""
+    """The data of the store about itself that also hold for a copy."""
     return {row.key: row.value for row in rows.stream(connection, tables.meta) if row.key not in (MANIFEST, COPY)}
 
 

@@ -1,4 +1,4 @@
-"""Damage: what can be wrong in a store, and what was found."""
+"""Damage: the faults that a store can have, and the ones found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memoryos.scope import Scope
 
 
 class Fault(StrEnum):
-    """What can be wrong."""
+    """The kinds of faults."""
 
     FILE = "file"  # the database itself finds an error in its pages or indexes
     BACKUP = "backup"  # a table is not what was backed up
@@ -36,7 +36,7 @@ DERIVED = frozenset({Fault.COLUMNS, Fault.VECTOR, Fault.PASSAGES, Fault.LINK, Fa
 
 @dataclass(frozen=True, slots=True)
 class Damage(Plain):
-    """Something that does not fit; ids and names, and never what a user said."""
+    """A fault with ids and names, but without words of a user."""
 
     fault: Fault
     detail: str
@@ -46,13 +46,13 @@ class Damage(Plain):
 
     @property
     def can_be_repaired(self) -> bool:
-        """Whether it is derived data, which can be made again."""
+        """Whether it concerns derived data, which can be made again."""
         return self.fault in DERIVED
 
 
 @dataclass(frozen=True, slots=True)
 class Report(Plain):
-    """What was looked at, and what does not fit."""
+    """Counts of what was checked, and the faults."""
 
     checked: Mapping[str, int]  #: rows, by table
     damages: tuple[Damage, ...]
@@ -60,5 +60,5 @@ class Report(Plain):
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong, any more."""
+        """Whether there is no fault left."""
         return not self.damages

@@ -27,7 +27,7 @@ _NUMBER, _NAME = (int, type(None)), (str, type(None))
 
 
 def read_cube(packs: Packs, cube_id: str, stored: str, told: int | None) -> MemCube:
-    """The cube that stands in a row with that checksum. Raises CubeDamaged."""
+    """The cube in a row with that checksum. Raises CubeDamaged."""
     if not checksum.is_text_sound(stored, told):
         raise damaged(cube_id)
     return parse_document(cube_id, packs.document(cube_id, stored))
@@ -44,7 +44,7 @@ def parse_document(cube_id: str, document: str, told: int | None = None, part: s
 
 
 def damaged(cube_id: str, part: str = "") -> CubeDamaged:
-    """The error that names a cube, and nothing of what it says."""
+    """The error that names a cube without its content."""
     return CubeDamaged(
         f"{part}the memory {checksum.shown(cube_id)} is damaged: restore the store from a backup, or delete it"
     )
@@ -110,7 +110,7 @@ def passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 def version_row(cube: MemCube) -> dict[str, Any]:
-    """The row of what a cube was."""
+    """The row of an earlier version of a cube."""
     document = to_json(cube)
     return {
         "tenant": cube.scope.tenant,

@@ -39,6 +39,6 @@ def whole_store(connection: Connection) -> Iterator[None]:
 
 
 def lock_number(*names: str) -> int:
-    """The number of the advisory lock for something; two things share one as rarely as 64 bits do."""
+    """The 64-bit number of an advisory lock; collisions are practically impossible."""
     joined = "\0".join(("memoryos", *names))  # no id holds NUL
     return int.from_bytes(blake2b(joined.encode(), digest_size=8).digest(), "big", signed=True)

@@ -84,7 +84,7 @@ class IndexFiles:
             return None
 
     def write(self, owner: Scope, bundle: Bundle) -> bool:
-        """Put the bundle in the place of the owner's earlier one; returns whether that worked.
+        """Replace the owner's bundle; return whether that worked.
 
         A reader finds the one or the other. `remove` also ends a write that is under way in another process.
         """
@@ -119,7 +119,7 @@ class IndexFiles:
 
 
 class _Summed:
-    """A stream with the checksum of what went through it."""
+    """A stream that computes the checksum of its data."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""The ledger: what is written down about an owner beside cubes: notes, and what model calls took."""
+"""The ledger: the notes about an owner, and the usage of models."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Ledger:
         self._owner = owner
 
     def note(self, key: str) -> str | None:
-        """What was noted."""
+        """Return a note."""
         rows = ask(self._connection, queries.NOTE, {**self._owner, "key": key})
         return next((value for (value,) in rows), None)
 
     def write_note(self, key: str, value: str | None) -> None:
-        """Note it, or strike it out."""
+        """Write or delete a note."""
         notes = tables.notes
         self._connection.execute(delete(notes).where(self._mine(notes), notes.c.key == key))
         if value is not None:
             self._connection.execute(notes.insert(), {**self._owner, "key": key, "value": value})
 
     def spending(self, since: date | None) -> list[Spending]:
-        """What was spent from that day on."""
+        """Return the usage since that day."""
         usage = tables.usage
         columns = [usage.c[name] for name in ("day", "purpose", "model", *_SUMMED)]
         query = select(*columns).where(self._mine(usage)).order_by(usage.c.day, usage.c.purpose, usage.c.model)
@@ -47,7 +47,7 @@ class Ledger:
         return [Spending(_EPOCH + timedelta(days=day), *rest) for day, *rest in rows]
 
     def spend(self, spending: Spending) -> None:
-        """Add to the row of that day, purpose and model."""
+        """Add to the usage of that day, purpose and model."""
         usage = tables.usage
         insertion = insert_or(self._connection, usage).values(**self._owner, **_row(spending))
         summed = {name: usage.c[name] + insertion.excluded[name] for name in _SUMMED}

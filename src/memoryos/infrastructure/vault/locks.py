@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """One write transaction, from when it had the lock until it let go of it: with the commit."""
+    """The time of one write transaction from the lock to its release at the commit."""
 
     seconds: float
     cpu_seconds: float  #: of its thread
@@ -23,7 +23,7 @@ OnLock = Callable[[Hold], None]
 
 
 def timed(lock: AbstractContextManager[T], on_lock: OnLock | None) -> AbstractContextManager[T]:
-    """The same lock, the time of which is told to `on_lock`, if somebody wants to know."""
+    """The same lock; `on_lock`, if given, is called with its times."""
     return _timed(lock, on_lock) if on_lock else lock
 
 

@@ -1,4 +1,4 @@
-"""OwnerPart: the part of a session that knows everything a store has of one owner, to hand it over or to remove it."""
+"""OwnerPart: the part of a session that lists or removes everything of one owner."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OwnerPart:
         return [CubePlace(position, cube_id, Kind(kind)) for position, cube_id, kind in self._connection.execute(query)]
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
-        """The links that begin at these cubes."""
+        """The links from these cubes."""
         found: list[Link] = []
         wanted = list(ids)
         for start in range(0, len(wanted), _IDS):
@@ -74,7 +74,7 @@ class OwnerPart:
         return 0
 
     def give_up(self, cold: ColdPart, now: datetime) -> None:
-        """Let all packs be removed."""
+        """Release all packs."""
         for name in cold.packs():
             cold.give_up(name, now)
 
@@ -98,7 +98,7 @@ class OwnerPart:
 
 
 def traces(tenant: str, user: str) -> CompoundSelect[Any]:
-    """The owners of a user of whom a table tells more than that cubes are gone."""
+    """The owners of a user for which a table has more than deletion records."""
     parts = [
         select(*(table.c[name] for name in OWNER)).where(
             table.c.tenant == tenant, table.c.user_id == user, _tells(table)

@@ -1,4 +1,4 @@
-"""Patience: how long one call may still wait for others, however many locks it takes.
+"""Patience: the remaining time that one call may wait, over all its locks.
 
 A call of MemoryOS has one account of what it waited for locks and connections; the calls that it makes share it. What
 no call waits for, such as a job, has none: there each transaction begins its own.
@@ -22,13 +22,13 @@ class Lockable(Protocol):
     """A lock of threads, or a semaphore."""
 
     def acquire(self, blocking: bool = ..., timeout: float = ...) -> bool:
-        """Take it; whether that came to pass in time."""
+        """Acquire the lock; return whether it was in time."""
         ...
 
 
 @dataclass(slots=True)
 class _Account:
-    """What one call waited so far, seconds."""
+    """The seconds that one call has waited so far."""
 
     waited: float = 0.0
 
@@ -42,25 +42,25 @@ class Patience:
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """The seconds left."""
         return max(0.0, self.most - self._account.waited)
 
     def spend(self, seconds: float) -> None:
-        """Note that it waited so long."""
+        """Record that it waited that long."""
         self._account.waited += seconds
 
     def spend_all(self) -> None:
-        """Note that it waited as long as it may."""
+        """Record that the whole time is used."""
         self.spend(math.inf)
 
     def pause(self, seconds: float) -> None:
-        """Wait so long."""
+        """Wait that long."""
         since = time.monotonic()
         time.sleep(seconds)
         self.spend(time.monotonic() - since)
 
     def takes(self, lock: Lockable) -> bool:
-        """Take the lock as soon as it is free; whether that was in time."""
+        """Acquire the lock when it is free; return whether it was in time."""
         if lock.acquire(blocking=False):
             return True
         since = time.monotonic()
@@ -73,17 +73,17 @@ _CALL: ContextVar[_Account | None] = ContextVar("memoryos_patience", default=Non
 
 
 def patience(most: float) -> Patience:
-    """That of the call which this is a part of, or a new one; a call may wait `most` seconds."""
+    """The patience of the current call, or a new one; a call may wait `most` seconds."""
     return Patience(most, _CALL.get() or _Account())
 
 
 def in_one_call(call: Callable[[], T]) -> T:
-    """What the call returns; all that it waits counts as one wait, together with the call which this is a part of."""
+    """Run the call; all its waiting counts as one wait, together with the call that it is part of."""
     return call() if _CALL.get() else _under(_Account(), call)
 
 
 def one_call(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, each call of which is `in_one_call`."""
+    """A decorator that runs each call through `in_one_call`."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -93,7 +93,7 @@ def one_call(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def apart(call: Callable[[], T]) -> T:
-    """What the call returns; what it waits counts for nobody."""
+    """Run the call; its waiting does not count."""
     return _under(None, call)
 
 

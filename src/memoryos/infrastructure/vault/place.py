@@ -22,7 +22,7 @@ _FIX = "Write it as postgresql://user:password@host:5432/database"
 
 
 def is_url(text: str) -> bool:
-    """Whether it is meant as the URL of a server, and not as a path."""
+    """Whether this is the URL of a server, not a path."""
     return "://" in text
 
 
@@ -40,7 +40,7 @@ def database_url(text: str) -> URL:
 
 
 def shown(place: Place) -> str:
-    """How to call a store in a message: a URL without its password, and without the options, which may name another."""
+    """The name of a store for messages: a URL without its password and options, which may have another one."""
     if isinstance(place, Path):
         return str(place)
     named = URL.create(place.drivername, place.username, None, place.host, place.port, place.database)
@@ -48,7 +48,7 @@ def shown(place: Place) -> str:
 
 
 def address(place: Place) -> str:
-    """What tells a store from others, whoever asks: the file, or the database of a server."""
+    """The identity of a store: its file, or the database of a server."""
     return str(place.resolve()) if isinstance(place, Path) else f"{place.host}:{place.port or 5432}/{place.database}"
 
 
@@ -79,7 +79,7 @@ def open_vault(
 
 
 class _Use(TypedDict):
-    """What every back end is told."""
+    """The options of every back end."""
 
     embedder: str | None
     clock: Clock

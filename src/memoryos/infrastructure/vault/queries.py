@@ -1,7 +1,7 @@
-"""The questions that every search and every step behind a write ask, built once.
+"""The queries of searches and of the work after a write, built once.
 
 Each takes the owner's columns as parameters, so that none can be asked without an owner; `ids` are few enough for
-one statement (`session.IDS_PER_STATEMENT`).
+one statement (`stored_cubes.IDS_PER_STATEMENT`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _passages, _versions = tables.passages, tables.versions
 
 
 def same_cube(column: ColumnElement[str]) -> ColumnElement[bool]:
-    """Whether a row of another table is about this cube."""
+    """The condition that a row of another table belongs to this cube."""
     return and_(_cubes.c.tenant == column.table.c.tenant, _cubes.c.id == column)
 
 
@@ -97,7 +97,7 @@ SOURCES = _links_by(_links.c.target)
 
 
 def _successions() -> Select[tuple[str]]:
-    """The facts that links of SUPERSEDES join with these cubes, over any number of steps."""
+    """The facts that SUPERSEDES links connect with these cubes, over any number of steps."""
     reached = select(_cubes.c.id.label("id")).where(_owned_by_key(), _among(_cubes.c.id)).cte("reached", recursive=True)
     ways = union_all(select(literal_column("0").label("way")), select(literal_column("1"))).subquery("ways")
     heirs, former = _links.alias("heirs"), _links.alias("former")  # each by its own index: an OR would have none
@@ -169,7 +169,7 @@ HISTORY = (
 
 
 def is_cold(document: ColumnElement[str]) -> ColumnElement[bool]:
-    """Whether what stands there is a reference to a pack."""
+    """Whether the document is a reference to a pack."""
     return func.substr(document, 1, len(COLD)) == COLD
 
 

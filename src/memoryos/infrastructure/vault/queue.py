@@ -18,7 +18,7 @@ from memoryos.infrastructure.vault.records import AskedJob, Job, JobKind, JobSta
 from memoryos.infrastructure.vault.statements import ask, insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER
 
-LONGEST_DELAY = timedelta(days=400)  # of a job that failed: one that would wait longer was put off by a fast clock
+LONGEST_DELAY = timedelta(days=400)  # of a job that failed: a longer delay was set by a clock that ran ahead
 LONGEST_LEASE = timedelta(hours=1)
 
 _jobs = tables.jobs
@@ -66,7 +66,7 @@ _CUBES_AT_ONCE = 5_000  # named in one statement
 
 
 class WantedJob(NamedTuple):
-    """What is to be done, and when."""
+    """The kind, payload, priority and time of a new job."""
 
     kind: str
     payload: Mapping[str, Any] | None = None
@@ -75,7 +75,7 @@ class WantedJob(NamedTuple):
 
 
 class Queue:
-    """The jobs of one owner, within one transaction; `known` are the kinds that can be done here, None is all."""
+    """The jobs of one owner, within one transaction; `known` are the kinds that this process can do, None: all."""
 
     def __init__(
         self, connection: Connection, owner: dict[str, str], clock: Clock, known: Collection[str] | None = None
@@ -90,11 +90,11 @@ class Queue:
         return [_job_of(row) for row in self._rows(states or tuple(JobState))]
 
     def asked(self) -> list[AskedJob]:
-        """What waits or is being done, oldest first."""
+        """The waiting and running jobs, oldest first."""
         return list(map(AskedJob._make, ask(self._connection, _ASKED, self._owner)))
 
     def next_due(self) -> datetime | None:
-        """When there is something to lease."""
+        """The time at which the next job can be leased."""
         now = self._clock()
         rows = self._unfinished()
         doable = [row for row in rows if self._is_known(row)]
@@ -114,13 +114,13 @@ class Queue:
         return [*(job.id for job in waiting.values()), *(row["id"] for row in rows)]
 
     def drop_all(self) -> int:
-        """Remove the owner's jobs but those of the kind SWEEP; returns how many."""
+        """Remove the owner's jobs except those of the kind SWEEP; return how many."""
         mine = (_jobs.c[name] == value for name, value in self._owner.items())
         gone = delete(_jobs).where(*mine, _jobs.c.kind != JobKind.SWEEP.value)
         return self._connection.execute(gone).rowcount
 
     def lease(self, *, lasting: timedelta, limit: int, early: Collection[str]) -> list[Job]:
-        """Take the jobs that are due, and companions; those that failed before come alone."""
+        """Lease the due jobs and their companions; jobs that failed before come alone."""
         now = self._clock()
         rows = self._unfinished()
         if any(_held_until(row, now) for row in rows):
@@ -134,12 +134,12 @@ class Queue:
         return [self._taken(row, now, lasting) for row in chosen[:limit]]
 
     def release(self, job: Job) -> None:
-        """End our lease as if it had not been taken."""
+        """End our lease as if there had been none."""
         self._release(job, {"state": JobState.QUEUED.value, "lease_until": None, "attempts": job.attempts - 1})
         ring(self._connection)
 
     def extend(self, job: Job, *, lasting: timedelta) -> None:
-        """Let our lease end later."""
+        """Extend our lease."""
         self._release(job, {"lease_until": micros(self._clock() + lasting)})
 
     def finish(self, job: Job) -> None:
@@ -201,7 +201,7 @@ class Queue:
         }
 
     def _hasten(self, job: _Row, priority: int, not_before: datetime | None) -> bool:
-        """Whether that changed the job; one that failed keeps its delay, for new work makes it no more urgent."""
+        """Make the job due earlier; return whether it changed. A failed job keeps its delay."""
         sooner = None if not_before is None or job.not_before is None else min(job.not_before, micros(not_before))
         values = {"priority": max(job.priority, priority), "not_before": job.not_before if job.attempts else sooner}
         is_news = values != {"priority": job.priority, "not_before": job.not_before}
@@ -217,7 +217,7 @@ class Queue:
         return _job_of(taken if _due_at(row, now) > micros(now) else taken._replace(not_before=None))
 
     def _release(self, job: Job, values: dict[str, Any]) -> None:
-        """Change a job that we hold; after another worker took it over, what we did must not count."""
+        """Change a job that we hold. Raises LeaseLost if another worker took it over."""
         if not self._set(job.id, values, state=JobState.LEASED.value, attempts=job.attempts):
             raise LeaseLost(f"job {job.id} was taken over by another worker; nothing was written")
 

@@ -29,7 +29,7 @@ class LinkKind(StrEnum):
     CHAIN = "chain"  # a page continues the chain of an earlier page
     MEMBER_OF = "member_of"  # a page belongs to a segment; at most one
     DERIVED_FROM = "derived_from"  # a fact, trait or profile field rests on a page
-    SUPERSEDES = "supersedes"  # a cube replaces another; reserved until facts have a validity in time
+    SUPERSEDES = "supersedes"  # a fact replaces or contradicts an earlier one
     READ = "read"  # a page, and itself: LPM read it before it joined a segment
     EXTRACTED = "extracted"  # a page, and itself: LPM read it with its segment
     MENTIONS = "mentions"  # a cube names an entity; reserved until entities are cubes
@@ -40,8 +40,8 @@ class Operation(StrEnum):
 
     ADD = "add"
     MOVE = "move"  # to another tier
-    CHAIN = "chain"  # a page found the chain it belongs to, or a model wrote of that
-    JOIN = "join"  # a segment took in a page
+    CHAIN = "chain"  # a page joined its chain, or a model summarised the chain
+    JOIN = "join"  # a page joined a segment
     VISIT = "visit"  # a search returned it
     PROMOTE = "promote"  # a segment's pages were extracted into LPM
     REVISE = "revise"  # its content changed; the old version is in the history
@@ -284,7 +284,7 @@ class Job(Plain):
 
 
 class AskedJob(NamedTuple):
-    """A job that waits or is being done, as far as it tells what is asked for."""
+    """A waiting or running job, without its history."""
 
     id: str
     kind: str

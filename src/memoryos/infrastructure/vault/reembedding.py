@@ -1,6 +1,6 @@
 """The change of a whole store to another embedder, in portable SQL: `contract.Reembedding` over a connection.
 
-The new vectors lie in `next_vectors` until all are there; one transaction then puts them in the place of the old ones.
+The new vectors are in `next_vectors` until they are complete; one transaction then replaces the old ones.
 Of each cube that table has part 0, the vector of the whole, and of a page the parts of its passages. What is missing
 is found by comparison with the cubes, so nothing that was written meanwhile can be overlooked.
 """
@@ -58,7 +58,7 @@ class SqlReembedding:
         self._packs = packs
 
     def begin(self) -> bool:
-        """Make ours the embedder that the store changes to; False while vectors of another one are in the way."""
+        """Start the change to our embedder; False while vectors of another one must be removed first."""
         if self._noted(NEXT_EMBEDDER) == self._embedder:
             return True
         self._note(NEXT_EMBEDDER, None)
@@ -93,7 +93,7 @@ class SqlReembedding:
         return [Unembedded(cube, said.get((cube.scope.tenant, cube.id), [])) for cube in found]
 
     def stage(self, vectors: Sequence[NewVectors]) -> None:
-        """Keep new vectors aside, in place of earlier ones; those of a cube that is gone are dropped."""
+        """Stage new vectors, replacing earlier ones; those of deleted cubes are dropped."""
         if self._noted(NEXT_EMBEDDER) != self._embedder:
             raise StorageError("the store changes to another embedder; nothing was written")
         keys = [_key(one.cube) for one in vectors]
@@ -105,7 +105,7 @@ class SqlReembedding:
         )
 
     def switch(self) -> None:
-        """Put the new vectors in the place of the old ones, and make ours the store's embedder."""
+        """Replace the old vectors by the new ones, and make ours the store's embedder."""
         said = and_(*(_next.c[name] == _passages.c[name] for name in ("tenant", "cube_id", "part")))
         self._connection.execute(update(_passages).values(vector=_data_where(said)))
         whole = and_(*(_next.c[name] == _vectors.c[name] for name in ("tenant", "cube_id", "part")))
@@ -115,7 +115,7 @@ class SqlReembedding:
         self._note(NEXT_EMBEDDER, None)
 
     def sweep(self, limit: int) -> bool:
-        """Remove that many of the vectors kept aside that nobody needs any more; whether there were some."""
+        """Remove up to that many unneeded staged vectors; return whether there were any."""
         if self._noted(NEXT_EMBEDDER) is not None:
             return False
         keys = self._connection.execute(select(*_next.primary_key).limit(limit)).all()
@@ -172,7 +172,7 @@ def _of_cube(table: Table) -> ColumnElement[bool]:
 
 
 def _is_embedded() -> ColumnElement[bool]:
-    """Whether a cube has vectors that its own words make; a segment's is the mean of its pages'."""
+    """Whether the vectors of a cube come from its own words; a segment has the mean of its pages."""
     has_vector = exists().where(_of_cube(_vectors))
     member = and_(_links.c.tenant == _cubes.c.tenant, _links.c.target == _cubes.c.id)
     has_members = exists().where(member, _links.c.kind == LinkKind.MEMBER_OF.value)

@@ -27,7 +27,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A table in short: two of them are equal when their rows are."""
+    """The number of rows and a checksum of a table; equal for equal rows."""
 
     rows: int
     sha256: str  #: of the rows in the order of their keys, as `canonical` writes them
@@ -45,7 +45,7 @@ def stream(connection: Connection, table: Table) -> Iterator[Row[Any]]:
 
 
 def count(connection: Connection, chosen: Iterable[Table] = CONTENT) -> int:
-    """How many rows these tables have."""
+    """The number of rows of these tables."""
     return sum(connection.scalar(select(func.count()).select_from(table)) or 0 for table in chosen)
 
 
@@ -71,12 +71,12 @@ def canonical(row: Row[Any], names: Sequence[str]) -> bytes:
 
 
 def missing(ours: Connection, theirs: Connection, table: Table) -> Iterator[Row[Any]]:
-    """Our rows that they do not have just so."""
+    """Our rows that the other store lacks or has differently."""
     return (row for row, other in _side_by_side(ours, theirs, table) if row is not None and row != other)
 
 
 def surplus(ours: Connection, theirs: Connection, table: Table) -> Iterator[Row[Any]]:
-    """Their rows that we do not have just so."""
+    """Rows of the other store that ours lacks or has differently."""
     return (other for row, other in _side_by_side(ours, theirs, table) if other is not None and row != other)
 
 
@@ -86,14 +86,14 @@ def insert_all(connection: Connection, table: Table, rows: Sequence[Row[Any]]) -
 
 
 def remove(connection: Connection, table: Table, rows: Sequence[Row[Any]]) -> None:
-    """Remove rows, with what hangs on them."""
+    """Remove rows, with the rows that depend on them."""
     key = key_of(table)
     wanted = [tuple(row._mapping[column.name] for column in key) for row in rows]
     connection.execute(delete(table).where(tuple_(*key).in_(wanted)))
 
 
 def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
-    """The items, so many at a time."""
+    """The items in batches."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

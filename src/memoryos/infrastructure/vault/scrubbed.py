@@ -1,4 +1,4 @@
-"""Scrubbed: what became of the traces of deleted memories in a database's files."""
+"""Scrubbed: the result of removing the traces of deleted memories from a database's files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memoryos.plain import Plain
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed(Plain):
-    """What was done, and what could not be."""
+    """What was done, and what was not possible."""
 
     done: tuple[str, ...]  #: names of what was rewritten or emptied
     refused: tuple[str, ...]  #: what could not be, and why

@@ -1,4 +1,4 @@
-"""Selection: which cubes of one kind are listed or counted, as far as the store can tell, and by what they hold."""
+"""Selection: which cubes of one kind are listed or counted, by their columns and their content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoryos.kinds import Kind, Role, Subject, Tier
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is wanted; what has expired by `now` is left out, and so are proposals."""
+    """The conditions; proposals and what has expired by `now` are left out."""
 
     kind: Kind
     now: datetime
@@ -32,7 +32,7 @@ class Selection:
         return self.speaker is None and self.role is None
 
     def admits(self, cube: MemCube) -> bool:
-        """Whether the cube holds what is wanted, as far as the columns do not tell."""
+        """Whether the cube meets the conditions that the columns cannot check."""
         if self.speaker is None and self.role is None:
             return True
         turns = cube.payload.turns if isinstance(cube.payload, Page) else ()

@@ -30,7 +30,7 @@ class SelectionPart:
         self._readable = readable
 
     def listed(self, wanted: Selection, after: int, limit: int | None) -> list[Positioned]:
-        """The first so many after a position."""
+        """The first cubes after a position, up to the limit."""
         found: list[Positioned] = []
         for one in self._admitted(wanted, after):
             found.append(one)
@@ -39,7 +39,7 @@ class SelectionPart:
         return found
 
     def counted(self, wanted: Selection) -> int:
-        """How many there are."""
+        """The number of cubes."""
         if not wanted.is_told_by_columns:
             return sum(1 for _ in self._admitted(wanted, 0))
         query = select(func.count()).select_from(_cubes).where(self._selected(wanted))
@@ -64,7 +64,7 @@ class SelectionPart:
 
 
 def _conditions(wanted: Selection) -> Iterator[ColumnElement[bool]]:
-    """What the columns tell."""
+    """The conditions on columns."""
     now, told = micros(wanted.now), _cubes.c
     yield told.kind == wanted.kind.value
     yield told.state != State.EXPIRED.value

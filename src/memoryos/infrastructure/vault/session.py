@@ -1,217 +1,63 @@
-"""Readers and writers over a SQL connection: the part of a back end that every SQL database shares.
-
-Every statement carries the four owner columns, taken from the scope that the session was opened with. A row that is
-not as it was written is left out and logged, so that one damaged memory does not stop an owner's others.
-"""
+"""Readers and writers over a SQL connection: the part of a back end that every SQL database shares."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, select, tuple_
+from sqlalchemy import Table, delete, tuple_
 
-from memoryos.clock import Clock, from_micros, micros
+from memoryos.clock import micros
 from memoryos.cube import MemCube
-from memoryos.errors import CubeDamaged, StorageError, StoreCorrupt
+from memoryos.errors import StorageError
 from memoryos.infrastructure.cold.pack import Pack
-from memoryos.infrastructure.cold.packs import Packs
-from memoryos.infrastructure.vault import checksum, queries, tables
-from memoryos.infrastructure.vault.blob_part import BlobPart
-from memoryos.infrastructure.vault.cold_part import ColdPart, packs_of
+from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.documents import (
-    is_left_out,
-    parse_document,
     passage_rows,
-    read_cube,
-    read_passages,
     vector_row,
     version_row,
 )
-from memoryos.infrastructure.vault.ledger import Ledger
-from memoryos.infrastructure.vault.owner_part import OwnerPart
-from memoryos.infrastructure.vault.queue import Queue, WantedJob
+from memoryos.infrastructure.vault.queue import WantedJob
 from memoryos.infrastructure.vault.records import (
     Archived,
     AskedJob,
-    Census,
     CubePlace,
     Entry,
-    Event,
-    Facet,
     Job,
     JobKind,
     JobState,
     Link,
-    LinkKind,
     Operation,
     Spending,
-    StoredPassage,
-    Vector,
 )
-from memoryos.infrastructure.vault.selection import Positioned, Selection
-from memoryos.infrastructure.vault.selection_part import SelectionPart
 from memoryos.infrastructure.vault.statements import (
-    ask,
-    ask_one,
     insert_links,
     insert_rows,
     next_position,
-    stream,
     update_cubes,
 )
-from memoryos.infrastructure.vault.tables import OWNER, owner_row
-from memoryos.kinds import Kind, State, Subject, Tier
-from memoryos.lifecycle import CubeMark
-from memoryos.scope import Scope
+from memoryos.infrastructure.vault.stored_cubes import IDS_PER_STATEMENT, StoredCubes, chunks, legible
+from memoryos.kinds import Kind
 
-_OPERATIONS, _KINDS = {one.value: one for one in Operation}, {one.value: one for one in Kind}
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
-IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 
-class SqlReader:
+class SqlReader(StoredCubes):
     """`contract.Reader` over a connection."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        scope: Scope,
-        clock: Clock,
-        packs: Packs,
-        known_jobs: Collection[str] | None = None,
-    ) -> None:
-        self._connection = connection
-        self._clock = clock
-        self._scope = scope.owner
-        self._owner = owner_row(scope)
-        self._ledger = Ledger(connection, self._owner)
-        self._queue = Queue(connection, self._owner, clock, known_jobs)
-        self._everything = OwnerPart(connection, self._owner)
-        self._packs = packs
-        self._cold = ColdPart(connection, self._owner, packs)
-        self.blobs = BlobPart(connection, self._owner)
-
-    def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
-        found = (self._readable(*row) for row in self._asked(queries.DOCUMENTS, ids))
-        return {cube.id: cube for cube in found if cube}
-
-    def one(self, cube_id: str) -> MemCube | None:
-        return next((self._cube(*row) for row in self._asked(queries.DOCUMENTS, [cube_id])), None)
-
-    def cubes(
-        self,
-        kind: Kind,
-        *,
-        tiers: Sequence[Tier] = (),
-        states: Sequence[State] = (),
-        marks: Sequence[CubeMark | None] = (),
-        subject: Subject | None = None,
-        first: int | None = None,
-        last: int | None = None,
-    ) -> list[MemCube]:
-        limit = first if last is None else last
-        query = queries.cubes(
-            len(tiers),
-            len(states),
-            len(marks),
-            has_subject=subject is not None,
-            is_newest_first=last is not None,
-            is_limited=limit is not None,
-        )
-        named = {f"tier_{index}": tier.value for index, tier in enumerate(tiers)}
-        named |= {f"state_{index}": state.value for index, state in enumerate(states)}
-        named |= {f"mark_{index}": mark.value if mark else queries.UNMARKED for index, mark in enumerate(marks)}
-        wanted = {"kind": kind.value, "subject": subject and subject.value}
-        found = self._first_readable(query, {**self._owner, **named, **wanted}, limit)
-        return found if last is None else found[::-1]
-
-    def _first_readable(
-        self, query: Select[*tuple[Any, ...]], values: dict[str, Any], limit: int | None
-    ) -> list[MemCube]:
-        """The first cubes that can be read; a damaged one takes nobody's place."""
-        asked = limit
-        while True:
-            cubes = [self._readable(*row) for row in ask(self._connection, query, {**values, "limit": asked})]
-            found = [cube for cube in cubes if cube and cube.kind.value == values["kind"]]
-            if asked is None or limit is None or len(cubes) < asked or len(found) >= limit:
-                return found[:limit]
-            asked += len(cubes) - len(found)
-
-    def added(self, ids: Iterable[str]) -> set[str]:
-        return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
-
-    def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
-        with _legible("cubes"):
-            return {cube_id: Kind(kind) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
-
-    def versions(self, ids: Iterable[str]) -> dict[str, int]:
-        return dict(self._asked(queries.VERSIONS, ids))
-
-    def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
-        return {
-            cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
-            for cube_id, data, told in self._asked(queries.VECTORS, ids)
-            if checksum.is_vector_sound(data, told) or is_left_out("vector", cube_id)
-        }
-
-    def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
-        found = self._asked(queries.TARGETS, sources, kind=kind.value)
-        return [Link(source, kind, target) for source, target in found]
-
-    def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
-        found = self._asked(queries.SOURCES, targets, kind=kind.value)
-        return [Link(source, kind, target) for source, target in found]
-
-    def successions(self, ids: Iterable[str]) -> set[str]:
-        return {cube_id for (cube_id,) in self._asked(queries.SUCCESSIONS, ids)}
-
-    def _asked(self, query: Select[*tuple[Any, ...]], ids: Iterable[str], **values: str) -> Iterator[Any]:
-        """The rows that the query finds for these ids."""
-        for chunk in _chunks(ids):
-            yield from ask(self._connection, query, {**self._owner, **values}, chunk)
-
-    def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
-        if pages is None:
-            yield from read_passages(stream(self._connection, queries.PASSAGES, self._owner))
-        else:
-            yield from read_passages(self._asked(queries.PASSAGES_OF, pages))
-
-    def facets(self, pages: Iterable[str]) -> dict[str, Facet]:
-        return {page: Facet(*known) for page, *known in self._asked(queries.FACETS_OF, pages)}
-
-    def beside(self, pages: Iterable[str]) -> set[str]:
-        return {page for row in self._asked(queries.BESIDE, pages) for page in row if page is not None}
-
-    def sequence(self) -> int:
-        return ask_one(self._connection, queries.SEQUENCE, self._owner) or 0
-
-    def history(self, cube_id: str) -> list[MemCube]:
-        rows = ask(self._connection, queries.HISTORY, {**self._owner, "cube_id": cube_id})
-        return [parse_document(cube_id, document, told, f"version {version} of ") for version, document, told in rows]
-
-    def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
-        with _legible("events"):
-            return [
-                Event(sequence, from_micros(at), _OPERATIONS[operation], _KINDS[kind], cube_id, version, detail)
-                for sequence, at, operation, kind, cube_id, version, detail in rows
-            ]
-
     def jobs(self, *states: JobState) -> list[Job]:
-        with _legible("jobs"):
+        with legible("jobs"):
             return self._queue.jobs(states)
 
     def asked(self) -> list[AskedJob]:
-        with _legible("jobs"):
+        with legible("jobs"):
             return self._queue.asked()
 
     def next_due(self) -> datetime | None:
-        with _legible("jobs"):
+        with legible("jobs"):
             return self._queue.next_due()
 
     def cold(self, ids: Iterable[str]) -> dict[str, str]:
@@ -223,28 +69,12 @@ class SqlReader:
     def packs(self) -> dict[str, datetime | None]:
         return self._cold.packs()
 
-    def census(self) -> Census:
-        cubes = tables.cubes
-        query = (
-            select(cubes.c.kind, cubes.c.tier, func.count())
-            .where(self._owned(cubes))
-            .group_by(cubes.c.kind, cubes.c.tier)
-        )
-        with _legible("cubes"):
-            return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
-
-    def listed(self, wanted: Selection, *, after: int = 0, limit: int | None = None) -> list[Positioned]:
-        return SelectionPart(self._connection, self._owner, self._readable).listed(wanted, after, limit)
-
-    def counted(self, wanted: Selection) -> int:
-        return SelectionPart(self._connection, self._owner, self._readable).counted(wanted)
-
     def placed(self, *, after: int = 0, limit: int = 1000, session: str | None = None) -> list[CubePlace]:
-        with _legible("cubes"):
+        with legible("cubes"):
             return self._everything.placed(after, limit, session)
 
     def links_of(self, ids: Iterable[str]) -> list[Link]:
-        with _legible("links"):
+        with legible("links"):
             return self._everything.links_of(ids)
 
     def remains(self) -> dict[str, int]:
@@ -254,22 +84,8 @@ class SqlReader:
         return self._ledger.note(key)
 
     def spending(self, *, since: date | None = None) -> list[Spending]:
-        with _legible("usage"):
+        with legible("usage"):
             return self._ledger.spending(since)
-
-    def _readable(self, cube_id: str, stored: str, told: int | None) -> MemCube | None:
-        """The cube; None when it is damaged."""
-        try:
-            return self._cube(cube_id, stored, told)
-        except CubeDamaged:
-            is_left_out("memory", cube_id)
-            return None
-
-    def _cube(self, cube_id: str, stored: str, told: int | None) -> MemCube:
-        return read_cube(self._packs, cube_id, stored, told)
-
-    def _owned(self, table: Table) -> ColumnElement[bool]:
-        return and_(*(table.c[name] == self._owner[name] for name in OWNER))
 
 
 class SqlWriter(SqlReader):
@@ -313,7 +129,7 @@ class SqlWriter(SqlReader):
         doomed = list(self._asked(queries.HEADS, ids))  # without the documents, which may be damaged
         self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in doomed)
         self.has_erased |= bool(doomed)
-        for chunk in _chunks(cube_id for cube_id, _, _ in doomed):
+        for chunk in chunks(cube_id for cube_id, _, _ in doomed):
             removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
             self.blobs.let_go(chunk, removal)
         if self.blobs.has_let_go:  # the bytes go when this is committed; if that fails, a little later
@@ -394,9 +210,9 @@ class SqlWriter(SqlReader):
         self._cold.forget(names)
 
     def _bring_back(self, ids: Iterable[str]) -> None:
-        """Bring the packs back that cubes lie in which are to be changed or deleted.
+        """Restore the packs with documents of cubes that will be changed or deleted.
 
-        Without an object store nobody could have read a cold one, to change it.
+        Without an object store, no cold cube could have been read, so there is nothing to restore.
         """
         if not self._packs.are_kept:
             return
@@ -427,13 +243,13 @@ class SqlWriter(SqlReader):
         insert_rows(self._connection, tables.passages, [row for entry in entries for row in passage_rows(entry)])
 
     def _unindex(self, entries: Sequence[Entry]) -> None:
-        """Make room for what the entries bring along; what has passages needs no vector of its own."""
+        """Remove what the entries replace; a cube with passages has no vector of its own."""
         passages = [entry.cube.id for entry in entries if entry.passages is not None]
         self._drop(tables.vectors, [*passages, *(entry.cube.id for entry in entries if entry.vector is not None)])
         self._drop(tables.passages, passages)
 
     def _drop(self, stored: Table, ids: Sequence[str]) -> None:
-        for chunk in _chunks(ids):
+        for chunk in chunks(ids):
             self._connection.execute(
                 delete(stored).where(stored.c.tenant == self._scope.tenant, stored.c.cube_id.in_(chunk))
             )
@@ -481,18 +297,3 @@ class SqlWriter(SqlReader):
         for entry in entries:
             if entry.cube.scope.owner != self._scope:
                 raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
-
-
-@contextmanager
-def _legible(table: str) -> Iterator[None]:
-    """Say of a row that holds what no program wrote there that it is damaged; what it holds is not told."""
-    try:
-        yield
-    except (LookupError, ValueError, TypeError, OverflowError):
-        raise StoreCorrupt(f"a row of {table} is damaged: run `memoryos verify`, or restore from a backup") from None
-
-
-def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
-    distinct = list(dict.fromkeys(ids))
-    for start in range(0, len(distinct), IDS_PER_STATEMENT):
-        yield distinct[start : start + IDS_PER_STATEMENT]

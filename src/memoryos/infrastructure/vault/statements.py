@@ -94,7 +94,7 @@ def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _CompiledQuery:
     text: str
     takes_lists: bool  #: the ids are one parameter, and the text is always the same: the server keeps its plan
     constants: Row
@@ -120,12 +120,12 @@ def _cursor(connection: Connection) -> Any:
 
 
 @cache
-def _question(dialect: str, query: Select[Any]) -> _Question:
+def _question(dialect: str, query: Select[Any]) -> _CompiledQuery:
     compiled = _compiled(dialect, query)
     constants = {name: value for name, value in compiled.params.items() if value is not None}
     takes_lists = dialect == "postgresql"
     text = str(compiled).replace(f"IN ({_IDS})", "= ANY(%(ids)s)") if takes_lists else str(compiled)
-    return _Question(text, takes_lists, constants)
+    return _CompiledQuery(text, takes_lists, constants)
 
 
 @cache

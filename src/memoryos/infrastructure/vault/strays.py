@@ -31,7 +31,7 @@ _ENDS: dict[LinkKind, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {  # what eac
 
 
 def strays(connection: Connection) -> Iterator[Damage]:
-    """Everything of that sort."""
+    """Return all stray rows."""
     for table, stray in _without_a_cube():
         for row in connection.execute(select(table).where(stray)):
             cube_id = row.source if table is _links else row.cube_id

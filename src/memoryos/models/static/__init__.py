@@ -79,7 +79,7 @@ class _Table:
     values: NDArray[np.int8]  # (pieces, then strangers; dim)
     scales: NDArray[np.float32]  # one a row, (rows, 1)
     centre: NDArray[np.float32]  # what texts share whose pieces have vectors, (dim,)
-    words: _Words
+    words: _WordRows
 
     def rows(self, text: str) -> list[int]:
         """The rows of a text's pieces."""
@@ -131,7 +131,7 @@ class _Table:
         return scaled
 
 
-class _Words(dict[str, tuple[int, ...]]):
+class _WordRows(dict[str, tuple[int, ...]]):
     """The rows of each word, a part of a text between spaces; those that were met lately are kept."""
 
     def __init__(self, pieces: WordPieces, known: NDArray[np.bool_]) -> None:
@@ -190,7 +190,7 @@ def _load(dim: int) -> _Table:
         values=np.concatenate([values, strangers]),
         scales=np.concatenate([scales, 1 / np.linalg.norm(strangers.astype(np.float32), axis=1)])[:, None],
         centre=centre,
-        words=_Words(word_pieces(), scales > 0),
+        words=_WordRows(word_pieces(), scales > 0),
     )
 
 

@@ -1,9 +1,9 @@
 """Generation: the three tiers fused into one prompt (MemoryOS paper, section 3.5), bounded as a whole.
 
 What stays the same from turn to turn comes first, so that a provider's prompt cache can hit: the instructions, the
-agent's role and the personas, then the dialogue in STM as messages. What this question brought back comes last, with
-the question. The question is always whole. Of the rest, the personas and the dialogue have shares of their own, and
-the notes what is left. Recalled text is data: it is fenced, and the model is told so.
+agent's role and the personas, then the dialogue in STM as messages. The notes recalled for this question come last,
+with the question. The question is always complete. The personas and the dialogue have shares of the rest, and the notes
+get what is left. Recalled text is data: it is fenced, and the prompt says so.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ the line above it."""
 
 DEFAULT_ROLE = "a helpful assistant"
 
-MESSAGE_TOKENS = 4  # what a message takes beside its words
-AROUND = 40  # characters for each token: hardly a text with more fits
+MESSAGE_TOKENS = 4  # tokens of a message in addition to its words
+AROUND = 40  # characters per token: a longer text hardly fits
 PERSONA_SHARE = 8  # the personas may take one token of the prompt in so many,
 DIALOGUE_SHARE = 3  # and the dialogue one in so many, and what the notes leave
 SUMMARY_SHARE = 8  # of the notes, one token in so many may tell what came before the dialogue
@@ -53,12 +53,12 @@ CountTokens = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many tokens a prompt may have."""
+    """The token limits of a prompt."""
 
     prompt: int  #: all of it
-    notes: int  #: what a question brings back
-    pages: int | None = None  #: the notes are of so many pages at most; None is no limit
-    abstain_below: float = 0.0  #: the notes of a question less likely to have an answer say that there is nothing
+    notes: int  #: tokens of the notes for a question
+    pages: int | None = None  #: the most pages in the notes; None: no limit
+    abstain_below: float = 0.0  #: below this confidence the notes say that nothing answers the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class _Dialogue:
 
     messages: tuple[Message, ...] = ()
     tokens: int = 0
-    told: frozenset[tuple[str, int]] = frozenset()  # the turns that are there whole: page and number
+    told: frozenset[tuple[str, int]] = frozenset()  # the turns that are complete: page and number
 
 
 def prompt(
     recalled: Recall, bounds: Bounds, count_tokens: CountTokens, *, role: str = DEFAULT_ROLE, now: datetime
 ) -> list[Message]:
-    """The messages for a question. Raises InvalidInput when the question leaves no room for the instructions."""
+    """Return the messages for a question. Raises InvalidInput if it leaves no room for the instructions."""
 
     def counted(text: str) -> int:
         return count_tokens(disarmed(text))
@@ -98,7 +98,7 @@ def prompt(
 
 
 def _dialogue(recalled: Recall, room: int, count_tokens: CountTokens) -> _Dialogue:
-    """The latest turns of STM that fit, oldest first; the first that does not is cut, and those before it are out."""
+    """The latest turns of STM that fit, oldest first; the first that does not fit is cut, older ones are left out."""
     messages: list[Message] = []
     told = set()
     left = room
@@ -116,7 +116,7 @@ def _dialogue(recalled: Recall, room: int, count_tokens: CountTokens) -> _Dialog
 
 
 def _sized(cube: MemCube, turn: Turn, near: int, query: str, room: int, count_tokens: CountTokens) -> tuple[str, bool]:
-    """A message, and whether it is whole; of one that does not fit, the part that has most to do with the question.
+    """A message, and whether it is complete; if it does not fit, only its most relevant part.
 
     That part is looked for around the place `near`, in characters: a message may be as long as a book.
     """
@@ -159,7 +159,7 @@ def _head(cube: MemCube, turn: Turn) -> str:
 
 
 def _notes(recalled: Recall, dialogue: _Dialogue, bounds: Bounds, count_tokens: CountTokens) -> str:
-    """What this question brought back, without what the messages say, and what came before them."""
+    """The notes for this question, without what the messages say, and with the summary before them."""
     room = bounds.notes
     found = pack(
         recalled,
@@ -197,7 +197,7 @@ def _chained(recalled: Recall, dialogue: _Dialogue) -> MemCube | None:
 
 
 def _fitting(title: str, sentences: Sequence[str], room: int, count_tokens: CountTokens) -> str:
-    """The title with the sentences that fit; nothing without one."""
+    """The title with the sentences that fit; empty if none fits."""
     text = title
     for sentence in sentences:
         if count_tokens(f"{text} {sentence}") <= room:

@@ -1,4 +1,4 @@
-"""Responder: answers of the chat model, with what the memory holds; each turn is stored once its answer is out."""
+"""Responder: answers of the chat model, with memory; each exchange is stored after its answer was given."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Remember = Callable[[str, str, Scope], None]
 
 @dataclass(frozen=True, slots=True)
 class Responder:
-    """Answers for one memory, which searches and remembers."""
+    """Answers questions with one memory."""
 
     model: Callable[[], ChatModel]  #: asked for at the first answer; raises ModelNotConfigured
     purse: Purse
@@ -37,13 +37,13 @@ class Responder:
     _turns: Background = field(default_factory=lambda: Background("turns"))
 
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
-        """The answer, whole. Raises ModelError when the model fails; then nothing is stored."""
+        """Return the whole answer. Raises ModelError if the model fails; then nothing is stored."""
         answer = self.purse.answer(self.model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
         self._remember_later(current(), query, answer.text, owner)
         return answer
 
     def stream(self, query: str, role: str, owner: Scope) -> AnswerStream:
-        """The answer in pieces; the turn is stored when the last one has been taken."""
+        """Return the answer in pieces; the exchange is stored after the last piece."""
         caller, model, messages = current(), self.model(), self._prompt(query, role, owner)
 
         def pour(flow: Flow[str]) -> None:
@@ -55,16 +55,16 @@ class Responder:
         return AnswerStream(lambda: self.streams.begin(pour), remember)
 
     def wait(self, until: float = math.inf) -> bool:
-        """Whether what was answered is part of the memory, until then. Raises the first error of storing it."""
+        """Wait until that time for the answers to be stored; return whether they are. Raises the first error."""
         return self._turns.wait(until)
 
     @property
     def unfinished(self) -> int:
-        """How many answers are still to be stored."""
+        """The number of answers that are not stored yet."""
         return self._turns.unfinished
 
     def close(self) -> None:
-        """End the streams and store what waits. Raises like `wait`."""
+        """End the streams and store the waiting answers. Raises like `wait`."""
         self.streams.close()
         self._turns.close()
 

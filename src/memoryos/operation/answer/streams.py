@@ -1,4 +1,4 @@
-"""Streams: answers on their way from a model to readers who take them at their own pace.
+"""Streams: answers of a model for readers who take the pieces at their own pace.
 
 Few at once come from the model, each in a thread that lasts as long as the model speaks; the others wait without one.
 What came waits for its reader, who holds nothing else.
@@ -26,7 +26,7 @@ class Streams:
         self._speaking: dict[Thread, Flow[str] | None] = {}
 
     def begin(self, pour: Pour) -> Flow[str]:
-        """What `pour` puts into a flow, once there is room for it. What it raises ends the flow."""
+        """Start `pour` once there is a free slot, and return the flow of its pieces. An error ends the flow."""
         flow: Flow[str] = Flow()
         with self._lock:
             self._waiting.append((flow, pour))
@@ -38,7 +38,7 @@ class Streams:
         return flow
 
     def close(self) -> None:
-        """End all of them: their readers get a ModelError. Returns when what they cost is written down."""
+        """End all streams: their readers get a ModelError. Returns when their usage is recorded."""
         with self._lock:
             flows = [flow for flow, _ in self._waiting] + [flow for flow in self._speaking.values() if flow]
             threads = list(self._speaking)

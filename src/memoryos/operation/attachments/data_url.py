@@ -16,7 +16,7 @@ _ANY_TYPE = "application/octet-stream"
 
 
 def is_data_url(value: object) -> bool:
-    """Whether it is one."""
+    """Whether the value is a data URL."""
     return isinstance(value, str) and value[:5].lower() == "data:"
 
 

@@ -38,7 +38,7 @@ Parcels = Mapping[str, Parcel]  # by their sha256
 
 
 def taken_out(turns: Sequence[Turn], most: int) -> tuple[Sequence[Turn], Parcels]:
-    """The turns with references in the place of bytes, and the bytes. Raises InvalidInput for more than `most`."""
+    """The turns with references instead of bytes, and the bytes. Raises InvalidInput for more than `most`."""
     parcels: dict[str, Parcel] = {}
     if not any(is_data_url(one.uri) for turn in turns for one in turn.attachments):
         return turns, parcels
@@ -122,7 +122,7 @@ class Sweeper:
     takes_early: bool = False
 
     def run(self, scope: Scope, jobs: Sequence[Job], _goes_on: GoesOn, /) -> Sequence[Job]:
-        """Remove what is due, and come back for the rest. Raises ObjectsUnreachable, as long as that lasts."""
+        """Remove the bytes that are due, and add a job for the rest. Raises ObjectsUnreachable."""
         self.vault.sweep_blobs(scope)
         with self.vault.write(scope) as writer:
             for job in jobs:

@@ -416,7 +416,7 @@ def _mark_extracted(writer: Writer, portions: Sequence[Portion], summaries: Mapp
 
 
 def _read_on(reader: Reader, segment: MemCube, left: int, summary: str | None) -> MemCube:
-    """The segment of which so many pages are left to read, with the summary that a model wrote."""
+    """The segment with the number of pages left to read, and the summary of a model, if any."""
     cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
     return _summarised(cube, summary, new_pages(reader, segment)) if summary else cube
 

@@ -62,7 +62,7 @@ class Corrector:
 
     def postpone(self, cube_id: str) -> None:
         """Record that a memory is to be deleted once the object store answers. Raises NotFound."""
-        for home in dict.fromkeys((self._owner, self._persona)):
+        for home in self.homes:
             with self._vault.write(home) as writer:
                 if writer.added([cube_id]):
                     writer.enqueue(JobKind.ERASE, [cube_id], priority=Urgency.ASKED)
@@ -90,7 +90,7 @@ class Corrector:
 
     def find(self, cube_id: str) -> tuple[MemCube, Scope]:
         """Return a memory of the scope, or of the shared persona, and its home scope. Raises NotFound."""
-        for home in dict.fromkeys((self._owner, self._persona)):
+        for home in self.homes:
             with self._vault.read(home) as reader:
                 if cube := reader.one(cube_id):
                     return cube, home
@@ -98,7 +98,7 @@ class Corrector:
 
     def _kind(self, cube_id: str) -> tuple[Kind, Scope]:
         """The kind of a memory, and its home scope. Raises NotFound."""
-        for home in dict.fromkeys((self._owner, self._persona)):
+        for home in self.homes:
             with self._vault.read(home) as reader:
                 if kind := reader.kinds([cube_id]).get(cube_id):
                     return kind, home
@@ -116,6 +116,11 @@ class Corrector:
     @property
     def _owner(self) -> Scope:
         return self.scope.owner
+
+    @property
+    def homes(self) -> tuple[Scope, ...]:
+        """The scopes that hold memories of this owner: its own, and that of a shared persona."""
+        return tuple(dict.fromkeys((self._owner, self._persona)))
 
     @property
     def _persona(self) -> Scope:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from memoryos.errors import NotFound
 from memoryos.infrastructure.vault.contract import Vault
-from memoryos.infrastructure.vault.records import CubePlace
+from memoryos.infrastructure.vault.records import CubePlace, Operation
 from memoryos.kinds import Kind
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.maintenance.cooler import Cooler
@@ -67,13 +68,24 @@ class Forgetter:
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
         """Remove the pages and facts of a session, and what rests on them alone."""
-        gone: Counter[str] = Counter()
+        before = {home: self._sequence(home) for home in corrector.homes}
         for one in list(self._placed(scope, scope.session)):
-            if self._delete(corrector, one.id):
-                gone[one.kind.value] += 1
+            self._delete(corrector, one.id)
         self.sources.follow_erasure(scope.owner)
+        gone = Counter(kind for home, sequence in before.items() for kind in self._deleted(home, sequence))
         left = Counter(one.kind.value for one in self._placed(scope, scope.session))
         return Forgotten(dict(gone), left=dict(left))
+
+    def _sequence(self, home: Scope) -> int:
+        with self.vault.read(home) as reader:
+            return reader.sequence()
+
+    def _deleted(self, home: Scope, sequence: int) -> Iterator[str]:
+        """The kinds of the memories that were deleted after that event, one for each memory."""
+        with self.vault.read(home) as reader:
+            while found := reader.events(after=sequence):
+                yield from (event.kind.value for event in found if event.operation is Operation.DELETE)
+                sequence = found[-1].sequence
 
     def _placed(self, scope: Scope, session: str | None = None) -> Iterator[CubePlace]:
         after = 0
@@ -85,12 +97,9 @@ class Forgetter:
                 return
             after = found[-1].position
 
-    def _delete(self, corrector: Corrector, cube_id: str) -> bool:
-        try:
+    def _delete(self, corrector: Corrector, cube_id: str) -> None:
+        with suppress(NotFound):  # it went with another one
             corrector.delete(cube_id)
-        except NotFound:  # it went with another one
-            return False
-        return True
 
     def _memories(self, owner: Scope) -> dict[str, int]:
         gone: Counter[str] = Counter()

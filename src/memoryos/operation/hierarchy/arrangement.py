@@ -1,4 +1,4 @@
-"""Arrangement: which page lies in which segment, while a repair is being planned."""
+"""Arrangement: which page belongs to which segment while a repair is planned."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A page where it lies."""
+    """A page and its current segment."""
 
     page: str
     segment: str
@@ -46,7 +46,7 @@ class Rehoming:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done."""
+    """The moves of a repair."""
 
     rehomings: tuple[Rehoming, ...] = ()
     opened: tuple[str, ...] = ()  #: names within this plan of segments that are to be made
@@ -54,7 +54,7 @@ class Plan:
 
 
 class Arrangement:
-    """Pages by row, in order of position; segments by number, those that are opened after those there are."""
+    """Pages by row, in order of position; segments by number, new ones after existing ones."""
 
     def __init__(self, pages: Sequence[Placed], alone: float, room: int) -> None:
         """Begin with what is; `alone` is the fit of a page by itself, `room` how many segments may be opened."""
@@ -91,7 +91,7 @@ class Arrangement:
         return np.stack([self._centres[number] for number in numbers])
 
     def fits(self, rows: Rows) -> Floats:
-        """How well each of these fits, if they are a segment, shape (n,)."""
+        """How well each of these pages would fit a segment that they form, shape (n,)."""
         return fits(self._units[rows]) if len(rows) > 1 else np.full(len(rows), self.alone)
 
     def may_leave(self, rows: Rows) -> bool:
@@ -99,7 +99,7 @@ class Arrangement:
         return not bool(self._is_kept[rows].any())
 
     def open(self, rows: Rows) -> int:
-        """Let pages be a segment of their own; returns its number."""
+        """Open a segment for these pages; return its number."""
         number = len(self._names)
         self._names.append(f"new-{number - len(self._stored) + 1}")
         self.room -= 1
@@ -107,20 +107,20 @@ class Arrangement:
         return self._noted(number, rows, Reason.SPLIT)
 
     def give(self, rows: Rows, source: int, target: int, reason: Reason) -> None:
-        """Let pages go from one segment to another."""
+        """Move pages from one segment to another."""
         self.keep(source, np.setdiff1d(self._rows[source], rows))
         self._put(target, np.sort(np.append(self._rows[target], rows)))
         self._noted(target, rows, reason)
 
     def keep(self, number: int, rows: Rows) -> None:
-        """Leave a segment with these pages; without any, it goes."""
+        """Set the pages of a segment; without pages, it is removed."""
         if len(rows):
             self._put(number, rows)
         else:
             del self._rows[number], self._centres[number]
 
     def plan(self) -> Plan:
-        """What has changed."""
+        """Return the changes."""
         homes = sorted((row, self._names[number]) for number, rows in self._rows.items() for row in rows.tolist())
         return Plan(
             tuple(self._rehoming(row, name) for row, name in homes if name != self._pages[row].segment),

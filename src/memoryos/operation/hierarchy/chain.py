@@ -18,7 +18,7 @@ from memoryos.language.summary import extended
 # reply continues the chain from a cosine of 0.4 on, and a page after a long pause only when it is close to a repeat.
 CHAIN_THRESHOLD = 0.7
 PAUSE_WEIGHT = 0.3  # what an immediate reply counts beside the cosine
-PAUSE_SECONDS = 1800.0  # after half an hour that bonus is down to a third
+PAUSE_SECONDS = 1800.0  # after half an hour, the bonus is a third
 SUMMARY_CHARS = 280  # one or two sentences, as the paper's meta information, beside what a model wrote
 
 
@@ -39,7 +39,7 @@ def closeness(previous: Entry, page: Entry) -> float:
 def summarised(previous: MemCube | None, page: Page) -> Page:
     """The page with the summary of the chain that ends with it; `previous` is the page it continues.
 
-    What a model wrote of the chain before stays, and is extended.
+    A summary that a model wrote for the chain stays and is extended.
     """
     before = previous.payload if previous and isinstance(previous.payload, Page) else None
     earlier, written = (before.chain_summary, before.chain_written) if before else ("", "")

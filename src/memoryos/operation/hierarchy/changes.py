@@ -1,7 +1,7 @@
 """Changes: what one operation does to the vault, gathered in memory and written at its end.
 
 Reading through it shows the vault as it will be. A cube that changes several times in one operation
-is written once, and logged once. To gather needs no more than a reader, so that other writers wait only for the end.
+is written once, and logged once. Gathering needs only a reader, so other writers wait only for the final write.
 A cube that is revised while an earlier change of it waits is written twice, for its history keeps the earlier one.
 """
 
@@ -31,7 +31,7 @@ class Urgency(IntEnum):
 
 @dataclass
 class _Batch:
-    """What is written together."""
+    """The rows that are written together."""
 
     new: dict[str, Entry] = field(default_factory=dict)
     changed: dict[str, tuple[Entry, Operation]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Changes:
         self._batch.new[entry.cube.id] = self._known[entry.cube.id] = entry
 
     def change(self, entry: Entry, operation: Operation) -> None:
-        """Store a cube in place of its earlier self; None for vector or passages leaves them as they are."""
+        """Replace a stored cube; None for vector or passages keeps the stored ones."""
         cube_id, batch = entry.cube.id, self._batch
         self._known[cube_id] = _merged(self._known[cube_id], entry) if cube_id in self._known else entry
         if cube_id in batch.new:
@@ -97,7 +97,7 @@ class Changes:
             batch.changed[cube_id] = (entry, operation)
 
     def revise(self, entry: Entry) -> None:
-        """Store a new version of a cube; the history keeps what it was, or was to be, before."""
+        """Store a new version of a cube; the history keeps the previous one."""
         cube_id = entry.cube.id
         if self._batch.entry(cube_id):
             self._batches.append(_Batch())
@@ -111,7 +111,7 @@ class Changes:
             following[cube_id] = (_merged(earlier, later), operation)
 
     def remove(self, cube_id: str) -> None:
-        """Remove a cube with its links, whether it is stored already or was to be."""
+        """Remove a cube with its links, whether it is stored or only pending."""
         batch = self._batch
         self._known.pop(cube_id, None)
         is_stored = batch.new.pop(cube_id, None) is None
@@ -138,16 +138,16 @@ class Changes:
         self._enqueued.setdefault((urgency, not_before), []).append(cube_id)
 
     def note(self, key: str, value: str) -> None:
-        """Note something about the scope."""
+        """Write a note about the scope."""
         self._notes[key] = value
 
     def look_at(self, cube_id: str) -> None:
-        """Ask whether the pages of a segment belong together."""
+        """Add a job that checks whether the pages of a segment belong together."""
         self._repairs.append(cube_id)
 
     @property
     def jobs(self) -> dict[str, bool]:
-        """The segments whose extraction is asked for, and whether it is urgent."""
+        """The segments that wait for extraction, and whether it is urgent."""
         return self._asked_for(self.reader)
 
     def _asked_for(self, reader: Reader) -> dict[str, bool]:
@@ -160,7 +160,7 @@ class Changes:
         return self._jobs
 
     def waits_for(self, kind: JobKind) -> bool:
-        """Whether a job of another kind than extraction waits."""
+        """Whether a job of a kind other than extraction waits."""
         self._asked_for(self.reader)
         return kind in self._others
 
@@ -171,29 +171,29 @@ class Changes:
         return self._waiting
 
     def get(self, ids: Iterable[str]) -> list[MemCube]:
-        """Cubes as they will be."""
+        """The cubes with the pending changes."""
         wanted = [cube_id for cube_id in ids if cube_id not in self.gone]
         stored = self.reader.get(cube_id for cube_id in wanted if self._pending(cube_id) is None)
         known = (self._pending(cube_id) or stored.get(cube_id) for cube_id in wanted)
         return [cube for cube in known if cube]
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
-        """The vectors of these cubes, as they will be."""
+        """The vectors of these cubes with the pending changes."""
         wanted = [cube_id for cube_id in ids if cube_id not in self.gone]
         pending = {cube_id: entry.vector for cube_id in wanted if (entry := self._known.get(cube_id))}
         stored = self.reader.vectors(cube_id for cube_id in wanted if pending.get(cube_id) is None)
         return stored | {cube_id: vector for cube_id, vector in pending.items() if vector is not None}
 
     def present(self, cube: MemCube) -> MemCube:
-        """A stored cube as it will be."""
+        """A stored cube with the pending changes."""
         return self._pending(cube.id) or cube
 
     def left(self, cubes: Iterable[MemCube]) -> list[MemCube]:
-        """Stored cubes as they will be, without those that are removed."""
+        """Stored cubes with the pending changes, without removed ones."""
         return [self.present(cube) for cube in cubes if cube.id not in self.gone]
 
     def members(self, segment_id: str) -> list[MemCube]:
-        """The pages of a segment, as they will be."""
+        """The pages of a segment with the pending changes."""
         stored = [link.source for link in self.reader.sources([segment_id], LinkKind.MEMBER_OF)]
         pending = [link.source for link in self._links if link.kind is LinkKind.MEMBER_OF and link.target == segment_id]
         return self.get([*stored, *pending])
@@ -203,7 +203,7 @@ class Changes:
         return entry.cube if entry else None
 
     def move(self, cubes: Iterable[MemCube], tier: Tier) -> None:
-        """Put cubes into another tier."""
+        """Move cubes to another tier."""
         for cube in cubes:
             self.change(Entry(cube.moved(tier)), Operation.MOVE)
 
@@ -226,7 +226,7 @@ class Changes:
         writer.enqueue(JobKind.REPAIR, self._repairs)
 
     def leave_jobs(self, writer: Writer) -> bool:
-        """Whether a job waits, of this operation or an earlier one."""
+        """Whether a job waits, from this operation or an earlier one."""
         return bool(self._asked_for(writer) or self._repairs or self._others)
 
 

@@ -1,9 +1,8 @@
 """Cohesion: how well pages hang together, judged by their directions alone.
 
-A page's fit is its cosine with the mean of the *other* pages of its segment: with itself left out, a page cannot
-speak for itself, and to cut a topic into ever smaller pieces does not pay. Two arrangements are compared page by page,
-by how far the mean gain exceeds its standard error: no absolute cosine is ever asked for, so that an embedder
-whose cosines all lie high is judged like one whose cosines lie low.
+A page's fit is its cosine with the mean of the *other* pages of its segment. Leaving the page itself out keeps small
+segments from scoring high. Two arrangements are compared page by page, by how far the mean gain exceeds its standard
+error. No absolute cosine is used, so embedders with high and with low cosines are judged alike.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def fits(units: Floats) -> Floats:
 
 
 def halves(units: Floats) -> Flags | None:
-    """Which rows form the one of two groups by 2-means on the sphere, shape (n,); None when it finds but one.
+    """Which rows form the first of two groups by 2-means on the sphere, shape (n,); None if there is only one group.
 
     It starts from the sides of the axis along which the rows differ most, so that the same rows give the same groups.
     """

@@ -1,4 +1,4 @@
-"""Heat: how much a segment is in use, for the moment it is asked for.
+"""Heat: how much a segment is used at a given moment.
 
     Heat = alpha * N_visit + beta * L_interaction + gamma * exp(-dt / mu)
 
@@ -16,12 +16,12 @@ from memoryos.cube import Behaviour
 
 
 def recency(last_access: datetime, now: datetime, mu_seconds: float) -> float:
-    """`exp(-dt / mu)`, in (0, 1]; a clock that ran backwards counts as no time at all."""
+    """`exp(-dt / mu)`, in (0, 1]; a negative `dt` (a clock that ran backwards) counts as 0."""
     return math.exp(-max(0.0, (now - last_access).total_seconds()) / mu_seconds)
 
 
 def extracted_by(settings: Settings, now: datetime) -> datetime | None:
-    """When a page that joins a segment now is extracted at the latest, hot or not; None: only when it is hot."""
+    """The latest time at which a page that joins a segment now is extracted; None: only when the segment is hot."""
     within = settings.extract_within_seconds
     return now + timedelta(seconds=within) if within is not None else None
 
@@ -32,7 +32,7 @@ def is_hot(behaviour: Behaviour, now: datetime, settings: Settings) -> bool:
 
 
 def heat(behaviour: Behaviour, now: datetime, settings: Settings) -> float:
-    """The heat of a segment that behaved like this."""
+    """The heat of a segment with this behaviour."""
     return (
         settings.heat_visits * behaviour.visits
         + settings.heat_interactions * behaviour.interactions

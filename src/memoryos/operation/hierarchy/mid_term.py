@@ -32,7 +32,7 @@ FIRST_LOOK = 32  # pages of a segment that is looked at for repair for the first
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A segment with what is needed to compare it: its centroid, and the probe made of it and of K_s."""
+    """A segment with its centroid, and the probe made of the centroid and K_s, for comparison."""
 
     cube: MemCube
     centroid: Vector
@@ -93,11 +93,11 @@ class MidTerm:
 
     @property
     def surplus(self) -> int:
-        """How many segments there are more than fit."""
+        """The number of segments above the capacity."""
         return max(0, len(self._topics) - self.settings.mid_term_capacity)
 
     def evict(self, now: datetime, *, spared: Set[str]) -> list[Topic]:
-        """Take out the coldest segments until the rest fits; the `spared` stay even if it then does not."""
+        """Remove the coldest segments until the capacity is kept; the `spared` always stay."""
         candidates = map(self._topics.__getitem__, self._topics.keys() - spared)
         coldest = heapq.nsmallest(self.surplus, candidates, key=lambda topic: self._coldness(topic, now))
         if self._shelf and coldest:
@@ -110,20 +110,20 @@ class MidTerm:
 
 
 def has_doubled(topic: Topic) -> bool:
-    """Whether a segment that took in a page has twice the pages it had when it was last looked at for repair."""
+    """Whether a segment that got a page has twice as many pages as at the last repair check."""
     pages = segment_of(topic.cube).pages
     return pages >= FIRST_LOOK and pages.bit_count() == 1
 
 
 def segment_of(cube: MemCube) -> Segment:
-    """The segment payload of a cube that is known to be one."""
+    """The payload of a cube that is known to be a segment."""
     if not isinstance(cube.payload, Segment):
         raise TypeError(f"cube {cube.id} is a {cube.kind.value}, not a segment")
     return cube.payload
 
 
 def page_of(cube: MemCube) -> Page:
-    """The page payload of a cube that is known to be one."""
+    """The payload of a cube that is known to be a page."""
     if not isinstance(cube.payload, Page):
         raise TypeError(f"cube {cube.id} is a {cube.kind.value}, not a page")
     return cube.payload
@@ -135,7 +135,7 @@ def top_keywords(segment: Segment) -> tuple[str, ...]:
 
 
 def joined(topic: Topic, page: Entry, now: datetime) -> Topic:
-    """The topic after `page` joined it: centroid, keywords, summary, time span and counters follow."""
+    """The topic after `page` joined it, with updated centroid, keywords, summary, time span and counters."""
     payload = _with(segment_of(topic.cube), page.cube)
     at = page.cube.descriptive.event_at
     behaviour = replace(
@@ -154,7 +154,7 @@ def joined(topic: Topic, page: Entry, now: datetime) -> Topic:
 
 
 def opened(page: Entry, now: datetime) -> Topic:
-    """A new topic, formed by its first page."""
+    """A new topic with its first page."""
     at = page.cube.descriptive.event_at
     cube = MemCube(
         id=str(uuid7()),
@@ -184,7 +184,7 @@ def formed(pages: Sequence[MemCube]) -> Segment:
 
 
 def _with(segment: Segment, page: MemCube) -> Segment:
-    """The segment with one more page: keywords, summary and time span follow, from the page alone."""
+    """The segment with one more page: keywords, summary and time span are updated from that page."""
     at = page.descriptive.event_at
     counted = _counted(segment.keywords, page)
     return Segment(
@@ -198,7 +198,7 @@ def _with(segment: Segment, page: MemCube) -> Segment:
 
 
 def _extended(segment: Segment, page: MemCube, keywords: Mapping[str, tuple[str, int]]) -> str:
-    """The summary with what the page adds; what a model wrote stays."""
+    """The summary, extended by the page; the words of a model stay."""
     weights = {form: float(count) for form, (_, count) in keywords.items()}
     said = (turn.words for turn in page_of(page).turns)
     return extended(segment.summary, said, limit_chars=SUMMARY_CHARS, weights=weights, written=segment.written)

@@ -33,7 +33,7 @@ Vectors = NDArray[np.float32]
 
 
 class _Draft(NamedTuple):
-    """A passage before it is embedded; one of each turn that comes in, so a plain tuple."""
+    """A passage before it is embedded; a plain tuple because there are very many."""
 
     turn: Turn
     extent: Extent
@@ -56,8 +56,8 @@ def said_in(cube: MemCube, extent: Extent) -> str:
 def page_vectors(reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
     """The direction of each page: the mean of its passages', each weighed by its words.
 
-    A page is not half about "Okay, thanks!". Pages without passages, which an older program stored, have a vector of
-    their own.
+    So "Okay, thanks!" does not count as half of a page. Pages without passages, which an older program stored, have a
+    vector of their own.
     """
     wanted = list(pages)
     return directions(reader, wanted, passages_of(reader, wanted))
@@ -73,7 +73,7 @@ def passages_of(reader: Reader, pages: Iterable[str]) -> dict[str, list[StoredPa
 
 
 def directions(reader: Reader, pages: Iterable[str], said: Mapping[str, Sequence[StoredPassage]]) -> dict[str, Vector]:
-    """The vectors of pages whose passages are read already."""
+    """The vectors of pages from passages that were read already."""
     own = reader.vectors(page for page in pages if page not in said)
     return own | {page: page_direction(passages) for page, passages in said.items()}
 
@@ -113,7 +113,7 @@ def weighed(vectors: Vectors, weights: Sequence[int]) -> Vector:
 
 
 def weight(words: int, speaker: str | None, said_at: int) -> int:
-    """How many of the words that a passage is found by are not common to all of its speaker's on that day."""
+    """The number of index words of a passage that are its own, without the speaker's name and the date."""
     common = len(_found_by(speaker or "")) + _words_of_day(said_at // _DAY)
     return max(words - common, 1)
 
@@ -133,7 +133,7 @@ def turns_of(cube: MemCube) -> tuple[Turn, ...]:
 
 
 def topic_words(page: Page) -> tuple[str, ...]:
-    """The keywords of what was said on the page; the speakers, who are named all the time, are no topic."""
+    """The keywords of the page, without the names of the speakers, which are on every page."""
     people = stems(word for turn in page.turns if turn.speaker for word in words(turn.speaker))
     said = keywords(page.said, limit=KEYWORD_LIMIT + len(people))
     return tuple(word for word in said if stem(word) not in people)[:KEYWORD_LIMIT]
@@ -176,7 +176,7 @@ def _words(speaker: str | None, said: str, said_at: datetime) -> list[str]:
 
 @lru_cache(1024)
 def _words_of_day(day: int) -> int:
-    """How many words passages of that day since the epoch are found by, beside their own."""
+    """The number of date words that are added to each passage of that day (days since the epoch)."""
     return len(_found_by(spoken(from_micros(day * _DAY))))
 
 
@@ -187,7 +187,7 @@ _found_by = lru_cache(1024)(index_words)  # of names and dates, which come again
 
 
 def _marks(draft: _Draft) -> Mark:
-    """What the passage gives away; the last one of a turn speaks for all of it to whoever answers."""
+    """The marks of a passage; the last passage of a turn gets the marks of the whole turn."""
     found = Mark(0)
     if asks(draft.turn.words if draft.ends_turn else draft.said):
         found |= Mark.ASKS
@@ -197,7 +197,7 @@ def _marks(draft: _Draft) -> Mark:
 
 
 def _said_by(turn: Turn) -> Mark:
-    """Whose words they are, when nobody is named: among people with names, roles say nothing."""
+    """The role as speaker if nobody has a name; among named people, a role says nothing."""
     if turn.speaker and turn.speaker.casefold() not in _ROLE_NAMES:
         return Mark(0)
     return _ROLE_MARKS.get(turn.role, Mark(0))

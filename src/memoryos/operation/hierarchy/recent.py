@@ -1,4 +1,4 @@
-"""Recent pages: those of STM are read, too, at once by rules and after a while by a model.
+"""Recent pages: rules read the pages of STM at once, and a model after a delay.
 
 A page joins a segment when STM has no room for it any more, and a segment is read when it is hot. Rules cost nothing,
 so they need not wait for that: what is said outright is known when the page has found its chain. For a model one job
@@ -21,7 +21,7 @@ from memoryos.operation.hierarchy.changes import Urgency
 
 
 def read_early(reader: Reader, pages: Iterable[str]) -> frozenset[str]:
-    """Of these pages, those that were read before they joined a segment, and have not been read with it."""
+    """Return the pages that were read before they joined a segment, and not yet with it."""
     return frozenset(link.source for link in reader.targets(pages, LinkKind.READ))
 
 
@@ -32,12 +32,12 @@ def note_early(writer: Writer, pages: Iterable[str], *, joined: Iterable[str] = 
 
 
 def forget_early(writer: Writer, pages: Iterable[str]) -> None:
-    """Take none of these for read."""
+    """Remove the marks that say that these pages were read."""
     writer.unlink(writer.targets(pages, LinkKind.READ))
 
 
 def extracted(reader: Reader, pages: Iterable[str]) -> frozenset[str]:
-    """Of these pages, those that were read with their segment."""
+    """Return the pages that were read with their segment."""
     return frozenset(link.source for link in reader.targets(pages, LinkKind.EXTRACTED))
 
 
@@ -56,7 +56,7 @@ def unread_recent(reader: Reader) -> list[MemCube]:
 def due_recent(reader: Reader, settings: Settings, now: datetime) -> list[MemCube]:
     """The unread pages of STM, oldest first, once the oldest has waited for long enough.
 
-    One that was added later than now was added by a clock that ran ahead: it would be asked for again and again.
+    Pages with a time in the future (a clock ran ahead) count as due, so that they are not asked for repeatedly.
     """
     pages = unread_recent(reader)
     until = _latest(pages[0], settings) if pages else None
@@ -64,7 +64,7 @@ def due_recent(reader: Reader, settings: Settings, now: datetime) -> list[MemCub
 
 
 def ask_for_recent(writer: Writer, settings: Settings) -> bool:
-    """Have the unread pages of STM read in time, if there are any; call it when no job waits for them."""
+    """Add a job that reads the unread pages of STM in time, if there are any; call it when no such job waits."""
     pages = unread_recent(writer) if settings.recent_within is not None else []
     if pages:
         at_once = settings.recent_within == 0
@@ -74,7 +74,7 @@ def ask_for_recent(writer: Writer, settings: Settings) -> bool:
 
 
 def ask_for_all_recent(writer: Writer) -> None:
-    """Have the unread pages of STM read now: hasten the job that waits for them, or add one."""
+    """Add a job that reads the unread pages of STM now, or make the waiting one due."""
     if pages := unread_recent(writer):
         waiting = [job.cube_id for job in writer.jobs(JobState.QUEUED) if job.kind == JobKind.READ_RECENT]
         writer.enqueue(JobKind.READ_RECENT, waiting[:1] or [pages[-1].id], priority=Urgency.ASKED)

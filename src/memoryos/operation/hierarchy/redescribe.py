@@ -1,4 +1,4 @@
-"""Describing chains and segments anew, after pages of theirs changed or went."""
+"""Updating the summaries of chains and segments after their pages changed or were deleted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FOLLOWERS = 32  # pages that are told what a model wrote: those that wait for it
 
 
 def described_chains(changes: Changes, pages: Iterable[str]) -> list[MemCube]:
-    """The pages whose chain summaries are others now, from these on, each after the one that it continues.
+    """Return the pages whose chain summaries change, starting with these, each after the page that it continues.
 
-    A chain is followed until a summary stays as it is: those after it are made of it, but for what a model wrote.
+    Following stops where a summary stays the same, because later summaries are made from it.
     """
     described: dict[str, MemCube] = {}
     begun = set(pages)
@@ -44,7 +44,7 @@ def described_chains(changes: Changes, pages: Iterable[str]) -> list[MemCube]:
 
 
 def _before(changes: Changes, page_id: str, described: Mapping[str, MemCube]) -> MemCube | None:
-    """The page that this one continues, as it will be."""
+    """The page that this one continues, with the pending changes."""
     previous = [link.target for link in changes.reader.targets([page_id], LinkKind.CHAIN)]
     found = changes.get(previous)
     return described.get(found[0].id, found[0]) if found else None
@@ -53,7 +53,7 @@ def _before(changes: Changes, page_id: str, described: Mapping[str, MemCube]) ->
 def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
     """Give the chain that ends with this page the summary that a model wrote, and let the pages after it extend that.
 
-    It stops at a page where a model wrote later, or that is far away: what such a page has stays as it is.
+    It stops at a page that a model summarised later, and after a number of pages; their summaries stay.
     """
     cube = writer.get([page_id])[page_id]
     earlier = page_of(cube)
@@ -72,7 +72,7 @@ def rewrite_chain(writer: Writer, page_id: str, written: str) -> None:
 def redescribe_segments(
     changes: Changes, segments: Iterable[str], now: datetime, known: Mapping[str, Vector] = MappingProxyType({})
 ) -> None:
-    """Describe segments from the pages they will have, without what a model wrote of them; an empty one goes.
+    """Summarise segments again from the pages they will have, without the words of a model; remove empty ones.
 
     `known` are the vectors of pages that will have others than those stored.
     """
@@ -85,7 +85,7 @@ def redescribe_segments(
 
 
 def described_while_it_goes(changes: Changes, segment: MemCube, last: int) -> Entry:
-    """A segment some of whose pages are gone, told by the `last` that will go, and by no word of the others."""
+    """A segment that is being deleted in steps, summarised from the last of the remaining pages."""
     ids = [link.source for link in changes.reader.sources([segment.id], LinkKind.MEMBER_OF)]
     left = [one for one in ids if one not in changes.gone]
     entry = _described(changes, segment, changes.get(left[:last]), segment.descriptive.updated_at, {})
@@ -95,7 +95,7 @@ def described_while_it_goes(changes: Changes, segment: MemCube, last: int) -> En
 
 
 def _unread(changes: Changes, pages: Sequence[str]) -> int:
-    """How many of these were not read with their segment."""
+    """The number of these pages that were not read with their segment."""
     return len(pages) - len(extracted(changes.reader, pages))
 
 

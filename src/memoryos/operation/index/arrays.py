@@ -1,4 +1,4 @@
-"""Arrays: an index as plain arrays by name, and an index made of them again.
+"""Arrays: an index as plain arrays by name, and back.
 
 Nothing here lists the columns of an index: what is kept is every attribute but those in NOT_KEPT, so a new column is
 kept without a change here.
@@ -32,12 +32,12 @@ _NO_TEXT = -1  # in the place of a text's number
 
 
 def kept(owner: object) -> list[tuple[str, Any]]:
-    """The attributes that are kept; single numbers are not, for they say how an object was made."""
+    """The attributes to write; single numbers are left out, because the constructor sets them."""
     return [(name, one) for name, one in vars(owner).items() if name not in NOT_KEPT and not isinstance(one, int)]
 
 
 class ArrayWriter:
-    """Writes objects as arrays; texts are written once, and referred to by their numbers."""
+    """Writes objects as arrays; each text is written once and referred to by a number."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, Storable] = {}
@@ -93,7 +93,7 @@ class ArrayWriter:
 
 
 def _listed(texts: Iterable[str]) -> bytes:
-    """A list of texts as JSON; some at a time, because the encoder takes many times the room of its result."""
+    """A list of texts as JSON, in batches, because the encoder needs much memory."""
     source = iter(texts)
     groups = iter(lambda: list(islice(source, _AT_A_TIME)), [])
     return b"[" + b", ".join(json.dumps(group)[1:-1].encode() for group in groups) + b"]"
@@ -107,7 +107,7 @@ class ArrayReader:
         self._texts: list[str | None] = [*json.loads(arrays[_TEXTS].tobytes()), None]  # the last is at _NO_TEXT
 
     def read(self, prefix: str, owner: object) -> None:
-        """Give a new, empty object the attributes that were written."""
+        """Set the written attributes of a new, empty object."""
         for name, empty in kept(owner):
             setattr(owner, name, self._read(f"{prefix}.{name}", empty))
 

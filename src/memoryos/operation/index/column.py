@@ -57,14 +57,14 @@ class Block:
 
     @classmethod
     def of(cls, rows: NDArray[np.float32]) -> Block:
-        """The same numbers, in half the bytes if that can be."""
+        """The same numbers, in half the bytes if possible."""
         parts = (rows[start : start + _COMPARED] for start in range(0, len(rows), _COMPARED))
         can_be = all(np.array_equal(_as(part, np.float16), part) for part in parts)
         return cls(rows, np.dtype(np.float16 if can_be else np.float32))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows and numbers of each."""
+        """The number of rows and of columns."""
         return self.rows.shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -109,7 +109,7 @@ class Matrix:
             done += len(taken)
 
     def _make_room(self, block: int, rows: int) -> None:
-        """Let the block hold that many rows, up to its full size; small scopes do not pay for a whole block."""
+        """Enlarge the block for that many rows, up to its full size, so that small scopes need no whole block."""
         if block == len(self._blocks):
             self._blocks.append(np.empty((0, self._dim), np.float32))
         have = self._blocks[block]
@@ -155,6 +155,6 @@ class Matrix:
 
 
 def _as(rows: NDArray[np.float32], dtype: Any) -> NDArray[Any]:
-    """A copy with another type of number; what is too large for it becomes infinite."""
+    """A copy with another number type; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return rows.astype(dtype)

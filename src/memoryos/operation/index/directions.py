@@ -1,7 +1,7 @@
-"""Directions: the vectors of pages, made of those of their turns as an index holds them.
+"""Directions: the vectors of pages, computed from the vectors of their turns in an index.
 
-They are the same to the last bit as `hierarchy/page_entries.py` makes of what is stored, which takes ten times as long
-to read.
+They are identical to those that `hierarchy/page_entries.py` computes from the store, which takes ten times as long to
+read.
 """
 
 from __future__ import annotations

@@ -33,17 +33,17 @@ class EvictedFacts:
         return len(self._facts)
 
     def put(self, fact: Entry) -> None:
-        """Take in a fact, or its present state."""
+        """Add or update a fact."""
         self._facts[fact.cube.id] = fact
         self._rows.clear()
 
     def drop(self, cube_id: str) -> None:
-        """Let go of a fact, if it is here."""
+        """Remove a fact, if it is there."""
         if self._facts.pop(cube_id, None):
             self._rows.clear()
 
     def clear(self) -> None:
-        """Let go of all facts."""
+        """Remove all facts."""
         self._facts.clear()
         self._rows.clear()
 

@@ -1,4 +1,4 @@
-"""Facets: what is known of a row beside its words and time: tier, session, tags, when it expires, its segment."""
+"""Facets: the properties of a row other than words and time: tier, session, tags, expiry, segment."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Facets:
         self._expires_at.extend([_end(passage.expires_at) for passage in passages])
 
     def note(self, rows: Sequence[int], facets: Sequence[Facet]) -> None:
-        """Give each of these rows another facet."""
+        """Set the facet of each of these rows."""
         places = np.array(rows, np.int64)
         self._tiers.values[places] = [_TIER_NUMBERS[facet.tier] for facet in facets]
         self._segments.values[places] = [self._segment(facet.segment) for facet in facets]
@@ -82,11 +82,11 @@ class Facets:
         return self._segment_names
 
     def segment_at(self, row: int) -> str | None:
-        """The segment that a row lies in."""
+        """The segment of a row."""
         return self._segment_names[int(self._segments.values[row])]
 
     def in_tiers(self, tiers: Iterable[Tier], *, cold: bool = True) -> Flags:
-        """Which rows lie in these tiers, shape (n,); of the archive without the cold ones, when told."""
+        """Which rows are in these tiers, shape (n,); optionally without cold rows of the archive."""
         rows = np.ones(len(self._tiers), np.bool_)
         left_out = {tier.value for tier in set(Tier).difference(tiers)}
         if not cold or Tier.ARCHIVE.value in left_out:

@@ -39,11 +39,11 @@ class Follower:
 
     @property
     def is_away(self) -> bool:
-        """Whether the index failed a while ago, and is left alone."""
+        """Whether the index failed recently and is not used."""
         return monotonic() - self._failed < _AWAY_SECONDS
 
     def build(self, owner: Scope, reader: Reader) -> None:
-        """Make the owner's index anew, as the reader sees the store."""
+        """Build the owner's index again from the reader."""
         self._index.build(owner.owner, reader.passages(), reader.sequence())
         self._absent.pop(owner.owner, None)
         self._failed = -_AWAY_SECONDS
@@ -90,7 +90,7 @@ class Follower:
         return self._index.asking(owner.owner)
 
     def put_off(self, error: IndexFailed) -> None:
-        """Leave the index alone for a while: it failed."""
+        """Do not use the index for a while after a failure."""
         self._failed = monotonic()
         logger.warning("candidate index put off", extra={"action": "search", "error": type(error).__name__})
 
@@ -100,7 +100,7 @@ class Follower:
 
 
 def _change(reader: Reader, events: Sequence[Event], after: int) -> Change:
-    """What the events did to pages, as the reader sees these now."""
+    """The effect of the events on pages, as the reader sees them now."""
     done: dict[str, set[Operation]] = {}
     for event in events:
         if event.kind is Kind.PAGE:

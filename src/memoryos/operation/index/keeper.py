@@ -1,4 +1,4 @@
-"""Keeper: keeps the indexes of large owners beside the store, so that the next process reads them in one piece.
+"""Keeper: saves the indexes of large owners beside the store, so that the next process can load them.
 
 What is kept stands for the store as it was after a certain event of the owner's log. It is used when the log has the
 same event under that number, so that it is of the same history, whatever file it lies beside; when what happened
@@ -31,7 +31,7 @@ _LOSSES = {Operation.DELETE, Operation.REVISE, Operation.REFRESH}  # of a page: 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An index as arrays, and the number of the event that it stands for."""
+    """An index as arrays, and the number of its latest event."""
 
     sequence: int
     arrays: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Kept:
 
 
 def followed(rows: int) -> int:
-    """How many events an index of so many rows follows; after more, it is faster to read the store anew."""
+    """The most events that an index of that size applies; beyond that, reading the store again is faster."""
     return max(FOLLOWED, rows // _ROWS_AN_EVENT)
 
 
@@ -57,7 +57,7 @@ class Keeper:
         return self.vault.index_files
 
     def read(self, owner: Scope, reader: Reader) -> Kept | None:
-        """What is kept of the owner, if it serves; what can serve nobody any more is removed."""
+        """Return the saved index of the owner if it is usable; remove one that never will be."""
         if self._files is None:
             return None
         told: list[Mapping[str, Any]] = []
@@ -79,7 +79,7 @@ class Keeper:
         return None
 
     def write(self, owner: Scope, kept: Kept) -> bool:
-        """Keep an index; returns whether it is kept now."""
+        """Save an index; return whether it is saved now."""
         if self._files is None or self.vault.is_only_read:
             return False
         with self.vault.read(owner) as reader:
@@ -93,12 +93,12 @@ class Keeper:
         return is_kept
 
     def _is_of(self, about: Mapping[str, Any], reader: Reader) -> bool:
-        """Whether an index is of the reader's past."""
+        """Whether an index belongs to the history that the reader sees."""
         sequence = about["sequence"]
         return sequence <= reader.sequence() and about == self._about(reader, sequence, about["rows"])
 
     def _about(self, reader: Reader, sequence: int, rows: int) -> dict[str, Any] | None:
-        """What an index says of itself that stands for the log up to that event; None when there is no such event."""
+        """The data about an index up to that event of the log; None if there is no such event."""
         found = reader.events(after=sequence - 1, limit=1)
         if not found or found[0].sequence != sequence:
             return None
@@ -117,6 +117,6 @@ def _format() -> list[Any]:
 
 
 def _lost_words(events: Sequence[Event], rows: int) -> bool:
-    """Whether a page lost words in these events, or so many are there that nobody follows."""
+    """Whether a page lost words in these events, or there are too many of them."""
     lost = any(event.kind is Kind.PAGE and event.operation in _LOSSES for event in events)
     return lost or len(events) > followed(rows)

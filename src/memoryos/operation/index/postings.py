@@ -56,7 +56,7 @@ class Postings:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, roughly."""
+        """The approximate size in bytes."""
         arrays = self._starts.nbytes + self._rows.nbytes + self._counts.nbytes
         words = _TERM_BYTES * len(self._words) + _WORD_BYTES * len(self._numbers)
         return arrays + words + _TAIL_BYTES * self._tail_size
@@ -66,7 +66,7 @@ class Postings:
         self._new.append((row, words))
 
     def settle(self) -> None:
-        """Put what was added in order: into the tail, or all into the arrays when that has become worth it."""
+        """Sort what was added into the tail, or into the arrays if there is enough of it."""
         if not self._new:
             return
         terms, rows, counts = self._counted()
@@ -81,7 +81,7 @@ class Postings:
         self._tail_size += len(terms)
 
     def merge(self) -> None:
-        """Put all that lies in the tail into the arrays."""
+        """Merge the tail into the arrays."""
         self.settle()
         if self._tail:
             self._merge()
@@ -123,7 +123,7 @@ class Postings:
         return self._with_late(terms, *settled) if self._tail else settled
 
     def _with_late(self, terms: Ints, *settled: NDArray[Any]) -> tuple[Rows, Counts, Ints]:
-        """What the arrays have of each of the terms, and behind it what the tail has."""
+        """The postings of each term in the arrays, followed by those in the tail."""
         found = [settled]
         for place, term in enumerate(terms.tolist()):
             found += [(rows, counts, np.full(len(rows), place)) for rows, counts in self._late(term)]
@@ -132,14 +132,14 @@ class Postings:
         return rows[order], counts[order], which[order]
 
     def _settled(self, term: int) -> tuple[Rows, Counts]:
-        """What the arrays have of a term."""
+        """The postings of a term in the arrays."""
         if term >= len(self._starts) - 1:
             return self._rows[:0], self._counts[:0]
         own = slice(self._starts[term], self._starts[term + 1])
         return self._rows[own], self._counts[own]
 
     def _late(self, term: int) -> Iterator[tuple[Rows, Counts]]:
-        """What the tail has of a term, if anything; to be copied at once, for it cannot grow meanwhile."""
+        """The postings of a term in the tail; copy them at once, because they change later."""
         if late := self._tail.get(term):
             yield np.frombuffer(late[0], np.int32), np.frombuffer(late[1], np.uint16)
 
@@ -148,7 +148,7 @@ class Postings:
         return self._numbered(word) if number is None else number
 
     def _numbered(self, word: str) -> int:
-        """Give a word that was not said before the number of its term."""
+        """Assign a new word the number of its term."""
         form = stem(word)
         number = self._terms.setdefault(form, len(self._words))
         if number == len(self._words):
@@ -158,7 +158,7 @@ class Postings:
         return number
 
     def _merge(self, *new: Ints) -> None:
-        """Put the tail, and what is new, behind the rows that the arrays have of the same terms."""
+        """Append the tail and the new rows to the rows of the same terms in the arrays."""
         terms, rows, counts = self._gathered(*new)
         added = np.bincount(terms, minlength=len(self._words))
         ends = np.full(len(added), len(self._rows), np.int64)  # of what the arrays have of each term

@@ -23,7 +23,7 @@ class Residency:
         follower: Follower | None = None,
         keeper: Keeper | None = None,
     ) -> None:
-        """Of owners whom the follower has an index of, memory holds the turns only when they are asked for.
+        """Turns of owners with an index of the follower are loaded only on request.
 
         With a keeper, the indexes of large owners are kept for the next process.
         """
@@ -40,7 +40,7 @@ class Residency:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by all of them, roughly."""
+        """The approximate size of all of them in bytes."""
         return sum(self._sizes.values())
 
     def following(self, scope: Scope, reader: Reader, *, whole: bool | None = None) -> Resident:
@@ -70,7 +70,7 @@ class Residency:
         return self._keeper is not None and resident is not None and resident.is_worth_keeping()
 
     def keep(self, scope: Scope) -> None:
-        """Keep the owner's index for the next process, in step with the store, if that is worth it."""
+        """Save the owner's current index for the next process, if that is worth it."""
         owner = scope.owner
         resident = self._residents.get(owner)
         if self._keeper is None or resident is None:
@@ -82,7 +82,7 @@ class Residency:
             self._keeper.write(owner, resident.kept())
 
     def forget(self, scope: Scope) -> None:
-        """Let the scope's owner leave memory."""
+        """Remove the scope's owner from memory."""
         with self._lock:
             self._residents.pop(scope.owner, None)
             self._sizes.pop(scope.owner, None)

@@ -69,7 +69,7 @@ class Resident:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, roughly."""
+        """The approximate size in bytes."""
         cubes = sum(map(len, self._held.values())) + len(self._evicted)
         return self.turns.nbytes + self._vocabulary.nbytes + _CUBE_BYTES * cubes
 
@@ -102,7 +102,7 @@ class Resident:
             return list(self._topics.values())
 
     def held(self, cube_id: str) -> MemCube | None:
-        """The cube with that id, if it is one that is kept whole."""
+        """The cube with that id, if it is in memory."""
         for held in self._held.values():
             if entry := held.get(cube_id):
                 return entry.cube
@@ -131,7 +131,7 @@ class Resident:
         return is_whole and rows >= _LARGE and unkept >= max(_MOVED_ON, rows // _ROWS_AN_EVENT)
 
     def kept(self) -> Kept:
-        """Its index, to be kept for the next process."""
+        """Its index, to be saved for the next process."""
         with self.lock:
             self.turns.postings.merge()
             self._vocabulary.follow(self.turns.postings.words)
@@ -142,7 +142,7 @@ class Resident:
             return Kept(self._sequence, writer.arrays, len(self.turns))
 
     def having(self, turns: TurnIndex) -> Resident:
-        """The same cubes with other turns: those that one question needs of very many."""
+        """The same cubes with only the turns that one question needs."""
         with self.lock:
             other = copy(self)
         other.turns = turns
@@ -152,7 +152,7 @@ class Resident:
     def follow(
         self, reader: Reader, *, turns: bool = True, find_kept: Callable[[], Kept | None] = lambda: None
     ) -> None:
-        """Take in what happened since the last call, as the reader sees it; the turns, too, or only the cubes.
+        """Apply the events since the last call, as the reader sees them, to the cubes and, if asked, the turns.
 
         Where all must be read, and `find_kept` finds an index that another process kept, that is read instead.
         """
@@ -190,7 +190,7 @@ class Resident:
         self._look_back(reader)
 
     def _take_up(self, reader: Reader, kept: Kept) -> bool:
-        """Go on with an index that was kept; False when it does not fit."""
+        """Continue with a saved index; False if it does not fit."""
         turns, vocabulary = TurnIndex(self._dim), Vocabulary(self._lexicon)
         try:
             arrays = ArrayReader(kept.arrays)
@@ -228,7 +228,7 @@ class Resident:
         self.turns.note(reader.facets(noted))  # without their documents, which may lie in the object store
 
     def _look_back(self, reader: Reader) -> None:
-        """See what STM holds now."""
+        """Read the present pages of STM."""
         cubes = reader.cubes(Kind.PAGE, tiers=[Tier.STM], last=self._capacity)
         vectors = self.page_vectors(reader, (cube.id for cube in cubes))
         self._recent = [Entry(cube, vectors.get(cube.id)) for cube in cubes]
@@ -282,7 +282,7 @@ def _is_evicted(cube: MemCube) -> bool:
 
 
 def _done(events: Iterable[Event]) -> dict[str, set[Operation]]:
-    """What was done to each cube."""
+    """The operations on each cube."""
     done: dict[str, set[Operation]] = {}
     for event in events:
         done.setdefault(event.cube_id, set()).add(event.operation)

@@ -23,7 +23,7 @@ from memoryos.operation.index.postings import Counts, Postings, Rows
 
 T = TypeVar("T")
 
-SITTING_PAUSE = 3600 * 10**6  # microseconds; after a longer silence the next turn answers nothing
+SITTING_PAUSE = 3600 * 10**6  # microseconds; a turn after a longer pause does not count as an answer
 NOBODY = -1  # no row, no speaker
 
 _PARTS = 1 << 24  # passages of a page, at most: position and part make one number that orders the rows
@@ -38,7 +38,7 @@ Flags = NDArray[np.bool_]
 
 
 class Spot(NamedTuple):
-    """Where a row lies: its page, the turn's index in it, and from where to where in the turn's words."""
+    """The place of a row: its page, the index of its turn, and its span in the words of the turn."""
 
     page: str
     turn: int
@@ -48,7 +48,7 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The neighbours of each row, shapes (n + 1,); `n`, one beyond the last row, where there is none and of itself."""
+    """The neighbours of each row, shapes (n + 1,); the value `n` means none, and row `n` has none itself."""
 
     before: Ints
     after: Ints
@@ -56,7 +56,7 @@ class Around:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What is known of all of an owner's turns where an index holds only those around some pages."""
+    """Statistics of all turns of an owner, for an index with only the turns around some pages."""
 
     pages: frozenset[str]  #: the pages that may be found; the others are there for what stands around them
     turns: int
@@ -92,19 +92,19 @@ class TurnIndex:
         self._buried = 0
 
     def __len__(self) -> int:
-        """Rows, those not alive included."""
+        """The number of rows, including deleted ones."""
         return len(self._order)
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, roughly."""
+        """The approximate size in bytes."""
         columns = sum(value.nbytes for value in vars(self).values() if isinstance(value, Column))
         parts = self.vectors.nbytes + self.postings.nbytes + self.facets.nbytes
         return parts + 2 * columns + _PAGE_BYTES * len(self._page_ids)
 
     @property
     def has_buried(self) -> bool:
-        """Whether words of turns that are gone are still here."""
+        """Whether words of deleted turns are still in the index."""
         return self._buried > 0
 
     @property
@@ -114,12 +114,12 @@ class TurnIndex:
 
     @property
     def total(self) -> int:
-        """How many turns the owner has, here and elsewhere."""
+        """The number of all turns of the owner, also those not in this index."""
         return self.corpus.turns if self.corpus else int(np.count_nonzero(self.alive))
 
     @property
     def mean_length(self) -> float:
-        """Words of a passage of the owner, on average; 0 without any."""
+        """The mean number of words of the owner's passages; 0 without any."""
         return self.corpus.mean_length if self.corpus else self.derived("mean length", self._mean_length)
 
     @property
@@ -129,7 +129,7 @@ class TurnIndex:
 
     @property
     def alive(self) -> Flags:
-        """Which rows are in the store still, shape (n,)."""
+        """Which rows are still in the store, shape (n,)."""
         return self._alive.values
 
     @property
@@ -188,7 +188,7 @@ class TurnIndex:
         return rows[living], counts[living], which[living]
 
     def frequency(self, terms: Ints, counted: Ints) -> Ints:
-        """In how many of the owner's turns each of the terms occurs, shape (k,); `counted` is in how many of ours."""
+        """The number of the owner's turns with each term, shape (k,); `counted` is the number in this index."""
         if self.corpus is None:
             return counted
         stems = [self.postings.stems[term] for term in terms.tolist()]
@@ -196,25 +196,25 @@ class TurnIndex:
         return np.array([found.get(term, 0) for term in stems], np.int64)
 
     def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
-        """In how many of the owner's turns each of the stems occurs."""
+        """The number of the owner's turns with each stem."""
         if self.corpus:
             return self.corpus.frequencies(stems)
         terms = {form: self.postings.number_of_stem(form) for form in stems}
         return {form: 0 if term is None else len(self.having(term)[0]) for form, term in terms.items()}
 
     def place(self, row: int) -> Spot:
-        """Where a row lies."""
+        """The place of a row."""
         end = int(self._ends.values[row])
         start, turn = int(self._starts.values[row]), int(self._turns.values[row])
         return Spot(self._page_ids[row], turn, start, None if end == _OPEN else end)
 
     def count_turns(self, rows: Ints) -> int:
-        """How many turns these rows are of."""
+        """The number of turns of these rows."""
         return len(np.unique((self.positions(rows) * _PARTS) + self._turns.values[rows]))
 
     @property
     def stale(self) -> Sequence[str]:
-        """The pages that can be read here and have a turn which an older program kept whole, and may be too long."""
+        """The readable pages with a turn that an older program stored as one passage, which may be too long."""
         return self.derived("stale", self._kept_whole)
 
     def rows_of(self, page: str) -> Sequence[int]:
@@ -222,7 +222,7 @@ class TurnIndex:
         return self._rows_of.get(page, ())
 
     def pages_around(self, pages: Iterable[str]) -> set[str]:
-        """These pages, as far as they are here, and those of the turns next to theirs in the same sitting."""
+        """The pages among these that are in the index, and the pages of neighbouring turns in the same sitting."""
         rows = np.array([row for page in pages for row in self.rows_of(page)], np.int64)
         near = np.concatenate([rows, self.around.before[rows], self.around.after[rows]])
         further = np.concatenate([near, self.around.before[near], self.around.after[near]])
@@ -234,28 +234,28 @@ class TurnIndex:
         return rows[np.argsort(self.order[rows], kind="stable")]
 
     def segment_of(self, page: str) -> str | None:
-        """The segment that a page lies in; none while it is in STM, or when the page is not here."""
+        """The segment of a page; None in STM or if the page is not in the index."""
         rows = self.rows_of(page)
         return self.facets.segment_at(rows[0]) if rows else None
 
     @property
     def around(self) -> Around:
-        """Who comes before and after whom in the same sitting."""
+        """The neighbours of each row in the same sitting."""
         return self.derived("around", self._neighbours)
 
     @property
     def answering(self) -> Flags:
-        """Which rows begin a turn that follows one that asks something, shape (n,)."""
+        """Which rows begin a turn after a question, shape (n,)."""
         return self.derived("answering", self._answers)
 
     def derived(self, name: str, make: Callable[[], T]) -> T:
-        """What `make` gives of the turns as they are: computed once, until they change."""
+        """The result of `make` for the current turns, cached until they change."""
         if name not in self._derived:
             self._derived[name] = make()
         return cast("T", self._derived[name])
 
     def put(self, passages: Sequence[StoredPassage]) -> None:
-        """Take in passages, those of a page one after the other; the first of a page takes the place of all it had."""
+        """Add passages, page by page; the first passage of a page replaces all earlier ones."""
         if not passages:
             return
         first = len(self)
@@ -272,12 +272,12 @@ class TurnIndex:
         self._derived.clear()
 
     def note(self, facets: Mapping[str, Facet]) -> None:
-        """Take in what changed of pages beside their words."""
+        """Update properties of pages other than their words."""
         noted = [(row, facet) for page, facet in facets.items() for row in self.rows_of(page)]
         self.facets.note([row for row, _ in noted], [facet for _, facet in noted])
 
     def drop(self, page: str) -> None:
-        """Forget a page; those before and after it become neighbours."""
+        """Remove a page; the pages before and after it become neighbours."""
         for row in self._rows_of.pop(page, []):
             self._take_out(row)
         self._derived.clear()
@@ -302,14 +302,14 @@ class TurnIndex:
         self._page_ids.extend(passage.page for passage in passages)
 
     def _follow(self, row: int, page: str) -> None:
-        """Put the first row of a page at the end of its session."""
+        """Append the first row of a page to its session."""
         session = self.facets.session_at(row)
         self._join(self._last_of.get(session, NOBODY), row)
         self._last_of[session] = row
         self._rows_of[page] = [row]
 
     def _go_on(self, row: int, page: str) -> None:
-        """Put a row behind the others of its page."""
+        """Append a row to its page."""
         rows = self._rows_of[page]
         last, session = rows[-1], self.facets.session_at(row)
         self._join(row, int(self._after.values[last]))
@@ -319,7 +319,7 @@ class TurnIndex:
         rows.append(row)
 
     def _replace(self, row: int, page: str) -> None:
-        """Put the first row of a page in the place of all that it had."""
+        """Replace all rows of a page by its first new row."""
         first, *others = self._rows_of[page]
         for other in others:
             self._take_out(other)
@@ -332,7 +332,7 @@ class TurnIndex:
         self._bury(first)
 
     def _take_out(self, row: int) -> None:
-        """Forget a row; those before and after it become neighbours."""
+        """Remove a row; the rows before and after it become neighbours."""
         session = self.facets.session_at(row)
         before, after = int(self._before.values[row]), int(self._after.values[row])
         self._join(before, after)
@@ -347,7 +347,7 @@ class TurnIndex:
             self._before.values[after] = before
 
     def _bury(self, row: int) -> None:
-        """Overwrite the vector; the postings count for nothing from now on, and stay until the scope is read anew."""
+        """Overwrite the vector; the postings are ignored from now on and stay until the scope is read again."""
         self._alive.values[row] = False
         self._buried += 1
         self._lengths.values[row] = 0
@@ -372,7 +372,7 @@ class TurnIndex:
     def _answers(self) -> Flags:
         before, pages = self.around.before[:-1], self.positions(np.arange(len(self)))
         asked = np.append(self.marks & Mark.ASKS != 0, False)[before]
-        near = np.minimum(before, len(self) - 1)  # where there is none, nobody asked
+        near = np.minimum(before, len(self) - 1)  # no previous turn, so no question
         goes_on = (pages[near] == pages) & (self._turns.values[near] == self._turns.values)
         return np.asarray(asked & ~goes_on, np.bool_)
 

@@ -48,7 +48,7 @@ NO_KIN = Kin(np.empty(0, np.int64), np.empty(0, np.float32))
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """What is close to one word among the first `upto` words."""
+    """The words close to one word among the first `upto` words."""
 
     numbers: Ints
     closeness: Floats
@@ -65,11 +65,11 @@ class Vocabulary:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, unused rows included."""
+        """The size in bytes, including unused rows."""
         return self._vectors.nbytes + len(self._near) * 16 * MOST
 
     def follow(self, known: Sequence[str]) -> None:
-        """Take in the known words that are new."""
+        """Add the new known words."""
         while new := known[len(self._vectors) :][:_AT_A_TIME]:
             places = [place for place, word in enumerate(new) if _has_meaning(word)]
             vectors = np.zeros((len(new), min(NUMBERS, self._lexicon.dim)), np.float32)
@@ -107,7 +107,7 @@ class Vocabulary:
             self._near.popitem(last=False)
 
     def _embed(self, words: Sequence[str]) -> Floats:
-        """The directions of words in the first numbers of the lexicon's vectors, which say most."""
+        """The directions of words in the first, most informative dimensions of the lexicon's vectors."""
         vectors = self._lexicon.embed(words)[:, :NUMBERS]
         return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9), np.float32)
 
@@ -127,7 +127,7 @@ def _best(before: _Near | None, found: _Near) -> _Near:
 
 
 def _has_meaning(word: str) -> bool:
-    """Whether a word has a vector worth comparing: numbers have none, and in other scripts kin finds no more.
+    """Whether a word has a vector worth comparing: numbers have none, and in most scripts kin does not help.
 
     Beside English it does in Arabic, whose words have a row for their stem, so that few are cut to pieces.
     """

@@ -16,7 +16,7 @@ from memoryos.clock import parse_moment
 from memoryos.cube import Attachment, Turn
 from memoryos.errors import InvalidInput
 from memoryos.kinds import Role
-from memoryos.operation.attachments.data_url import data_url, is_data_url
+from memoryos.operation.intake.attachment_parts import HOLDERS, attachment_of
 from memoryos.operation.intake.ingest import SPLIT, check_attachment
 from memoryos.scope import ID_LIMIT
 from memoryos.text import checked_text
@@ -27,6 +27,7 @@ ROLES = {"developer": Role.SYSTEM, "function": Role.TOOL, **{role.value: role fo
 _NAMES = (
     *("role", "content", "name", "tool_calls", "function_call", "at", "source_id"),
     *("type", "text", "function", "arguments", "input", "output"),
+    *HOLDERS,
 )
 
 # Types of parts, and of items of the Responses API, which need no message around them.
@@ -36,8 +37,7 @@ _RESULTS = ("tool_result", "mcp_tool_result", "function_call_output", "custom_to
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")  # of the model: nobody said them
 
 
-# A dict with role and content, an object of an SDK that has them, or several of these.
-Messages = Mapping[str, Any] | Iterable[Any]
+Messages = Mapping[str, Any] | Iterable[Any]  #: a dict with role and content, an SDK object that has them, or several
 
 
 def is_messages(value: object) -> TypeGuard[Messages]:
@@ -196,7 +196,7 @@ def _take(said: _Said, part: Any, place: str) -> None:
     elif kind in _RESULTS:
         said.parts.append(_result(known, place))
     elif kind not in _THOUGHTS:
-        said.words().attachments.append(_attachment(kind, known))
+        said.words().attachments.append(attachment_of(kind, known, place))
 
 
 def _text(value: Any, place: str) -> str:
@@ -222,19 +222,3 @@ def _result(known: Mapping[str, Any], place: str) -> Turn:
         _take(said, part, place)
     words = said.words()
     return Turn(role=Role.TOOL, text="\n".join(words.texts) or "(nothing)", attachments=tuple(words.attachments))
-
-
-def _attachment(kind: str, known: Mapping[str, Any]) -> Attachment:
-    """An image, a sound or a file, by its URL or as a data URL."""
-    inner = next((one for name in ("image_url", "source", "file", "input_audio") if (one := known.get(name))), known)
-    held: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {"url": inner}
-    media = held.get("media_type") or held.get("format")
-    uri = held.get("url") or held.get("file_id")
-    if uri is None and (data := held.get("data") or held.get("file_data")) is not None:
-        uri = data if is_data_url(data) else data_url(data, media)
-    caption = known.get("caption") or known.get("alt") or held.get("filename") or kind.removeprefix("input_")
-    return Attachment(caption=str(caption).removesuffix("_url"), uri=_maybe(uri), media_type=_maybe(media))
-
-
-def _maybe(value: Any) -> str | None:
-    return None if value is None else str(value)

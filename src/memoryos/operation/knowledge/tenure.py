@@ -81,6 +81,6 @@ def _holding(known: MemCube, old: ProfileField, lesson: Lesson, new: ProfileFiel
 
 
 def _heard(known: MemCube, lesson: Lesson) -> MemCube:
-    """The field as it is, though something else was said of it at another time."""
+    """The field with its value, after another value was stated for another time."""
     last = max(known.descriptive.event_at, lesson.event_at)
     return replace(known, descriptive=replace(known.descriptive, event_at=last))

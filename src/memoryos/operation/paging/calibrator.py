@@ -67,7 +67,7 @@ class Calibrator:
         return tuned(self._given, self._known)
 
     def placed(self, page_id: str, segment_id: str, mid_term: MidTerm) -> None:
-        """A page found its segment; if the values are due, the next page is placed by new ones."""
+        """Record that a page was placed; recalibrate before the next page if it is time."""
         if not self._is_on:
             return
         self._homes[page_id] = segment_id
@@ -85,7 +85,7 @@ class Calibrator:
         return is_free and self._known is not None and self._known.asks_for_other_segments
 
     def formed(self) -> None:
-        """The segments were formed anew."""
+        """Record that the segments were formed again."""
         if self._known:
             self._note(replace(self._known, formed_by=self.settings.segment_threshold))
 
@@ -95,7 +95,7 @@ class Calibrator:
 
     @property
     def _pages(self) -> int:
-        """How many pages have left STM."""
+        """The number of pages that left STM."""
         return len(self._before) + len(self._homes)
 
     def _heads(self) -> Ints:
@@ -124,11 +124,11 @@ class Calibrator:
 
     @property
     def _weights(self) -> Sequence[float]:
-        """The weights of keywords that come into question: one when somebody set it."""
+        """The candidate weights of keywords; only one if the setting is given."""
         return WEIGHTS if "keyword_weight" in adjustable(self._given) else (self._given.keyword_weight,)
 
     def _sampled(self) -> list[SampledPage]:
-        """Pairs of neighbours from all over the scope, each page once, in order."""
+        """Pairs of neighbouring pages, spread over the scope, each page once, in order."""
         starts, new = spread(range(self._pages - 1), PAIRS), list(self._homes)
         chosen = sorted({index for start in starts for index in (start, start + 1)})
         with self._resident.lock:
@@ -143,7 +143,7 @@ class Calibrator:
         ]
 
     def _home_of(self, pages: Sequence[SampledPage]) -> dict[str, str]:
-        """The segment of each of these pages, as it will be."""
+        """The segment of each of these pages, with the pending changes."""
         links = self._reader.targets((page.cube.id for page in pages), LinkKind.MEMBER_OF)
         return {link.source: link.target for link in links} | self._homes
 

@@ -31,7 +31,7 @@ class Pager:
     """The page moves of one step."""
 
     def __init__(self, reader: Reader, resident: Resident, settings: Settings, now: datetime) -> None:
-        """Begin; the resident follows the reader, and no writer has written yet."""
+        """Start from the reader, which the resident follows; nothing is written yet."""
         self._reader = reader
         self._resident = resident
         self._now = now
@@ -64,7 +64,7 @@ class Pager:
         return len(stored) == wanted
 
     def visit(self, visits: Mapping[str, tuple[int, datetime]]) -> None:
-        """Count retrievals: cube id to (times, last time). Cubes that are gone are passed over."""
+        """Count retrievals: cube id to (times, last time). Deleted cubes are skipped."""
         for cube in self.changes.get(visits):
             times, last = visits[cube.id]
             visited = cube.visited(times, last)
@@ -87,7 +87,7 @@ class Pager:
         return waits or waits_for_recent
 
     def form_anew(self, writer: Writer) -> None:
-        """Form the segments of a young scope again, by the theta that it has now; the writer is what is read, too."""
+        """Form the segments of a young scope again with its current theta; the writer also serves as reader."""
         settings = self._calibrator.settings
         self._mid_term = MidTerm(form_anew(writer, settings, self._now), settings)
         self._calibrator.formed()
@@ -130,7 +130,7 @@ class Pager:
         self._calibrator.placed(page.cube.id, topic.cube.id, self._mid_term)
 
     def _promote_if_hot(self, segment_id: str, *, at_once: bool = False) -> None:
-        """Ask for the extraction of a segment: soon when it is hot, some day when it is not, unless `at_once`."""
+        """Add an extraction job for a segment: soon if it is hot or `at_once`, otherwise later."""
         topic = self._mid_term.get(segment_id)
         if topic is None:
             return
@@ -161,7 +161,7 @@ class Pager:
         return self._now + timedelta(seconds=self._settings.batch_seconds)
 
     def _send_full_batch(self) -> None:
-        """Wait no longer once the hot segments have pages enough for a call."""
+        """Make the jobs due once the hot segments have enough pages for one call."""
         hot = [topic for topic in self._mid_term if self.changes.jobs.get(topic.cube.id)]
         if not self._is_sent and sum(topic.cube.behaviour.interactions for topic in hot) >= self._settings.batch_pages:
             self._is_sent = True
@@ -169,7 +169,7 @@ class Pager:
                 self.changes.enqueue(topic.cube.id, Urgency.HOT)
 
     def _evict(self, *, fresh: str) -> None:
-        """Archive the coldest segments with their pages; never the fresh one, nor one that awaits extraction."""
+        """Archive the coldest segments with their pages, but not the fresh one or those that wait for extraction."""
         if not self._mid_term.surplus:
             return
         for topic in self._mid_term.evict(self._now, spared={fresh} | self.changes.waiting):

@@ -1,4 +1,4 @@
-"""Sample: some pages of a scope, and what they tell about its scores.
+"""Sample: some pages of a scope, and statistics of their scores.
 
 A turn of a page is asked as a question would be; how near the rest of the scope lies to it is what `tuning.py` makes
 the values of. Pure functions over arrays: a calibration happens in the middle of moving pages.
@@ -57,7 +57,7 @@ def neighbours(pages: Sequence[SampledPage]) -> list[float]:
 
 
 def strangers(pages: Sequence[SampledPage]) -> list[float]:
-    """F_scores of pages of different sittings, drawn by chance, but the same for the same pages."""
+    """F_scores of random pairs from different sittings; the same pages give the same pairs."""
     firsts, seconds = np.triu_indices(len(pages), k=1)
     drawn = np.random.default_rng(SEED).permutation(len(firsts))
     drawn = drawn[_apart(pages, firsts[drawn], seconds[drawn])][:STRANGERS]
@@ -81,7 +81,7 @@ def _f_scores(pages: Sequence[SampledPage], firsts: NDArray[np.intp], seconds: N
 
 
 class Inquiry:
-    """First turns of pages in MTM, asked as questions are; a page does not count for its own turn."""
+    """First turns of pages in MTM, used as questions; a page is not an answer to its own turn."""
 
     def __init__(self, pages: Sequence[SampledPage], share: float) -> None:
         """The pages are a sample of those in MTM, and such a share of them."""
@@ -163,7 +163,7 @@ def _jaccards(asked: Sequence[Probe], others: Sequence[Probe]) -> Scores:
 
 
 def spread(items: Sequence[T], count: int) -> list[T]:
-    """At most `count` of the items, at even distances, the first and the last among them."""
+    """At most `count` of the items, evenly spaced, with the first and the last."""
     if len(items) <= count:
         return list(items)
     return [items[int(place)] for place in np.linspace(0, len(items) - 1, count)]

@@ -1,4 +1,4 @@
-"""Where exports are written and read: a file, or a stream of text."""
+"""Export files: writing to and reading from a file or a text stream."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TextIO
 
 from memoryos.errors import InvalidInput
 
-Target = str | Path | TextIO
+ExportTarget = str | Path | TextIO  #: the path of a file, or a text stream that is open for writing
 LONGEST_LINE = 256_000_000  # characters, with the bytes of attachments
 
 
-def write_lines(target: Target, lines: Iterable[str]) -> None:
-    """Write all lines; a file has its name once it is whole, and only its owner may read it.
+def write_lines(target: ExportTarget, lines: Iterable[str]) -> None:
+    """Write all lines; a file is renamed once it is complete, and only its owner may read it.
 
     Raises InvalidInput when the file exists already, or cannot be written.
     """

@@ -42,11 +42,11 @@ LONGEST = 2_000  # characters of each
 FEWEST = 2  # words
 ENOUGH = 4.0  # words, each as rare as can be
 DOUBT = 2.0  # the same
-BY_CHARACTERS = 0.5  # what a Chinese word counts whose characters are there, but not the word
-DOUBTFUL = 0.05  # as unlikely as an answer gets because the other person has the words: by default not refused
-UNJUDGED = 0.5  # of a question that is not judged by its words
+BY_CHARACTERS = 0.5  # the weight of a Chinese word if only its characters occur, not the word
+DOUBTFUL = 0.05  # lowest confidence because the other person said the words: not refused by default
+UNJUDGED = 0.5  # the confidence of a question that words cannot judge
 
-SMALL = 25  # passages: in a memory of so many, what nobody said counts half
+SMALL = 25  # passages of a memory at which unsaid words count half
 SMALL_CHINESE = 300  # the same: Chinese has more words for one thing, and here no words near in meaning
 
 BIAS, COVERED, UNSAID, ELSEWHERE = -5.6, 17.0, -11.4, -15.0
@@ -106,7 +106,7 @@ class SaidText:
         return form in self.stems if form.isascii() else form in self.text
 
     def may_have(self, forms: frozenset[str] | None) -> bool:
-        """Whether the text may have one of these stems; None are such as a set cannot tell."""
+        """Whether the text may have one of these stems; None: a set cannot tell."""
         return forms is None or not forms.isdisjoint(self.stems)
 
 
@@ -163,13 +163,13 @@ class Examined:
 
     @cached_property
     def size(self) -> float:
-        """What counts of what nobody said, from 0 to 1."""
+        """The share of unsaid words that counts, from 0 to 1."""
         is_chinese = self.language is not None and self.language.is_chinese
         return self.words[1] / (self.words[1] + (SMALL_CHINESE if is_chinese else SMALL))
 
     @cached_property
     def elsewhere(self) -> float:
-        """How much more of the question's words the other one of two people has said, from 0 to 1."""
+        """How much more of the question's words the other of two people said, from 0 to 1."""
         with self.resident.lock:
             named = asked_about(self.resident.turns, self.asked.text)
         if named is None or not self.words[0]:
@@ -200,7 +200,7 @@ def confidence(examined: Examined, known: Iterable[str]) -> float:
         return UNJUDGED
     asked_words, _ = examined.words
     likely = _likely(examined, found)
-    if likely < UNJUDGED:  # else they are not needed
+    if likely < UNJUDGED:  # otherwise they are not needed
         likely = max(likely, _likely(examined, beside))
     return likely if len(asked_words) >= FEWEST else max(likely, UNJUDGED)
 
@@ -215,9 +215,9 @@ class WordJudge:
     """Estimates for each text how likely it bears on a question."""
 
     words: Sequence[Word]
-    size: float  #: what counts of what nobody said, from 0 to 1
+    size: float  #: the share of unsaid words that counts, from 0 to 1
     elsewhere: float  #: as of Signals
-    is_blind: bool  #: whether words do not tell
+    is_blind: bool  #: whether words say nothing
     forms: frozenset[str] | None  #: stems of the words and of those near; None when some are not in ASCII
     language: Tongue | None  #: of the question
     said: SaidTexts  #: the texts of the search, prepared
@@ -241,7 +241,7 @@ class WordJudge:
             return UNJUDGED
         said = (one for one in map(self.said.__getitem__, heard) if one.may_have(self.forms))
         covered = _most_covered(self.words, said)
-        if len(self.words) < FEWEST:  # a single word is there or not
+        if len(self.words) < FEWEST:  # a single word occurs or not
             return covered / self.words[0].weight
         return Signals.of(self.words, self.size, covered, self.elsewhere).confidence
 

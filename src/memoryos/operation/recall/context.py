@@ -26,11 +26,11 @@ from memoryos.operation.recall.hit import Hit, Recall, TurnHit
 from memoryos.operation.recall.line import Line, Section, hit_line, turn_line, whole_turn
 from memoryos.plain import Plain
 
-FREE = 512  # tokens that turns have for themselves, when something is asked
-BESIDE = 24  # of the tokens above that, one in so many is left for what is no turn
-LONGEST = 200  # tokens of a turn that does not fit as a whole
-LEAST_OF_BEST = 12  # tokens of the best turn, if it does not fit as a whole: a short sentence
-PRIOR = 0.1  # what anything that is known of a user is worth beside its likeness to the question
+FREE = 512  # tokens reserved for turns if something is asked
+BESIDE = 24  # of the tokens above that, this fraction (1/n) is for profile, traits and facts
+LONGEST = 200  # most tokens of a shortened turn
+LEAST_OF_BEST = 12  # fewest tokens of the best turn if it does not fit as a whole: a short sentence
+PRIOR = 0.1  # base value of every known fact, in addition to its likeness to the question
 
 NOTHING_FOUND = "Nothing in memory answers this question."
 
@@ -75,7 +75,7 @@ def pack(
     `pages` pages. `recent=False` and `persona=False` leave out the latest turns, or profile and traits, for prompts
     that have them elsewhere. If the confidence is below `abstain_below`, the text only says that nothing was found.
     """
-    if 0 < recalled.confidence < abstain_below:  # 0: there is nothing to be told anyway
+    if 0 < recalled.confidence < abstain_below:  # 0: the text would be empty anyway
         return _nothing(Draft(budget, count_tokens, today))
     stock = _Stock(recalled, frozenset(exclude), covers, today, pages)
     draft = Draft(budget, count_tokens, today)

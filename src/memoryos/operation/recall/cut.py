@@ -1,7 +1,7 @@
-"""Cut: the stretch of a long text that has most to do with a question.
+"""Cut: the part of a long text that is most relevant to a question.
 
-It is cut at the bounds of sentences. Of a sentence that matters most and does not fit it is the part that matters: cut
-at commas and their like, then between words, then between characters.
+It is cut between sentences. If the most relevant sentence does not fit, it is cut at commas and similar marks, then
+between words, then between characters.
 """
 
 from __future__ import annotations
@@ -16,29 +16,31 @@ from memoryos.language.sentences import sentence_bounds
 from memoryos.language.words import index_words, stem
 from memoryos.operation.recall.hit import Span
 
-LEAST = 40  # tokens: a shorter stretch tells too little
+LEAST = 40  # tokens: less says too little
 
 CountTokens = Callable[[str], int]
 
-_CLAUSE = re.compile(r"[,;:،؛؟۔](?=\s)|[，、；：।॥။។።]|[\u2013\u2014](?=\s)")  # what ends a clause, of many scripts
+_CLAUSE = re.compile(
+    r"[,;:،؛؟۔](?=\s)|[，、；：।॥။។።]|[\u2013\u2014](?=\s)"
+)  # marks that end a clause, of many scripts
 _WORD = re.compile(r"\S+")
-_SLICE = 12  # characters of a text without blanks that are taken together
-_GAP = 1000  # characters of white space: what is behind so many is another stretch
+_SLICE = 12  # characters in a group, in a text without blanks
+_GAP = 1000  # characters of white space that separate two parts
 _JOINER = "\u200d"
 
 
 def asked_words(question: str) -> frozenset[str]:
-    """The stems that a sentence about the question has some of."""
+    """The stems of the question's words, some of which occur in a sentence about it."""
     return frozenset(map(stem, index_words(question)))
 
 
 def cut(text: str, asked: Collection[str], room: int, count_tokens: CountTokens) -> Span | None:
-    """The best part with those around it, in at most so many tokens; None where not even a character fits."""
+    """The best part and its neighbours, in at most so many tokens; None if not even a character fits."""
     return _cut(text, asked, room, count_tokens, 0)
 
 
 def share(text: str, asked: Collection[str]) -> float:
-    """How much of what is asked the text mentions, from 0 to 1."""
+    """The share of the question's words that the text has, from 0 to 1."""
     return len(_stems(text).intersection(asked)) / max(1, len(asked))
 
 
@@ -59,12 +61,12 @@ def _cut(text: str, asked: Collection[str], room: int, count_tokens: CountTokens
     group = (best, best) if level < _WORDS else _densest(costs, told, room)
     first, last = _grown(places, costs, told, room, group, near=level >= _WORDS)
     while last > first and count_tokens(text[places[first][0] : places[last][1]]) > room:
-        last -= 1  # characters may count more together than in parts
+        last -= 1  # characters may cost more tokens together than apart
     return places[first][0], places[last][1]
 
 
 def _densest(costs: Sequence[int], told: Sequence[Collection[str]], room: int) -> tuple[int, int]:
-    """The first and the last of the fewest parts that together tell most and fit."""
+    """The first and last of the fewest parts that together score highest and fit."""
     found, most = (0, 0), (-1, 0)
     inside: Counter[str] = Counter()
     first = cost = 0
@@ -90,7 +92,7 @@ def _grown(
     *,
     near: bool,
 ) -> tuple[int, int]:
-    """The group with its neighbours, those first that tell most, or the `near` ones, as long as they fit."""
+    """The group with as many neighbours as fit, highest score first, or only the `near` ones."""
     first, last = group
     room -= sum(costs[first : last + 1])
     while True:
@@ -107,7 +109,7 @@ def _grown(
 
 
 def _is_far(places: Sequence[Span], side: int, first: int, last: int) -> bool:
-    """Whether nothing but white space, and much of it, is between a part and its neighbour."""
+    """Whether a part and its neighbour are separated by much white space."""
     before, behind = (side, first) if side < first else (last, side)
     return places[behind][0] - places[before][1] >= _GAP
 
@@ -132,7 +134,7 @@ def _words(text: str) -> Iterator[Span]:
 
 
 def _characters(text: str) -> Iterator[Span]:
-    """A few characters each; a sign that belongs to the character before it stays with it."""
+    """Groups of a few characters; combining marks stay with their character."""
     start = 0
     while start < len(text):
         end = start + _SLICE

@@ -33,24 +33,24 @@ from memoryos.plain import Plain
 
 CountTokens = Callable[[str], int]
 
-LEAST_TOKENS = 32  # of a budget: from here on the whole stretch is covered
-COVER_SHARE = 0.75  # of the budget: what at least goes to lines for runs
-ASKED_COVER_SHARE = 0.25  # the same when something is asked: what answers it lies in few turns
+LEAST_TOKENS = 32  # tokens of a budget from which on the whole period is covered
+COVER_SHARE = 0.75  # the least share of the budget for lines of runs
+ASKED_COVER_SHARE = 0.25  # the same if something is asked: few turns have the answer
 RUN_TOKENS = 40  # of a run's line: its dates and a sentence
 
-_TURN_TOKENS = 8  # the least that a turn in full takes: its date and who says it
+_TURN_TOKENS = 8  # the least tokens of a turn in full: its date and speaker
 _BREAK_TOKENS = 1  # of a line
-_TOKEN_CHARS = 8  # no sentence has more for each token, or hardly one
+_TOKEN_CHARS = 8  # more words per token are hardly possible
 _AT_A_TIME = 32  # turns read at once
 _MISSES = 32  # turns in a row that were too long for what is left; then others hardly fit
 _TYPICAL = 4  # turns that a run's sentences are taken from
 _SAMPLE = 256  # turns of a run that are compared, evenly over all
 _SUMMARIES = 2  # segments whose summaries a run's sentences are taken from
 _IDS = 12  # of segments, and of pages, that a run names
-_ASKED_WEIGHT = 3.0  # times what another word of a sentence weighs
+_ASKED_WEIGHT = 3.0  # times the weight of another word of the sentence
 _SUMMARY = "summary"  # who says a sentence of a summary that might pass for somebody's
 _CUT = "…"
-_LEAST_CUT = 6  # tokens; what is shorter tells nothing
+_LEAST_CUT = 6  # tokens; a shorter text says nothing
 
 
 @dataclass(frozen=True, slots=True)

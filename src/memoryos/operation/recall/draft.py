@@ -1,7 +1,7 @@
-"""Draft: lines that are put into a text as long as its budget of tokens lasts; titles and dates are paid for, too.
+"""Draft: a text that takes lines until its token budget is used; titles and dates count too.
 
-Lines stand under the title of their section, and turns under the day they were said, by time. A title is paid once,
-and so is a day: the second turn of a day costs its words alone.
+Lines stand under the title of their section, and turns under the day they were said, by time. A title counts once,
+and so does a day: the second turn of a day costs only its words.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from itertools import groupby, islice
 from memoryos.language.calendar import spoken
 from memoryos.operation.recall.line import Key, Line, Section
 
-CountTokens = Callable[[str], int]  # of two lines it has to be the sum of both
+CountTokens = Callable[[str], int]  # the count of two lines must be the sum of both
 
-TODAY_SHARE = 8  # today's date may take one token in so many
+TODAY_SHARE = 8  # the largest share (1/n) of the tokens for today's date
 LONGEST_TOKEN = 40  # characters
 SHORTEST = 3  # tokens of a line: who, a colon and a word
 
@@ -32,7 +32,7 @@ class Draft:
 
     room: int  #: tokens that are left
     count_tokens: CountTokens
-    today: datetime | None = None  #: told in the first line, where the budget has room for it
+    today: datetime | None = None  #: said in the first line if the budget has room for it
     _opening: str = ""
     _lines: dict[Key, Line] = field(default_factory=dict)
     _heads: Counter[tuple[Section, str]] = field(default_factory=Counter)  # titles and days: how many lines are below
@@ -47,18 +47,18 @@ class Draft:
             self.room -= self._cost(opening)
 
     def fill(self, lines: Iterable[Line], *, leave: int = 0) -> list[Line]:
-        """Take in order what fits and leaves that much room; returns what did not fit, in order."""
+        """Take the lines that fit and leave that much room, in order; return the others, in order."""
         return [line for line in lines if not self.take(line, leave=leave)]
 
     def finish(self, lines: Iterable[Line]) -> None:
-        """Take in order what fits until the text is full."""
+        """Take the lines that fit, in order, until the text is full."""
         for line in lines:
             if self.room < SHORTEST:
                 return
             self.take(line)
 
     def take(self, line: Line, *, leave: int = 0) -> bool:
-        """Put a line in, if it fits. What is told already, or by a turn that it rests on, counts as taken."""
+        """Add a line if it fits. Return True also if the text already has it, or the turn it rests on."""
         if any(self._tells(page, line) for page in line.rests_on):
             return True
         before = self._lines.get(line.key)
@@ -73,7 +73,7 @@ class Draft:
         return True
 
     def may_take(self, key: Key, words: str) -> bool:
-        """Whether a line with these words might fit, told without making it or counting its tokens."""
+        """Whether a line with these words might fit, estimated without counting tokens."""
         words = words.strip()
         if not _is_too_long(words, self.room):
             return True
@@ -88,7 +88,7 @@ class Draft:
         )
 
     def saying(self, sentence: str) -> str:
-        """The text of one sentence and no line; empty where it does not fit."""
+        """A text of only this sentence; empty if it does not fit."""
         fits = self.count_tokens(sentence) <= self.room
         return "\n\n".join(part for part in (self._opening, sentence) if part) if fits else ""
 
@@ -97,11 +97,11 @@ class Draft:
         return self.laid_out(self.lines())
 
     def laid_out(self, lines: Iterable[Line]) -> str:
-        """The text of its lines, given as they stand in it."""
+        """The text of these lines, which are in order."""
         return "\n\n".join([self._opening, *_sections(lines)]).strip("\n") if self._lines else ""
 
     def price(self, line: Line) -> int:
-        """What the line takes, with its title and its day when it stands alone under them."""
+        """The tokens of the line, with its title and day if it is the only line under them."""
         others = int(line.key in self._lines)
         heads = sum(self._cost(head[1]) for head in _heads(line) if self._heads[head] == others)
         return self._cost(line.text) + heads
@@ -146,7 +146,7 @@ def _sections(lines: Iterable[Line]) -> Iterator[str]:
 
 
 def _is_too_long(text: str, room: int) -> bool:
-    """Whether a text hardly fits, told without counting its tokens."""
+    """Whether a text is unlikely to fit, estimated without counting tokens."""
     return len(text) > LONGEST_TOKEN * room or next(islice(_WORD.finditer(text), max(0, room), None), None) is not None
 
 

@@ -1,4 +1,4 @@
-"""Excerpt: of very many turns those that may answer a question, with what stands around them.
+"""Excerpt: the turns of a very large memory that may answer a question, with their neighbours.
 
 A candidate index names the turns that are nearest in meaning, those with the words of the question, and those near
 in meaning that were said in the time it asks about. These are read from the store and ranked like the turns of a small

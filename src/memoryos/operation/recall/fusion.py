@@ -43,9 +43,9 @@ from memoryos.text import shown
 
 RRF_K = 60  # Cormack et al. 2009
 UNSEEN = 10  # turns
-RELEVANT = 0.35  # of words and meaning together, from which on priors count in full
+RELEVANT = 0.35  # score of words and meaning from which on priors count in full
 MANY = 10_000  # rows from which on their cosines are computed in another thread, while the words are looked for
-FULL = 0.7  # of the sum of the idf of a question's words: what a passage must have to count as found
+FULL = 0.7  # share of the idf of a question's words that a passage needs to count as found
 
 
 LARGEST_WEIGHT = 1e6  # a larger one leaves nothing of the other parts in 32 bits
@@ -137,7 +137,7 @@ def _hybrid(resident: Resident, asked: Asked, weights: Weights) -> Scores:
     parts, near = _alike(resident, asked, weights)
     found = parts["words"]
     unfound = max(0.0, 1 - found.max(initial=0))  # the more of it, the more meaning counts: up to twice as much
-    # A short turn that neither words nor meaning speak for answers no question.
+    # A short turn that matches neither by words nor by meaning answers no question.
     relevance: Floats = np.clip((found + near) / np.float32(RELEVANT), 0, 1)
     parts |= {"meaning": near * np.float32(1 + unfound)}
     priors = _priors(index, asked, weights)
@@ -216,7 +216,7 @@ def _identified(index: TurnIndex, asked: Asked) -> Floats:
 
 
 def kin_of(resident: Resident, asked_words: Sequence[str]) -> dict[str, Kin]:
-    """Words near in meaning to words that are no times, but neither for names nor among them."""
+    """Words with a meaning near to the question's words, except times and names."""
     index = resident.turns
     people = name_stems(index)
     names = {term for name in people if (term := index.postings.number(name)) is not None}
@@ -225,7 +225,7 @@ def kin_of(resident: Resident, asked_words: Sequence[str]) -> dict[str, Kin]:
 
 
 def _has_kin(text: str) -> bool:
-    """Whether the lexicon knows a question's words one by one: of other languages in Latin letters it does not."""
+    """Whether the lexicon has the single words of a question's language: among Latin scripts only English."""
     return latin_language(text) == "en"
 
 
@@ -250,14 +250,14 @@ def _best_of_day(index: TurnIndex, asked: Asked) -> Floats:
     """The best plain BM25 of the day on which each row was said, as a part of the best of all, shape (n,)."""
     if not len(index):
         return np.zeros(0, np.float32)
-    days = index.derived("days in order", partial(_Days.of, index))
+    days = index.derived("days in order", partial(_DayGroups.of, index))
     asked_words = index_words(asked.text)
     scores = _share(bm25(index, asked_words), FULL * attainable(index, asked_words))
     return days.best(scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Days:
+class _DayGroups:
     """The days on which rows were said."""
 
     numbers: NDArray[np.int32]  #: of each row's day, from 0, shape (n,)
@@ -273,7 +273,7 @@ class _Days:
         return best[self.numbers]
 
     @classmethod
-    def of(cls, index: TurnIndex) -> _Days:
+    def of(cls, index: TurnIndex) -> _DayGroups:
         days, numbers = np.unique(index.said_at // DAY, return_inverse=True)
         order = np.argsort(numbers, kind="stable")
         starts = np.searchsorted(numbers[order], np.arange(len(days)))
@@ -376,7 +376,7 @@ def _stretched(cosines: Floats, index: TurnIndex) -> Floats:
 
 
 def _scaled(scores: Floats, alive: Flags) -> Floats:
-    """From 0 to 1, as far as the scores of living rows reach; all zero when they are equal."""
+    """The scores of living rows scaled to 0 to 1; all zero if they are equal."""
     low, high = scores[alive].min(initial=np.inf), scores[alive].max(initial=-np.inf)
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 

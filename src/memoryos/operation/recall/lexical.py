@@ -60,7 +60,7 @@ def bm25_in_context(index: TurnIndex, groups: Sequence[WordGroup]) -> Floats:
 
 
 def identified(index: TurnIndex, words: Sequence[str]) -> Floats:
-    """How much of these words each row has itself, each weighed by how rare it is, from 0 to 1, shape (n,)."""
+    """The share of these words, weighted by rarity, that each row itself has, from 0 to 1, shape (n,)."""
     found = np.zeros(len(index), np.float32)
     terms = np.array([term for word in words if (term := index.postings.number(word)) is not None], np.int64)
     if len(terms):
@@ -73,7 +73,7 @@ def identified(index: TurnIndex, words: Sequence[str]) -> Floats:
 
 
 def attainable(index: TurnIndex, words: Sequence[str]) -> float:
-    """About the score of a passage that has each of the words once: the sum of their idf."""
+    """The approximate score of a passage that has each word once: the sum of their idf."""
     turns = index.total
     stems = {stem(word) for word in words}
     found = index.frequencies(stems)
@@ -81,7 +81,7 @@ def attainable(index: TurnIndex, words: Sequence[str]) -> float:
 
 
 def _add(total: Floats, weight: np.float32, saturation: Floats, found: Floats, given: Floats) -> None:
-    """Add what a word that is `given` so often around each place gives to it; `found` is all zero after."""
+    """Add to each place the score of a word that occurs `given` times around it; `found` is all zero afterwards."""
     np.add(given, saturation, out=found)
     given /= found
     given *= weight
@@ -92,7 +92,7 @@ def _add(total: Floats, weight: np.float32, saturation: Floats, found: Floats, g
 def _add_rare(
     total: Floats, weight: np.float32, saturation: Floats, found: Floats, places: Places, counts: Floats
 ) -> None:
-    """The same for a word that few rows have; a place that comes twice is written twice, the same."""
+    """The same for a rare word; a place that occurs twice gets the same value twice."""
     near, weighted = around(places, counts)
     np.add.at(found, near, weighted)
     given = found[near]
@@ -108,13 +108,13 @@ def _alone(index: TurnIndex) -> Floats:
 
 
 def _windows(index: TurnIndex) -> Floats:
-    """The same of the window around every place; L is 0 in empty places."""
+    """The same for the window around every place; L is 0 in empty places."""
     laid = layout(index)
     lengths = np.zeros(laid.size, np.float32)
     lengths[laid.places] = index.lengths
     lengths = spread(lengths)
     mean = lengths[laid.places][index.alive].mean() if index.alive.any() else 0
-    if index.corpus and mean:  # what stands around a turn grows with the turns
+    if index.corpus and mean:  # the number of neighbours grows with the number of turns
         mean *= index.corpus.mean_length / index.lengths[index.alive].mean()
     return _saturation(lengths, mean)
 
@@ -124,7 +124,7 @@ def _saturation(lengths: Floats, mean: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Said:
+class _Occurrences:
     """Where the words of a question occur, word by word; `rows` and `counts` have shape (k,)."""
 
     weights: Floats  #: of each word
@@ -133,8 +133,8 @@ class _Said:
     counts: Floats  #: how much each occurrence counts
 
 
-def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Said:
-    """Where each word or its kin occurs. A rarer kin tells more than the word, a more frequent one less."""
+def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
+    """Where each word or its kin occurs. A rarer kin counts more than the word, a more frequent one less."""
     asked = _distinct(index, groups)
     turns = index.total
     terms = np.concatenate([_NO_TERMS, *(members.terms for members in asked.values())])
@@ -150,11 +150,11 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Said:
     weights[is_said] = tells[(ends - sizes)[is_said]]
     worth = (shares * tells / np.repeat(weights, sizes)).astype(np.float32)
     occurring = np.diff(np.append(0, np.cumsum(found))[ends], prepend=0)
-    return _Said(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
+    return _Occurrences(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
 
 
 def _distinct(index: TurnIndex, groups: Sequence[WordGroup]) -> dict[int, Kin]:
-    """The words by their terms, each with its kin behind it; one that nobody said is its kin, by a number below 0."""
+    """The words by term number, each followed by its kin; a word that nobody said has a negative number."""
     found: dict[int, Kin] = {}
     for place, group in enumerate(groups, 1):
         term = index.postings.number(group.word)

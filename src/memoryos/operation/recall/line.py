@@ -34,12 +34,12 @@ class Section(StrEnum):
 class Line(Plain):
     """One line of a context."""
 
-    section: Section  #: heading under which it stands
+    section: Section  #: the heading above it
     text: str  #: the line
     cube: MemCube = field(compare=False, repr=False)  #: what it is made of; its visits change from call to call
     turn: int | None = None  #: its number on the page; None when it is no turn
     spans: tuple[Span, ...] = ()  #: the characters of the turn's words that it holds, in order
-    score: float = 0.0  #: what the search gave it; 0 for what was not searched for
+    score: float = 0.0  #: the score of the search; 0 if it was not searched for
 
     def to_dict(self) -> dict[str, Any]:
         """The line, and which turn of which memory it is made of."""
@@ -48,7 +48,7 @@ class Line(Plain):
 
     @property
     def key(self) -> Key:
-        """What it is a line of: nothing is told twice."""
+        """The identity of the line, so that nothing is included twice."""
         return self.cube.id, self.turn
 
     @property
@@ -59,7 +59,7 @@ class Line(Plain):
 
     @property
     def day(self) -> str:
-        """The day that it stands under; none for what is no turn."""
+        """The day under which it is listed; None if it is no turn."""
         return "" if self.turn is None else spoken(self.at)
 
     @property
@@ -72,7 +72,7 @@ class Line(Plain):
 
     @property
     def rests_on(self) -> tuple[str, ...]:
-        """The ids of the pages that a fact was derived from; a trait or a field says what no page says by itself."""
+        """The ids of the pages of a fact; empty for a trait or a field, which no single page replaces."""
         return self.cube.descriptive.provenance if self.cube.kind is Kind.FACT else ()
 
     @property
@@ -107,7 +107,7 @@ def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span
 
 
 def _origin(cube: MemCube) -> str:
-    """Of which document it is, and where that is from."""
+    """The title and source of its document."""
     told = [" ".join(part.split())[:ORIGIN_CHARS] for part in (cube.descriptive.title, cube.descriptive.source) if part]
     return f"[{', '.join(told)}] " if told else ""
 
@@ -118,12 +118,12 @@ def whole_turn(section: Section, cube: MemCube, number: int) -> Line:
 
 
 def hit_line(section: Section, hit: TurnHit) -> Line:
-    """What a search found of a turn."""
+    """The line of a found turn."""
     return turn_line(section, hit.cube, hit.index, [hit.span], hit.score)
 
 
 def _joined(spans: Iterable[Span], words: str) -> list[Span]:
-    """The stretches in order; those with nothing but blanks between them are one."""
+    """The stretches in order; those separated only by blanks are merged."""
     found: list[Span] = []
     for start, end in sorted(spans):
         if found and not words[found[-1][1] : start].strip():

@@ -95,7 +95,7 @@ def _holds(reader: Reader, cube: MemCube, moment: datetime) -> bool:
 
 
 def _gave_way(reader: Reader, cube: MemCube, moment: datetime) -> bool:
-    """Whether its replacement had been said by then."""
+    """Whether its replacement had already been said."""
     while heir := reader.get([heir_id]).get(heir_id) if (heir_id := cube.version.superseded_by) else None:
         if first_said(heir) <= moment:
             return True

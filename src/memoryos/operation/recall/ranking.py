@@ -1,4 +1,4 @@
-"""Ranking: from a score for every row to the best turns, each thing said once."""
+"""Ranking: from a score for every row to the best turns, without repetitions."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from memoryos.operation.recall.repetition import told_once
 
 ReadCubes = Callable[[Iterable[str]], dict[str, MemCube]]
 
-_DECIMALS = 5  # of a score: what differs less is a tie, for sums differ by their order in the last bits
+_DECIMALS = 5  # scores that differ less are a tie: the order of a sum changes its last bits
 _AT_FIRST = 4  # turns that are sorted for each page wanted; more when that is not enough
 _OF_A_PAGE = 32  # passages of one page before those of others: a book has thousands
-_WORDS_A_TOKEN = 2  # words that rows are found by, for each token to fill: some three times what fits
-_REACH = (1, 2, 4)  # times the pages wanted: among the best so many, another turn is sought for one that repeats
+_WORDS_A_TOKEN = 2  # index words of rows for each token to fill: about three times what fits
+_REACH = (1, 2, 4)  # times the wanted pages: the range in which a repetition is replaced by another turn
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The rows that may be found and their scores; good without the resident's lock, for rows are never reused."""
+    """The rows that may be found and their scores; valid without the resident's lock, because rows are never reused."""
 
     index: TurnIndex
     scores: Scores
-    total: Floats  #: as they are compared, shape (n,)
+    total: Floats  #: as compared, shape (n,)
     answering: Flags  #: which rows answer a question, shape (n,)
     candidates: int
     tokens: int | None = None  #: rows that can fill so many are enough; None is no bound
@@ -60,7 +60,7 @@ class Ranking:
             wanted = min(self.candidates, 4 * wanted)
 
     def _enough(self, rows: Ints) -> int | None:
-        """How many of the rows can fill the tokens, with some to pass over; None when even all of them cannot."""
+        """The number of rows that fill the tokens, with a reserve; None if all together do not."""
         if self.tokens is None:
             return None
         words = np.cumsum(self.index.lengths[rows])
@@ -68,7 +68,7 @@ class Ranking:
         return enough if enough < len(rows) else None
 
     def _filled(self, rows: Ints, more: Ints) -> Ints:
-        """The rows, and as many more as it takes to fill the tokens, with some to pass over."""
+        """The rows, and as many more as fill the tokens, with a reserve."""
         missing = _WORDS_A_TOKEN * (self.tokens or 0) - int(self.index.lengths[rows].sum())
         if missing <= 0:
             return rows
@@ -84,7 +84,7 @@ class Ranking:
 
 
 def _rank_within(pages: Ints) -> Ints:
-    """For each place, how often its page came before, shape (k,)."""
+    """For each place, the number of earlier places with the same page, shape (k,)."""
     order = np.argsort(pages, kind="stable")
     starts = np.flatnonzero(np.diff(pages[order], prepend=-1))
     ranks = np.empty(len(pages), np.int64)
@@ -93,13 +93,13 @@ def _rank_within(pages: Ints) -> Ints:
 
 
 def _opening(pages: Ints, wanted: int) -> int | None:
-    """Where the page after the first `wanted` different ones begins; None when there are not that many."""
+    """The place of the page after the first `wanted` different ones; None if there are fewer."""
     first = np.sort(np.unique(pages, return_index=True)[1])
     return int(first[wanted]) if len(first) > wanted else None
 
 
 def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) -> list[TurnHit]:
-    """The best passages, as many as it takes to have that many pages; those that repeat a better one come last.
+    """The best passages of that many pages; those that repeat a better one come last.
 
     Of one page they are at most `_OF_A_PAGE`, unless others cannot fill the tokens that are asked for.
     """
@@ -124,13 +124,13 @@ def best_turns(ranking: Ranking, read: ReadCubes, pages: int, *, explain: bool) 
 def _hit(ranking: Ranking, cubes: dict[str, MemCube], row: int, parts: Mapping[str, Floats]) -> TurnHit | None:
     page, turn, start, end = ranking.index.place(row)
     if page not in cubes or turn >= len(turns_of(cubes[page])):
-        return None  # the page went meanwhile, or had not got so far at the moment asked for
+        return None  # the page was deleted meanwhile, or did not have this turn yet at that moment
     why = {name: float(part[row]) for name, part in parts.items()} if parts else {}
     return TurnHit(cubes[page], turn, float(ranking.scores.total[row]), why, start=start, end=end)
 
 
 def _of_pages(turns: list[TurnHit], wanted: int) -> list[TurnHit]:
-    """The turns before the one that opens a page too many."""
+    """The turns before the first one of a page too many."""
     pages: set[str] = set()
     for number, turn in enumerate(turns):
         pages.add(turn.cube.id)

@@ -37,14 +37,14 @@ class Search:
     """The options of a search."""
 
     strategy: Strategy
-    pages: int | None  #: None is what the settings say; with two_stage, what the scope's scores say
+    pages: int | None  #: None: the value of the settings; with two_stage, the tuned value of the scope
     filters: Filters
     weights: Weights = DEFAULT_WEIGHTS
-    reranker: Reranker | None = None  #: puts the turns that were found in its own order
-    explain: bool = False  #: whether the hits tell the parts of their scores
-    min_score: float = 0.0  #: the least relevance of what is found
-    tokens: int | None = None  #: turns that can fill so many tokens are enough; None is no bound
-    facts: int | None = None  #: about the user and the agent each; None is what the settings say
+    reranker: Reranker | None = None  #: changes the order of the found turns
+    explain: bool = False  #: whether hits have the parts of their scores
+    min_score: float = 0.0  #: the least relevance of a hit
+    tokens: int | None = None  #: stop at turns that fill so many tokens; None: no limit
+    facts: int | None = None  #: about the user and the agent each; None: the value of the settings
 
     def facts_under(self, settings: Settings) -> int:
         """How many facts about the user and the agent each."""
@@ -110,7 +110,7 @@ def judged(recalled: Recall, resident: Resident, asked: Asked, search: Search) -
     persona = [cube.text for cube in (*recalled.profile, *recalled.traits)]
     examined = Examined(resident, asked, recalled.turns)
     sure = replace(recalled, confidence=confidence(examined, [*facts, *persona]))
-    if search.tokens is not None and not search.min_score:  # a context may take thousands of turns, and tells none
+    if search.tokens is not None and not search.min_score:  # a context has thousands of turns and shows no relevance
         return sure
     return weighed(sure, WordJudge.of(examined), search.min_score)
 
@@ -138,7 +138,7 @@ def ranking(resident: Resident, asked: Asked, search: Search) -> Ranking:
         scores = scored(resident, asked, search.strategy, search.weights)
         allowed = search.filters.admitted(index).rows
         if search.strategy is Strategy.BM25:
-            allowed &= scores.total > 0  # without one of the words a turn is no match
+            allowed &= scores.total > 0  # a turn without any of the words is no match
         return Ranking.of(index, scores, allowed, search.tokens)
 
 

@@ -83,7 +83,7 @@ def _totals(resident: Resident, passages: Iterable[StoredPassage], asked: Asked)
     """The statistics of all turns of the resident."""
     with resident.lock:
         index = resident.turns
-        if corpus := index.corpus:  # its index answers only as long as the search lasts
+        if corpus := index.corpus:  # its index can only be read during the search
             stems = {stem(word) for passage in passages for word in passage.words.split()}
             known = dict(corpus.frequencies(stems))
             return Totals(corpus.turns, round(corpus.turns * corpus.mean_length), corpus.lowest, _asked_of(known))

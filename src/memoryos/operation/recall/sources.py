@@ -42,7 +42,7 @@ class Sources:
     vault: Vault
     embedder: Embedder
     residency: Residency
-    follower: Follower | None = None  #: of the candidate index, where there is one
+    follower: Follower | None = None  #: follows the log for the candidate index, if there is one
     _moving: set[Scope] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -152,10 +152,10 @@ class Sources:
     def _move(self, owner: Scope, follower: Follower) -> None:
         try:
             self.move_out(owner)
-        except IndexFailed as error:  # later, it may be there again
+        except IndexFailed as error:  # it may be available again later
             follower.put_off(error)
             self._moving.discard(owner)
-        except StorageError as error:  # then memory holds them, budget or not
+        except StorageError as error:  # then they stay in memory, even above the budget
             logger.warning("index put off", extra={"action": "index", "error": type(error).__name__})
 
     def _index(self, owner: Scope, pages: Sequence[str]) -> None:

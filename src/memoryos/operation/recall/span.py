@@ -1,7 +1,7 @@
-"""Span: the turns of a stretch of time in their order, and how it falls into shorter ones.
+"""Span: the turns of a period in order, and its division into shorter periods.
 
-A stretch is split where the talk breaks most: between two years, else two months, weeks, days, sittings, topics. So a
-run of turns is a number of whole years, or months of one year, and so on down to the single turn.
+A period is split at its strongest break: between years, then months, weeks, days, sittings, topics. So a run of turns
+is a number of whole years, or of months of one year, and so on down to the single turn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MONDAY = 3  # 1 January 1970 was a Thursday
 
 
 class Break(IntEnum):
-    """What ends between two turns; the stronger, the higher."""
+    """The unit that ends between two turns; a higher value is a stronger break."""
 
     NONE = 0
     TOPIC = 1
@@ -45,7 +45,7 @@ class Span:
 
     index: TurnIndex
     rows: Ints  #: shape (n,)
-    worth: Floats  #: what to know more of each turn is worth, shape (n,)
+    worth: Floats  #: the value of each turn in more detail, shape (n,)
     breaks: NDArray[np.int8]  #: the Break before each turn, shape (n,)
 
     @classmethod
@@ -56,12 +56,12 @@ class Span:
         return cls(index, ordered, worth[by_time], _breaks(index, ordered))
 
     def __len__(self) -> int:
-        """How many passages there are."""
+        """The number of passages."""
         return len(self.rows)
 
     @property
     def turns(self) -> int:
-        """How many turns they are of."""
+        """The number of turns that the passages belong to."""
         return self.index.count_turns(self.rows)
 
     @property
@@ -78,7 +78,7 @@ class Span:
         return np.lexsort((-np.arange(len(self)), -self.worth))
 
     def runs(self, count: int) -> list[TurnRun]:
-        """The span as at most `count` runs, in order; again and again the worthiest is split."""
+        """Split the span into at most `count` runs, in order; the most valuable run is split repeatedly."""
         if not len(self):
             return []
         sums = np.concatenate(([0.0], np.cumsum(self.worth, dtype=np.float64)))
@@ -95,7 +95,7 @@ class Span:
         return sorted([*single, *(run for _, run in heap)])
 
     def _halves(self, run: TurnRun) -> Iterator[TurnRun]:
-        """The run in two, at its strongest break; of several the one nearest to the middle."""
+        """Split the run at its strongest break; among equal ones, at the one nearest to the middle."""
         breaks = self.breaks[run.first + 1 : run.end]
         places = np.flatnonzero(breaks == breaks.max()) + run.first + 1
         middle = int(places[np.abs(2 * places - run.first - run.end).argmin()])
@@ -104,12 +104,12 @@ class Span:
 
 
 def _breaks(index: TurnIndex, rows: Ints) -> NDArray[np.int8]:
-    """What ends before each of the rows, shape (n,); before the first, nothing."""
+    """The break before each row, shape (n,); none before the first."""
     said_at, facets = index.said_at[rows], index.facets
     days = _days(said_at)
     months = days.astype("M8[D]").astype("M8[M]").astype(np.int64)
     found = np.zeros(len(rows), np.int8)
-    ends = {  # the weaker first: a stronger one overwrites it
+    ends = {  # weaker breaks first: stronger ones overwrite them
         Break.TOPIC: _changes(facets.segments[rows]),
         Break.SITTING: _changes(facets.sessions[rows]) | (np.diff(said_at, prepend=said_at[:1]) > SITTING_PAUSE),
         Break.DAY: _changes(days),

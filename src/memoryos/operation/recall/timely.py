@@ -1,4 +1,4 @@
-"""Timeliness: how much of what a turn speaks of lies in the time that a question asks about.
+"""Timeliness: how well the times of a turn match the time that a question asks about.
 
 A turn speaks of the day on which it was said and of the periods it names: "last May", said in 2023, is May 2022.
 A question that names a month or a day without a year asks about those days of every year.
@@ -19,7 +19,7 @@ from memoryos.operation.index.turns import Floats, Ints, TurnIndex
 DAY = 24 * 3600 * 10**6  # microseconds
 _EPOCH = date(1970, 1, 1).toordinal()
 _MONTHS = 12
-_SAME_MONTH = 0.75  # people misdate by some days: "early March" is told on 12 March, too
+_SAME_MONTH = 0.75  # people are off by some days: they say "early March" on 12 March too
 
 
 def timeliness(index: TurnIndex, asked: Sequence[Period], every_year: Sequence[Yearly] = ()) -> Floats:
@@ -69,6 +69,6 @@ def _periods(index: TurnIndex) -> Mapping[int, Period]:
 
 
 def _share(named: Period, asked: Period) -> float:
-    """The part of the one that lies in the other."""
+    """The share of one period that is inside the other."""
     days = min(named.last, asked.last).toordinal() - max(named.first, asked.first).toordinal() + 1
     return max(0, days) / (named.last.toordinal() - named.first.toordinal() + 1)

@@ -40,7 +40,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """How well a page fits what is asked."""
+    """Scores how well a page fits the question."""
 
     asked: Vector
     stems: frozenset[str]
@@ -68,7 +68,7 @@ def two_stage(
     *,
     explain: bool,
 ) -> tuple[list[TurnHit], dict[str, Home], tuple[str, ...]]:
-    """The turns of the pages found, best page first; where these pages lie; and the ids of the segments chosen."""
+    """The turns of the found pages, best page first; the segments of these pages; the ids of the chosen segments."""
     with resident.lock:
         admitted = filters.admitted(resident.turns)
         told = fits(reader, resident, asked, filters, admitted, settings)
@@ -87,7 +87,7 @@ def _short_term(resident: Resident, judge: _Judge, admitted: Admitted) -> Iterat
 
 
 def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
-    """The best topics, and more of them when filters left out pages of these and the others are too few."""
+    """The best topics, and more if the filters leave too few of their pages."""
     chosen: list[Fit] = []
     is_whole = True
     for fit in ranked:
@@ -100,7 +100,7 @@ def _enough(ranked: Iterable[Fit], segments: int, pages: int) -> list[Fit]:
 
 
 def _mid_term(reader: Reader, chosen: Iterable[Fit], judge: _Judge, pages: int) -> list[_Found]:
-    """The best pages of these segments; without a weight only these are read."""
+    """The best pages of these segments; without a keyword weight only these are read."""
     fit_of = {page: fit for fit in chosen for page in fit.pages}
     vectors = page_vectors(reader, fit_of)
     cosines = {page: cosine(vectors.get(page), judge.asked) for page in fit_of}
@@ -112,5 +112,5 @@ def _mid_term(reader: Reader, chosen: Iterable[Fit], judge: _Judge, pages: int) 
 
 
 def cosine(vector: Vector | None, question: Vector) -> float:
-    """Both are unit vectors, or one is missing."""
+    """The cosine of two unit vectors; one may be missing."""
     return 0.0 if vector is None else float(vector @ question)

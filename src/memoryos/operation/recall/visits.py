@@ -1,6 +1,6 @@
-"""Visits: what searches returned, gathered in memory and written in batches.
+"""Visits: counts of what searches returned, gathered in memory and written in batches.
 
-A read never waits for a write. What is lost when the process is killed is a count, not a memory.
+A read never waits for a write. If the process is killed, only counts are lost.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class VisitLog:
             return len(counts) >= FLUSH_AT
 
     def take(self, scope: Scope) -> Counts:
-        """The owner's visits; they are the caller's to write now."""
+        """Remove and return the owner's visits; the caller writes them."""
         with self._lock:
             return self._pending.pop(scope.owner, {})
 
@@ -44,6 +44,6 @@ class VisitLog:
                 self.record(scope, [cube_id], last)
 
     def owners(self) -> list[Scope]:
-        """Who has visits waiting."""
+        """The owners with visits that wait."""
         with self._lock:
             return list(self._pending)

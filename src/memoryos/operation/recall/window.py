@@ -1,7 +1,7 @@
-"""Window: what stands around each row, as sums over places that lie side by side.
+"""Window: the neighbours of each row, as sums over adjacent places.
 
 Each row has a place. The rows of a sitting have places one after the other, and two empty places part it from the
-next sitting: so what stands two turns before a row is two places before it, and no sum reaches into another sitting.
+next sitting: so the turn two before a row is two places before it, and no sum includes another sitting.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def spread(values: Floats) -> Floats:
 def spread_into(found: Floats, values: Floats, room: Floats) -> None:
     """Write what `spread` gives into `found`, and any numbers into `room`, shapes (m,).
 
-    Large arrays take longer to make than to fill.
+    Allocating large arrays takes longer than filling them.
     """
     found[:_REACH] = found[-_REACH:] = 0
     inner, near = found[_REACH:-_REACH], room[_REACH:-_REACH]
@@ -68,7 +68,7 @@ def _laid_out(index: TurnIndex) -> Layout:
     rows = np.arange(len(index))
     before = index.around.before[:-1]
     opens = before != rows - 1
-    runs = np.flatnonzero(opens)  # rows that follow each other in the talk and here are one run, named by its first
+    runs = np.flatnonzero(opens)  # rows that are adjacent in the talk and here form a run, named by its first row
     sizes = np.diff(runs, append=len(rows))
     run_of = np.cumsum(opens) - 1
     sittings, ahead = _joined(runs, sizes, np.append(run_of, -1)[before[runs]])

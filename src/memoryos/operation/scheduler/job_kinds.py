@@ -22,8 +22,8 @@ MOST_PRIORITY = 1_000_000
 MOST_PAYLOAD_CHARS = 100_000  # of its JSON: what is larger belongs in a memory or in a blob
 
 Payload = Mapping[str, Any]
-Check = Callable[[Payload | None], None]
-Act = Callable[[Scope, Job], object]
+PayloadCheck = Callable[[Payload | None], None]  #: a function that raises InvalidInput for a wrong payload
+JobFunction = Callable[[Scope, Job], object]  #: a function that does a job
 
 
 def no_payload(payload: Payload | None) -> None:
@@ -38,7 +38,7 @@ class JobType:
 
     name: str  #: the stored name
     handler: Handler
-    check: Check = no_payload  #: raises InvalidInput for a wrong payload
+    check: PayloadCheck = no_payload  #: raises InvalidInput for a wrong payload
     priority: int = 0  #: default priority of its jobs; the highest runs first
     needs_model: bool = False  #: whether it may wait for a chat model; then it runs in a thread of its own
     is_internal: bool = False  #: whether only the library adds such jobs
@@ -86,7 +86,7 @@ class OneByOne:
     """A handler that calls a function with each job, outside any transaction, and then finishes the job."""
 
     vault: Vault
-    act: Act
+    act: JobFunction
     at_once: int = 1
     takes_early: bool = False
 

@@ -33,7 +33,7 @@ class Rota:
         with self._lock:
             self._turns += 1
             for name in (owner.tenant, owner):
-                self._ranks.pop(name, None)  # so that those who were served longest ago come first, to be forgotten
+                self._ranks.pop(name, None)  # the owners served longest ago come first and are dropped first
                 self._ranks[name] = self._turns
             self._forget()
 

@@ -20,7 +20,7 @@ LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a plan rests on all of them: 
 CUBES_AT_ONCE = 32  # facts learned, or memories derived again, in one transaction
 
 _TRIES = 4
-_EVENTS = 1_000  # more than these since the snapshot, and to plan again is simpler
+_EVENTS = 1_000  # if there are more since the snapshot, planning again is simpler
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class Step:
     write: Callable[[Writer], object]  #: may raise, and then nothing is written
     rests_on: Collection[str]  #: pages, segments, and the cubes that it changes
     is_last: bool = True  #: whether the work is done with it
-    holds: Callable[[Writer], bool] = lambda _: True  #: whether what tells no event is as it was
+    holds: Callable[[Writer], bool] = lambda _: True  #: whether state that events do not show is unchanged
 
 
 def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:

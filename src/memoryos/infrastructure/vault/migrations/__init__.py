@@ -65,12 +65,12 @@ def upgrade(connection: Connection) -> None:
 
 
 def is_empty(connection: Connection) -> bool:
-    """Whether there is nothing in the database yet. Raises like `is_current`."""
+    """Whether the database is empty. Raises like `is_current`."""
     return revision(connection) is None
 
 
 def stamp(connection: Connection) -> None:
-    """Record that the schema is at HEAD, where it was made so at once; without Alembic, as Alembic does."""
+    """Record schema HEAD for a store that was created with it, as Alembic does but without loading it."""
     for statement in (_NEW_RECORD, f"INSERT INTO alembic_version (version_num) VALUES ('{HEAD}')"):  # noqa: S608
         connection.exec_driver_sql(statement)
 

@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server: few of each process, and patience when the server has none left."""
+"""Connections to a PostgreSQL server: few per process, with retries if the server has none left."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _REST_OF_LOCK_TIMEOUT = (  # what all locks of the statement have left of so man
 
 
 class ThreadLimit:
-    """Lets so many threads use the database at once.
+    """Limits the number of threads that use the database at once.
 
-    Who is in may open a second session without asking again: it would wait for others, while they wait for a lock
+    A thread that is in may open a second session without asking again, because waiting could deadlock with the locks
     that it holds.
     """
 
@@ -58,7 +58,7 @@ class ThreadLimit:
 
     @contextmanager
     def passed(self, waiting: Patience) -> Iterator[None]:
-        """Be in for as long as the block takes. Raises StoreBusy when nobody leaves in time."""
+        """Hold a place during the block. Raises StoreBusy if none is free in time."""
         if not self._depth and not waiting.takes(self._free):
             raise StoreBusy(f"{self._name}: all {self._threads} connections of this process are in use; try again.")
         self._mine.depth = self._depth + 1
@@ -71,13 +71,13 @@ class ThreadLimit:
 
     @property
     def _depth(self) -> int:
-        """How many sessions this thread has."""
+        """The number of sessions of this thread."""
         depth: int = getattr(self._mine, "depth", 0)
         return depth
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether that is what a server says that has no connection left."""
+    """Whether the error means that the server has no connection left."""
     return isinstance(error, psycopg.OperationalError) and any(words in str(error) for words in _FULL)
 
 
@@ -130,7 +130,7 @@ def _opened(engine: Engine, waiting: Patience, calls: Calls) -> tuple[Connection
 
 
 def lock_timeout(waiting: Patience) -> str:
-    """What is left, as PostgreSQL's setting of that name."""
+    """The remaining time as the PostgreSQL setting `lock_timeout`."""
     return f"{max(1, round(waiting.left * 1000))}ms"  # 0 would be for ever
 
 

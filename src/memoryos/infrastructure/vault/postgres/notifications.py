@@ -1,4 +1,4 @@
-"""PostgresBell: hears the notifications of transactions that made a job due."""
+"""PostgresBell: listens to the notifications of transactions that made a job due."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAUSE = 1.0  # seconds until a lost connection is made again
 
 
 class PostgresBell:
-    """Listens on a connection of its own, made by the first wait, and again when it was lost."""
+    """Listens on its own connection, opened by the first wait and reopened if it is lost."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -36,7 +36,7 @@ class PostgresBell:
         return False
 
     def close(self) -> None:
-        """Hear no more. Calling it twice is harmless."""
+        """Stop listening. A second call does nothing."""
         if self._connection:
             with suppress(psycopg.Error):  # it was lost
                 self._connection.close()
@@ -45,7 +45,7 @@ class PostgresBell:
     def _heard(self, seconds: float) -> bool:
         if self._connection is None:
             self._connection = self._listening()
-            return True  # nobody knows what was to be heard before
+            return True  # notifications may have been missed before
         return any(True for _ in self._connection.notifies(timeout=seconds, stop_after=1))
 
     def _listening(self) -> psycopg.Connection:

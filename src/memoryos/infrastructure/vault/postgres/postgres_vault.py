@@ -32,10 +32,10 @@ from memoryos.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from memoryos.infrastructure.vault import migrations
+from memoryos.infrastructure.vault import migrations, postgres_tables
 from memoryos.infrastructure.vault.fence import Call, Calls, enclosing, lock_number
 from memoryos.infrastructure.vault.patience import patience
-from memoryos.infrastructure.vault.postgres import schema, scrubbing
+from memoryos.infrastructure.vault.postgres import scrubbing
 from memoryos.infrastructure.vault.postgres.connections import (
     LESS_LOCK_TIMEOUT,
     ThreadLimit,
@@ -101,7 +101,7 @@ class PostgresVault(SqlVault):
         super().__init__(name, engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
 
     def nbytes(self) -> int:
-        """What the database takes on disk."""
+        """The size of the database on disk."""
         with self._reading(EVERY_TENANT) as connection:
             return int(connection.execute(select(func.pg_database_size(func.current_database()))).scalar_one())
 
@@ -115,7 +115,7 @@ class PostgresVault(SqlVault):
         return Scrubbed(done, refused, before, self.nbytes())
 
     def _take_back(self, connection: psycopg.Connection, _record: object) -> None:
-        """Close a connection that was in use when the store was closed, and so is not in the pool any more."""
+        """Close a connection that was in use when the store was closed, because the pool no longer has it."""
         if self._is_closed:
             connection.close()
 
@@ -128,7 +128,7 @@ class PostgresVault(SqlVault):
             connection.commit()
 
     def number_after(self, connection: Connection, sequence: int) -> None:
-        """Let the next event have a higher number than that."""
+        """Make the next event number higher than that."""
         numbers = func.pg_get_serial_sequence("events", "sequence")
         connection.execute(select(func.setval(numbers, sequence)))
 
@@ -150,7 +150,7 @@ class PostgresVault(SqlVault):
             yield connection if all(answers[-len(locks) :]) else None
 
     def bell(self) -> PostgresBell:
-        """What tells a worker that jobs may have become due; close it."""
+        """Open the listener for due jobs; close it after use."""
         return PostgresBell(self._engine)
 
     @contextmanager
@@ -184,7 +184,7 @@ class PostgresVault(SqlVault):
 
     @contextmanager
     def _committing(self) -> Iterator[None]:
-        """Say of a connection that is cut here that the server may have heard us."""
+        """Report a connection lost here as an unknown outcome."""
         try:
             yield
         except DBAPIError as error:
@@ -204,12 +204,12 @@ class PostgresVault(SqlVault):
     def _create(self, connection: Connection) -> None:
         if self._embedder is None:
             raise InvalidInput("path", f"{self.name} holds no store", "Name the database of one")
-        schema.create(connection)
+        postgres_tables.create(connection)
         migrations.stamp(connection)
 
 
 def _of(owner: Scope) -> int:
-    """The number of the lock of that owner."""
+    """The lock number of that owner."""
     return lock_number("owner", *owner_row(owner).values())
 
 
@@ -217,6 +217,6 @@ def _unstated(driver: psycopg.Error) -> str:
     """The SQLSTATE of an error that came without one, as those of a connection do."""
     if is_full(driver):
         return "53300"
-    if os.strerror(errno.ENOSPC) in str(driver):  # a server whose disk is full takes no connection
+    if os.strerror(errno.ENOSPC) in str(driver):  # a server with a full disk accepts no connection
         return "53100"
     return "08" if isinstance(driver, psycopg.OperationalError) else ""

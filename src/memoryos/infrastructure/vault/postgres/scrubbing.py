@@ -1,4 +1,4 @@
-"""Scrubbing: what deleted rows left in the files of a PostgreSQL database is overwritten.
+"""Scrubbing: overwrites the traces of deleted rows in the files of a PostgreSQL database.
 
 VACUUM FULL writes a table anew without its dead rows, and holds it alone meanwhile; a checkpoint brings it to the disk.
 `pg_stats` quotes values of columns, also of a partitioned table as a whole; ANALYZE takes new samples, but of an empty
@@ -50,7 +50,7 @@ _MAY_NOT_CHECKPOINT = "checkpoint: the role may not; let an administrator run CH
 def scrub(
     engine: Engine, settings: Mapping[str, str], progress: Progress | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What was done and what was refused, by name; the settings are those of the session."""
+    """Scrub and return what was done and what was refused, by name."""
     done: list[str] = []
     refused: list[str] = []
     with _session(engine, settings) as connection:
@@ -100,7 +100,7 @@ def _session(engine: Engine, settings: Mapping[str, str]) -> Iterator[Connection
         try:
             yield connection
         finally:
-            connection.invalidate()  # nobody is to have it with these settings
+            connection.invalidate()  # nobody else may get it with these settings
 
 
 def _has_checkpoint(connection: Connection) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from memoryos.infrastructure.vault.postgres.schema import guard
+from memoryos.infrastructure.vault.postgres_tables import guard
 
 revision = "0008"
 down_revision = "0007"

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from memoryos.infrastructure.vault.postgres import schema
+from memoryos.infrastructure.vault import postgres_tables
 
 revision = "0011"
 down_revision = "0010"
@@ -43,4 +43,4 @@ def upgrade() -> None:
     op.create_index("attached_by_blob", "attached", ["tenant", "sha256"])
     if is_postgres:
         for table in ("blobs", "attached"):
-            schema.split(op.get_bind(), table)
+            postgres_tables.split(op.get_bind(), table)

@@ -8,11 +8,11 @@ from sqlalchemy import Connection, MetaData, PrimaryKeyConstraint, Table, text
 
 from memoryos.infrastructure.vault import fence, tables
 
-PARTITIONS = 16  # of each table; a tenant lies in one of them, whole
+PARTITIONS = 16  # of each table; a tenant is in exactly one
 
 _CHECKED = {"cubes": ("document",), "vectors": ("data",), "passages": ("words", "vector")}  # what a checksum is of
 
-_VISIBLE = (  # asked once a statement, not once a row
+_VISIBLE = (  # evaluated once per statement, not per row
     f"tenant = (SELECT current_setting('{fence.TENANT}', true))"
     f" OR (SELECT current_setting('{fence.EVERY_TENANT}', true)) = 'on'"
 )
@@ -36,9 +36,9 @@ def split(connection: Connection, table: str) -> None:
 
 
 def guard(connection: Connection) -> Iterator[str]:
-    """The statements that take a checksum away where a program that knows none changes what it is of.
+    """The statements for a trigger that removes a checksum if an older program changes its row.
 
-    Whoever changes a row has the function run, with a search path of their own: so it has one, too.
+    The trigger function sets its search path, because it runs with that of the role that changes the row.
     """
     space = connection.execute(text("SELECT pg_catalog.quote_ident(pg_catalog.current_schema()::pg_catalog.text)"))
     home = space.scalar_one()
@@ -89,4 +89,4 @@ def policy(table: str) -> Iterator[str]:
 
 def _fence(table: str) -> Iterator[str]:
     yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
-    yield f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"  # for the role that owns the table, too: it is ours
+    yield f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"  # also for the owner of the table, which is our role

@@ -1,0 +1,1 @@
+"""The migrations, one module for each version of the schema."""

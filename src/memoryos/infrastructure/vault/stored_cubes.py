@@ -1,0 +1,230 @@
+"""Reading an owner's cubes over a SQL connection: the part of a session that readers and writers share.
+
+Every statement carries the four owner columns, taken from the scope that the session was opened with. A row that is
+not as it was written is left out and logged, so that one damaged memory does not stop an owner's others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select
+
+from memoryos.clock import Clock, from_micros
+from memoryos.cube import MemCube
+from memoryos.errors import CubeDamaged, StoreCorrupt
+from memoryos.infrastructure.cold.packs import Packs
+from memoryos.infrastructure.vault import checksum, queries, tables
+from memoryos.infrastructure.vault.blob_part import BlobPart
+from memoryos.infrastructure.vault.cold_part import ColdPart
+from memoryos.infrastructure.vault.documents import (
+    is_left_out,
+    parse_document,
+    read_cube,
+    read_passages,
+)
+from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.owner_part import OwnerPart
+from memoryos.infrastructure.vault.queue import Queue
+from memoryos.infrastructure.vault.records import (
+    Census,
+    Event,
+    Facet,
+    Link,
+    LinkKind,
+    Operation,
+    StoredPassage,
+    Vector,
+)
+from memoryos.infrastructure.vault.selection import Positioned, Selection
+from memoryos.infrastructure.vault.selection_part import SelectionPart
+from memoryos.infrastructure.vault.statements import (
+    ask,
+    ask_one,
+    stream,
+)
+from memoryos.infrastructure.vault.tables import OWNER, owner_row
+from memoryos.kinds import Kind, State, Subject, Tier
+from memoryos.lifecycle import CubeMark
+from memoryos.scope import Scope
+
+_OPERATIONS, _KINDS = {one.value: one for one in Operation}, {one.value: one for one in Kind}
+IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
+
+
+class StoredCubes:
+    """An owner's cubes with their links, passages and events, read over a connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        scope: Scope,
+        clock: Clock,
+        packs: Packs,
+        known_jobs: Collection[str] | None = None,
+    ) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._scope = scope.owner
+        self._owner = owner_row(scope)
+        self._ledger = Ledger(connection, self._owner)
+        self._queue = Queue(connection, self._owner, clock, known_jobs)
+        self._everything = OwnerPart(connection, self._owner)
+        self._packs = packs
+        self._cold = ColdPart(connection, self._owner, packs)
+        self.blobs = BlobPart(connection, self._owner)
+
+    def get(self, ids: Iterable[str]) -> dict[str, MemCube]:
+        found = (self._readable(*row) for row in self._asked(queries.DOCUMENTS, ids))
+        return {cube.id: cube for cube in found if cube}
+
+    def one(self, cube_id: str) -> MemCube | None:
+        return next((self._cube(*row) for row in self._asked(queries.DOCUMENTS, [cube_id])), None)
+
+    def cubes(
+        self,
+        kind: Kind,
+        *,
+        tiers: Sequence[Tier] = (),
+        states: Sequence[State] = (),
+        marks: Sequence[CubeMark | None] = (),
+        subject: Subject | None = None,
+        first: int | None = None,
+        last: int | None = None,
+    ) -> list[MemCube]:
+        limit = first if last is None else last
+        query = queries.cubes(
+            len(tiers),
+            len(states),
+            len(marks),
+            has_subject=subject is not None,
+            is_newest_first=last is not None,
+            is_limited=limit is not None,
+        )
+        named = {f"tier_{index}": tier.value for index, tier in enumerate(tiers)}
+        named |= {f"state_{index}": state.value for index, state in enumerate(states)}
+        named |= {f"mark_{index}": mark.value if mark else queries.UNMARKED for index, mark in enumerate(marks)}
+        wanted = {"kind": kind.value, "subject": subject and subject.value}
+        found = self._first_readable(query, {**self._owner, **named, **wanted}, limit)
+        return found if last is None else found[::-1]
+
+    def _first_readable(
+        self, query: Select[*tuple[Any, ...]], values: dict[str, Any], limit: int | None
+    ) -> list[MemCube]:
+        """The first readable cubes; damaged ones do not count."""
+        asked = limit
+        while True:
+            cubes = [self._readable(*row) for row in ask(self._connection, query, {**values, "limit": asked})]
+            found = [cube for cube in cubes if cube and cube.kind.value == values["kind"]]
+            if asked is None or limit is None or len(cubes) < asked or len(found) >= limit:
+                return found[:limit]
+            asked += len(cubes) - len(found)
+
+    def added(self, ids: Iterable[str]) -> set[str]:
+        return {cube_id for (cube_id,) in self._asked(queries.ADDED, ids)}
+
+    def kinds(self, ids: Iterable[str]) -> dict[str, Kind]:
+        with legible("cubes"):
+            return {cube_id: Kind(kind) for cube_id, kind, _ in self._asked(queries.HEADS, ids)}
+
+    def versions(self, ids: Iterable[str]) -> dict[str, int]:
+        return dict(self._asked(queries.VERSIONS, ids))
+
+    def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
+        return {
+            cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
+            for cube_id, data, told in self._asked(queries.VECTORS, ids)
+            if checksum.is_vector_sound(data, told) or is_left_out("vector", cube_id)
+        }
+
+    def targets(self, sources: Iterable[str], kind: LinkKind) -> list[Link]:
+        found = self._asked(queries.TARGETS, sources, kind=kind.value)
+        return [Link(source, kind, target) for source, target in found]
+
+    def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
+        found = self._asked(queries.SOURCES, targets, kind=kind.value)
+        return [Link(source, kind, target) for source, target in found]
+
+    def successions(self, ids: Iterable[str]) -> set[str]:
+        return {cube_id for (cube_id,) in self._asked(queries.SUCCESSIONS, ids)}
+
+    def _asked(self, query: Select[*tuple[Any, ...]], ids: Iterable[str], **values: str) -> Iterator[Any]:
+        """The rows that the query finds for these ids."""
+        for chunk in chunks(ids):
+            yield from ask(self._connection, query, {**self._owner, **values}, chunk)
+
+    def passages(self, pages: Iterable[str] | None = None) -> Iterator[StoredPassage]:
+        if pages is None:
+            yield from read_passages(stream(self._connection, queries.PASSAGES, self._owner))
+        else:
+            yield from read_passages(self._asked(queries.PASSAGES_OF, pages))
+
+    def facets(self, pages: Iterable[str]) -> dict[str, Facet]:
+        return {page: Facet(*known) for page, *known in self._asked(queries.FACETS_OF, pages)}
+
+    def beside(self, pages: Iterable[str]) -> set[str]:
+        return {page for row in self._asked(queries.BESIDE, pages) for page in row if page is not None}
+
+    def sequence(self) -> int:
+        return ask_one(self._connection, queries.SEQUENCE, self._owner) or 0
+
+    def history(self, cube_id: str) -> list[MemCube]:
+        rows = ask(self._connection, queries.HISTORY, {**self._owner, "cube_id": cube_id})
+        return [parse_document(cube_id, document, told, f"version {version} of ") for version, document, told in rows]
+
+    def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
+        with legible("events"):
+            return [
+                Event(sequence, from_micros(at), _OPERATIONS[operation], _KINDS[kind], cube_id, version, detail)
+                for sequence, at, operation, kind, cube_id, version, detail in rows
+            ]
+
+    def census(self) -> Census:
+        cubes = tables.cubes
+        query = (
+            select(cubes.c.kind, cubes.c.tier, func.count())
+            .where(self._owned(cubes))
+            .group_by(cubes.c.kind, cubes.c.tier)
+        )
+        with legible("cubes"):
+            return Census({(Kind(kind), Tier(tier)): count for kind, tier, count in self._connection.execute(query)})
+
+    def listed(self, wanted: Selection, *, after: int = 0, limit: int | None = None) -> list[Positioned]:
+        return SelectionPart(self._connection, self._owner, self._readable).listed(wanted, after, limit)
+
+    def counted(self, wanted: Selection) -> int:
+        return SelectionPart(self._connection, self._owner, self._readable).counted(wanted)
+
+    def _readable(self, cube_id: str, stored: str, told: int | None) -> MemCube | None:
+        """The cube; None when it is damaged."""
+        try:
+            return self._cube(cube_id, stored, told)
+        except CubeDamaged:
+            is_left_out("memory", cube_id)
+            return None
+
+    def _cube(self, cube_id: str, stored: str, told: int | None) -> MemCube:
+        return read_cube(self._packs, cube_id, stored, told)
+
+    def _owned(self, table: Table) -> ColumnElement[bool]:
+        return and_(*(table.c[name] == self._owner[name] for name in OWNER))
+
+
+@contextmanager
+def legible(table: str) -> Iterator[None]:
+    """Raise StoreCorrupt for a row with values that no program writes; the error does not contain them."""
+    try:
+        yield
+    except (LookupError, ValueError, TypeError, OverflowError):
+        raise StoreCorrupt(f"a row of {table} is damaged: run `memoryos verify`, or restore from a backup") from None
+
+
+def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Split distinct ids into lists for one statement each."""
+    distinct = list(dict.fromkeys(ids))
+    for start in range(0, len(distinct), IDS_PER_STATEMENT):
+        yield distinct[start : start + IDS_PER_STATEMENT]

@@ -1,0 +1,41 @@
+"""Claims of documents and comments that the code can check."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import memoryos
+
+ROOT = Path(__file__).parents[2]
+SOURCE = Path(memoryos.__file__).parent
+STORAGE = (ROOT / "docs" / "explanation" / "storage.md").read_text("utf-8")
+
+
+def takes_a_key(call: str) -> bool:
+    """Whether a function that a document names has the parameter `idempotency_key`."""
+    owner, _, name = call.rpartition(".")
+    function = getattr(getattr(memoryos, owner or "Memory"), name)
+    return "idempotency_key" in inspect.signature(function).parameters
+
+
+def test_what_storage_says_to_take_a_key_takes_one():
+    (sentence,) = re.findall(r"^- (.+?) take a key\.", STORAGE, re.MULTILINE | re.DOTALL)
+    calls = [call for call in re.findall(r"`([^`]+)`", sentence) if not call.startswith("memoryos ")]
+    assert len(calls) > 3
+    assert [call for call in calls if not takes_a_key(call)] == []
+
+
+def test_links_that_are_called_reserved_are_used_nowhere():
+    code = {path.name: path.read_text("utf-8") for path in SOURCE.rglob("*.py") if path.name != "strays.py"}
+    reserved = re.findall(r"^    ([A-Z_]+) = .*# .*reserved", code["records.py"], re.MULTILINE)
+    assert reserved
+    assert [name for name in reserved for text in code.values() if f"LinkKind.{name}" in text] == []
+
+
+def test_the_description_of_the_package_promises_only_what_is_built():
+    description = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["description"]
+    assert "layered" in description
+    assert "governed" not in description  # nothing enforces READ_ONLY and FROZEN yet
