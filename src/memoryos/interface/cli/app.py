@@ -61,7 +61,7 @@ class _Commands(LazyGroup):
     }
 
 
-class _Facts(LazyGroup):
+class _FactCommands(LazyGroup):
     places: ClassVar[Places] = {"add": ("facts_command", "add")}
 
 
@@ -121,7 +121,7 @@ class _Benches(LazyGroup):
 app = typer.Typer(
     cls=_Commands, pretty_exceptions_enable=False, context_settings={"help_option_names": ["--help", "-h"]}
 )
-facts = group(_Facts, "State a fact. `memoryos list facts` lists them, `update` and `delete` change them.")
+facts = group(_FactCommands, "State a fact. `memoryos list facts` lists them, `update` and `delete` change them.")
 profile = group(_Profile, "What is known about the user and the agent: show it, set a field.")
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")

@@ -65,7 +65,7 @@ def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[
 
 
 @dataclass
-class _Words:
+class _SpokenPart:
     """What a message says between two tool calls or results."""
 
     texts: list[str] = field(default_factory=list)
@@ -77,23 +77,23 @@ class _Said:
     """The content of one message: its words, tool calls and results, in order."""
 
     role: Role
-    parts: list[_Words | Turn] = field(default_factory=list)
+    parts: list[_SpokenPart | Turn] = field(default_factory=list)
     speaker: str | None = None
     at: Any = None
     source_id: str | None = None
 
-    def words(self) -> _Words:
+    def words(self) -> _SpokenPart:
         """Where the next words go."""
         last = self.parts[-1] if self.parts else None
-        if not isinstance(last, _Words):
-            self.parts.append(last := _Words())
+        if not isinstance(last, _SpokenPart):
+            self.parts.append(last := _SpokenPart())
         return last
 
     def turns(self) -> list[Turn]:
         """The message as turns; empty for a message without words."""
         return [replace(one, at=self.at) if isinstance(one, Turn) else self._turn(one) for one in self.parts]
 
-    def _turn(self, words: _Words) -> Turn:
+    def _turn(self, words: _SpokenPart) -> Turn:
         return Turn(
             role=self.role,
             text="\n".join(words.texts),
@@ -127,7 +127,7 @@ def _in_message(known: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check(said: _Said, place: str, now: datetime, limit: int) -> None:
     """Check what is kept of a message, and convert its time."""
     for part in said.parts:
-        label, texts = ("content", part.texts) if isinstance(part, _Words) else ("tool_calls", [part.text])
+        label, texts = ("content", part.texts) if isinstance(part, _SpokenPart) else ("tool_calls", [part.text])
         for text in texts:
             checked_text(f"{place}.{label}", text, limit=limit, fix=SPLIT)
         for attachment in part.attachments:
