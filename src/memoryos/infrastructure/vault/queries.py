@@ -19,6 +19,7 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
+    exists,
     false,
     func,
     literal_column,
@@ -94,6 +95,22 @@ VECTORS = (
 TARGETS = _links_by(_links.c.source)
 
 SOURCES = _links_by(_links.c.target)
+
+
+def _unread() -> Select[tuple[str]]:
+    """The pages of a `segment` that are not marked as read with it."""
+    read = _links.alias("read")
+    mark = [read.c.tenant == _links.c.tenant, read.c.source == _links.c.source]
+    return (
+        select(_links.c.source)
+        .join(_cubes, same_cube(_links.c.source))
+        .where(_owned_by_key(), _links.c.target == bindparam("segment"), _links.c.kind == LinkKind.MEMBER_OF.value)
+        .where(~exists().where(*mark, read.c.kind == LinkKind.EXTRACTED.value))
+        .order_by(_cubes.c.position)
+    )
+
+
+UNREAD = _unread()
 
 
 def _successions() -> Select[tuple[str]]:

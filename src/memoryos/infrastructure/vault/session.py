@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, func, select
 
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.cube import MemCube
@@ -58,6 +58,7 @@ from memoryos.infrastructure.vault.selection_part import SelectionPart
 from memoryos.infrastructure.vault.statements import (
     ask,
     ask_one,
+    delete_links,
     insert_links,
     insert_rows,
     next_position,
@@ -166,6 +167,10 @@ class SqlReader:
     def sources(self, targets: Iterable[str], kind: LinkKind) -> list[Link]:
         found = self._asked(queries.SOURCES, targets, kind=kind.value)
         return [Link(source, kind, target) for source, target in found]
+
+    def unread(self, segment: str) -> list[str]:
+        rows = ask(self._connection, queries.UNREAD, {**self._owner, "segment": segment})
+        return [page for (page,) in rows]
 
     def successions(self, ids: Iterable[str]) -> set[str]:
         return {cube_id for (cube_id,) in self._asked(queries.SUCCESSIONS, ids)}
@@ -321,19 +326,15 @@ class SqlWriter(SqlReader):
         self._log_rows(doomed, Operation.DELETE)
 
     def link(self, links: Sequence[Link]) -> None:
-        if not links:
-            return
-        self._check_owned(link.source for link in links)
-        rows = [self._link_row(link) for link in links]
-        # Only a repeated link is ignored; a second segment for a page still fails.
-        insert_links(self._connection, rows)
+        if links:
+            self._check_owned(link.source for link in links)
+            # Only a repeated link is ignored; a second segment for a page still fails.
+            insert_links(self._connection, self._scope.tenant, links)
 
     def unlink(self, links: Sequence[Link]) -> None:
-        self._check_owned(link.source for link in links)
-        key = tuple_(*(tables.links.c[name] for name in ("tenant", "source", "kind", "target")))
-        for start in range(0, len(links), IDS_PER_STATEMENT):
-            doomed = [tuple(self._link_row(link).values()) for link in links[start : start + IDS_PER_STATEMENT]]
-            self._connection.execute(delete(tables.links).where(key.in_(doomed)))
+        if links:
+            self._check_owned(link.source for link in links)
+            delete_links(self._connection, self._scope.tenant, links)
 
     def enqueue(
         self,
@@ -462,14 +463,6 @@ class SqlWriter(SqlReader):
             for cube_id, kind, version in changed
         ]
         insert_rows(self._connection, tables.events, rows)
-
-    def _link_row(self, link: Link) -> dict[str, str]:
-        return {
-            "tenant": self._scope.tenant,
-            "source": link.source,
-            "kind": link.kind.value,
-            "target": link.target,
-        }
 
     def _check_owned(self, ids: Iterable[str]) -> None:
         """A link belongs to the owner of its source, a job to that of its cube; the other end may be shared."""
