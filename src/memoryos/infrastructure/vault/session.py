@@ -288,7 +288,7 @@ class SqlWriter(SqlReader):
             return
         self._check_scope(entries)
         first = next_position(self._connection, self._owner)
-        rows = [{**tables.cube_row(entry.cube), "position": first + index} for index, entry in enumerate(entries)]
+        rows = [{**row, "position": first + index} for index, row in enumerate(_rows(entries))]
         insert_rows(self._connection, tables.cubes, rows)
         self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._index(entries)
@@ -301,7 +301,7 @@ class SqlWriter(SqlReader):
         self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
-        changed = update_cubes(self._connection, [tables.cube_row(entry.cube) for entry in entries])
+        changed = update_cubes(self._connection, _rows(entries))
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
         self.has_removed_words |= any(entry.passages is not None for entry in entries)
@@ -474,6 +474,10 @@ class SqlWriter(SqlReader):
         for entry in entries:
             if entry.cube.scope.owner != self._scope:
                 raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
+
+
+def _rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    return [tables.cube_row(entry.cube, entry.document) for entry in entries]
 
 
 @contextmanager

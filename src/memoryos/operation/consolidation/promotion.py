@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 from memoryos.about import About
 from memoryos.clock import Clock
@@ -206,7 +207,8 @@ class Promoter:
                 planned.flush(writer)
                 end(writer)
 
-            return Step(write, planned.touched)
+            ahead = [partial(_checked, check, part) for part in planned.ahead()]
+            return Step(write, planned.touched, ahead=ahead)
 
         take(self.vault, scope, plan)
 
@@ -343,6 +345,11 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
     joined = frozenset[str]().union(*(portion.known for portion in portions))
     if early or joined:
         note_early(writer, early, joined=joined)
+
+
+def _checked(check: Callable[[Writer], None], part: Callable[[Writer], None], writer: Writer) -> None:
+    check(writer)
+    part(writer)
 
 
 def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:

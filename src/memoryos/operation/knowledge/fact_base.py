@@ -254,8 +254,7 @@ class Knowledge:
         )
         cube = replace(known, descriptive=descriptive)
         self._open[cube.id] = cube
-        self._changes.change(Entry(cube), Operation.REFRESH)
-        self._derive(cube, fresh)
+        self._changes.rest(cube, fresh)
 
     # Facts that exclude each other
 
