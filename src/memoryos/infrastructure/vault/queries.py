@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     FromClause,
     Select,
@@ -113,9 +114,13 @@ def _unread() -> Select[tuple[str]]:
 UNREAD = _unread()
 
 
+def _reached() -> CTE:
+    return select(_cubes.c.id.label("id")).where(_owned_by_key(), _among(_cubes.c.id)).cte("reached", recursive=True)
+
+
 def _successions() -> Select[tuple[str]]:
     """The facts that links of SUPERSEDES join with these cubes, over any number of steps."""
-    reached = select(_cubes.c.id.label("id")).where(_owned_by_key(), _among(_cubes.c.id)).cte("reached", recursive=True)
+    reached = _reached()
     ways = union_all(select(literal_column("0").label("way")), select(literal_column("1"))).subquery("ways")
     heirs, former = _links.alias("heirs"), _links.alias("former")  # each by its own index: an OR would have none
 
@@ -138,6 +143,31 @@ def _successions() -> Select[tuple[str]]:
 
 
 SUCCESSIONS = _successions()
+
+
+def _successions_step_by_step() -> Select[tuple[str]]:
+    """The same for PostgreSQL, which would otherwise read all facts of the tenant again for each step.
+
+    What is LATERAL is looked up for each row, and OFFSET keeps it so: each step finds its rows by their keys.
+    """
+    reached = _reached()
+    heirs, former = _links.alias("heirs"), _links.alias("former")
+
+    def joined(links: FromClause, end: ColumnElement[str]) -> ColumnElement[bool]:
+        mine = and_(links.c.tenant == bindparam("tenant"), links.c.kind == LinkKind.SUPERSEDES.value)
+        return and_(mine, end == reached.c.id)
+
+    ways = union_all(
+        select(former.c.target.label("id")).where(joined(former, former.c.source)),
+        select(heirs.c.source).where(joined(heirs, heirs.c.target)),
+    )
+    near = ways.offset(0).lateral("near")
+    is_fact = and_(func.coalesce(_cubes.c.kind, "") == Kind.FACT.value, _cubes.c.mark.is_(None))
+    found = select(_cubes.c.id).where(_owned_by_key(), _cubes.c.id == near.c.id, is_fact).offset(0).lateral("found")
+    return select(reached.union(select(found.c.id).select_from(reached.join(near, true()).join(found, true()))).c.id)
+
+
+SUCCESSIONS_STEP_BY_STEP = _successions_step_by_step()
 
 
 @cache
