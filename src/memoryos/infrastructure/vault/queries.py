@@ -90,7 +90,7 @@ DOCUMENTS = select(_cubes.c.id, _cubes.c.document, _cubes.c.checksum).where(_own
 VECTORS = (
     select(_vectors.c.cube_id, _vectors.c.data, _vectors.c.checksum)
     .join(_cubes, same_cube(_vectors.c.cube_id))
-    .where(_owned_by_key(), _among(_cubes.c.id), _vectors.c.part == WHOLE_CUBE)
+    .where(_owned_by_key(), _among(_vectors.c.cube_id), _vectors.c.part == WHOLE_CUBE)
 )
 
 TARGETS = _links_by(_links.c.source)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, literal_column, select, update
 from sqlalchemy.dialects import registry, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import Compiled
@@ -168,10 +168,12 @@ def _insertion_or(dialect: str, table: Table) -> sqlite.Insert | postgresql.Inse
 @cache
 def _cube_update(dialect: str) -> str:
     cubes = tables.cubes
-    mine = [cubes.c[name] == bindparam(name) for name in (*OWNER, "id")]
+    key = [cubes.c[name] == bindparam(name) for name in ("tenant", "id")]
+    # `coalesce` keeps PostgreSQL from looking through all that the owner has, for each row.
+    owner = [func.coalesce(cubes.c[name], literal_column("''")) == bindparam(name) for name in OWNER[1:]]
     # A key that is set, even to what it is, is looked for in every table that refers to it.
     changing = [column.name for column in cubes.columns if column.name not in (*OWNER, "id", "position")]
-    return str(_compiled(dialect, update(cubes).where(*mine), changing))
+    return str(_compiled(dialect, update(cubes).where(*key, *owner), changing))
 
 
 @cache
