@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 
 import pytest
@@ -16,6 +17,7 @@ from memoryos.infrastructure.vault.locks import Hold
 from memoryos.infrastructure.vault.place import open_vault
 from memoryos.interface.cli.app import app
 from memoryos.models.hashing import Hashing
+from memoryos.scope import Scope
 
 OPERATIONS = {"add", "move", "consolidate", "update", "delete, a page", "repair", "rebuild"}
 
@@ -32,6 +34,7 @@ def test_each_operation_is_measured_in_both_scopes():
         assert found.held.keys() >= OPERATIONS
         assert found.held["add"].steps == 10
         assert all(held.longest_ms >= held.p95_ms for held in found.held.values())
+        assert all(held.longest_cpu_ms >= held.longest_work_ms >= 0 for held in found.held.values())
     assert "delete, special pages" in hostile.held
     assert "delete, special pages" not in ordinary.held
 
@@ -60,3 +63,15 @@ def test_a_vault_tells_of_each_write_and_of_no_read(tmp_path):
         memory.profile.get()
         assert len(held) == written
         assert all(hold.seconds >= hold.cpu_seconds >= 0 for hold in held)
+
+
+def test_garbage_collected_under_the_lock_is_told_apart(tmp_path):
+    held: list[Hold] = []
+    vault = open_vault(tmp_path / "gc.db", embedder="hashing", clock=system_clock, busy_timeout_seconds=5)
+    vault.on_lock = held.append
+    for collects in (False, True):
+        with vault.write(Scope(user="ann")):
+            if collects:
+                gc.collect()
+    vault.close()
+    assert held[0].collecting_seconds < held[1].collecting_seconds <= held[1].cpu_seconds

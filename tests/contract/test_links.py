@@ -47,6 +47,23 @@ def test_members_come_in_the_order_in_which_the_pages_were_inserted(vault, store
         assert [link.source for link in writer.sources([segment], LinkKind.MEMBER_OF)] == pages
 
 
+def test_the_pages_of_a_segment_that_were_not_extracted_are_unread(vault, store, pages):
+    segment, other = store().cube.id, store().cube.id
+    elsewhere = store(id="eve").cube.id
+    zoe, mia, ann = pages
+    with vault.write(ALICE) as writer:
+        writer.link([Link(page, LinkKind.MEMBER_OF, segment) for page in reversed(pages)])
+        writer.link([Link(elsewhere, LinkKind.MEMBER_OF, other), Link(zoe, LinkKind.READ, zoe)])
+        assert writer.unread(segment) == pages
+        writer.link([Link(mia, LinkKind.EXTRACTED, mia)])
+        assert writer.unread(segment) == [zoe, ann]
+    with vault.read(ALICE) as reader:
+        assert reader.unread(other) == [elsewhere]
+        assert reader.unread("nobody") == []
+    with vault.read(Scope(user="bob")) as reader:
+        assert reader.unread(segment) == []
+
+
 def test_a_repeated_link_is_ignored(vault, pages):
     zoe, mia, ann = pages
     link = Link(zoe, LinkKind.MEMBER_OF, mia)

@@ -11,9 +11,10 @@ import numpy as np
 
 from crash.stores import number_of, unique_word
 from memoryos import Memory
-from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.infrastructure.vault.records import Link, LinkKind
 from memoryos.kinds import Kind, Tier
 from memoryos.operation.hierarchy.page_entries import page_entries
+from memoryos.operation.scheduler.step import LEARNED
 
 
 def assert_sound(path: Path) -> None:
@@ -59,6 +60,15 @@ def assert_found_once(memory: Memory, numbers: Counter[int]) -> None:
     for number in numbers:
         found = memory.search(unique_word(number), strategy="bm25", archive=True).hits
         assert [number_of(hit.text) for hit in found] == [number]
+
+
+def assert_linked(memory: Memory) -> None:
+    """Each memory is found by all pages that it says it rests on, so that it goes with them."""
+    with memory._engine.vault.read(memory._scope) as reader:
+        learned = [cube for kind in LEARNED for cube in reader.cubes(kind)]
+        links = set(reader.targets([cube.id for cube in learned], LinkKind.DERIVED_FROM))
+    wanted = {Link(cube.id, LinkKind.DERIVED_FROM, page) for cube in learned for page in cube.descriptive.provenance}
+    assert wanted <= links
 
 
 def assert_in_one_segment(memory: Memory) -> None:

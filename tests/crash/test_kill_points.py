@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crash.checks import assert_answers, assert_consistent, assert_sound
+from crash.checks import assert_answers, assert_consistent, assert_linked, assert_sound
 from crash.killed import PAGES, Victim, copy, deaths, victims
 from crash.stores import OTHER, SETTINGS, add_page, open_store
 from crash.victims import KEY, NEW
@@ -142,6 +142,23 @@ def test_a_deletion_is_whole_or_not_at_all(template, tmp_path):
         assert victim.done not in page_ids(memory)
         outcomes.append((is_gone, facts(memory)))
     assert len({str(outcome) for outcome in outcomes}) == 2, "the facts go together with their page"
+
+
+def test_a_deletion_in_parts_leaves_links_too_many_and_is_done_again(template, tmp_path):
+    rests = set()
+    found = victims("delete_segment", template, tmp_path)
+    for victim, memory in reopened(found, tmp_path):
+        memory.wait()
+        assert_linked(memory)
+        tea = [fact for fact in memory.profile.get().user.facts if "green tea" in fact.text]
+        rests.add(tuple(len(fact.descriptive.provenance) for fact in tea))
+        pages = [page.id for page in memory.pages.list() if "green tea" in page.text]
+        assert victim.done is None or len(pages) < 6
+        for page in pages:
+            memory.delete(page)
+        assert not [text for text in facts(memory) if "green tea" in text or "Tom" in text]
+        assert_linked(memory)
+    assert len(rests) >= 3, "with all its pages, with fewer, and with those that stay"
 
 
 def grouping(memory: Memory) -> list[tuple[str, ...]]:

@@ -41,12 +41,16 @@ from memoryos.infrastructure.objects.blobs import folder_beside
 from memoryos.infrastructure.vault import rows
 from memoryos.kinds import Tier
 from memoryos.models.embedder import load_embedder
+from memoryos.operation.correction import correct
+from memoryos.operation.hierarchy import changes
+from memoryos.operation.knowledge import support
 from memoryos.operation.maintenance import rebuild as rebuilding
 from memoryos.operation.maintenance import reembed as reembedding
 
 STRIDES = {
     "create": 2,
     "rebuild": 8,
+    "delete_segment": 4,
     "reembed": 3,
     "backup": 11,
     "restore": 11,
@@ -151,6 +155,19 @@ def delete(path: Path, step: int, done: Done) -> None:
         page = _middle_page(memory)
         memory.delete(page)
         done(page)
+
+
+def delete_segment(path: Path, step: int, done: Done) -> None:
+    """Delete the pages that one fact rests on, a link at a time, and each memory in a transaction of its own."""
+    support.FEW, support.LINKS_AT_ONCE, changes.CHARS_AT_ONCE, correct.PAGES_AT_ONCE = 0, 1, 1, 2
+    with opened(path) as memory:
+        said = "I love green tea with honey. My brother is called Tom."
+        first, *_ = [memory.add(f"{said} {unique_word(number)}") for number in range(NEW, NEW + 6)]
+        memory.consolidate()
+        (segment,) = [view.cube.id for view in memory.segments.list() if first in view.page_ids]
+        kill_at(step)
+        memory.delete(segment)
+        done(segment)
 
 
 def rebuild(path: Path, step: int, done: Done) -> None:
@@ -331,6 +348,7 @@ if __name__ == "__main__":
             visits,
             update,
             delete,
+            delete_segment,
             rebuild,
             reembed,
             backup,

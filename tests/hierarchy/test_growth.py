@@ -56,6 +56,19 @@ def learned(world: World, count: int) -> list[int]:
     return taken
 
 
+def learned_of_segment(world: World, count: int) -> list[int]:
+    """What the pages of one large segment say, 64 at a time."""
+    memory = world.open(f"read-{count}.db", short_term_capacity=1, heat_threshold=10**6)
+    for number in range(count):
+        Memory.add(memory, f"🍵 tea {number}")
+    memory.add("🚲 bye")
+    world.queue()
+    with locks_of(world.vault) as taken:
+        assert world.runner(LineExtractor()).run_all(ANN) == 1
+    assert memory.segments.list()[0].cube.behaviour.interactions == 0
+    return taken
+
+
 def deleted(world: World, count: int) -> list[int]:
     memory, page = taught(world, towns(count), f"delete-{count}.db")
     world.extract()
@@ -151,7 +164,7 @@ def test_a_step_under_the_lock_does_not_grow_with_the_scope(world: World, work: 
     assert max(many) < SAME * max(few)
 
 
-@pytest.mark.parametrize("work", [moved, rebuilt])
+@pytest.mark.parametrize("work", [learned_of_segment, moved, rebuilt])
 def test_steps_of_so_many_pages_do_not_grow_with_the_scope(world: World, work: Callable[[World, int], list[int]]):
     work(world, 2)
     few, many = work(world, 160), work(world, 320)

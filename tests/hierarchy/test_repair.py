@@ -16,7 +16,6 @@ from memoryos.cube import Page
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.records import JobKind, JobState, LinkKind, Operation
 from memoryos.kinds import Kind
-from memoryos.operation.consolidation.promotion import new_pages
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.hierarchy.repair import plan
@@ -208,7 +207,8 @@ def test_a_page_takes_along_whether_it_was_read(world: World):
 def unread(world: World, memory: Memory) -> list:
     """The pages that extraction would read, by its own rule."""
     with world.vault.read(ANN) as reader:
-        return [page for view in memory.segments.list() for page in new_pages(reader, view.cube)]
+        found = [reader.get(reader.unread(view.cube.id)) for view in memory.segments.list()]
+        return [page for pages in found for page in pages.values()]
 
 
 def test_an_extraction_that_was_asked_for_follows_the_pages(world: World):

@@ -7,7 +7,6 @@ import pytest
 from memoryos import Memory
 from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind
-from memoryos.operation.consolidation.promotion import new_pages
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import carry_out
 
@@ -31,7 +30,7 @@ def said(memory: Memory, *texts: str) -> list[str]:
 
 def unread(world: World) -> list[str]:
     with world.vault.read(ANN) as reader:
-        return [page.id for one in reader.cubes(Kind.SEGMENT) for page in new_pages(reader, one)]
+        return [page for one in reader.cubes(Kind.SEGMENT) for page in reader.unread(one.id)]
 
 
 def counted(world: World) -> int:

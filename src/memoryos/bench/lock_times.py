@@ -64,13 +64,15 @@ class Held:
     p95_ms: float  #: of the lock
     longest_ms: float
     longest_cpu_ms: float  #: of the thread that had it: on a busy machine the rest is spent waiting
+    longest_work_ms: float  #: of its CPU without the garbage that Python collected meanwhile
 
     @classmethod
     def of(cls, holds: Sequence[Hold], seconds: float) -> Held:
         """Sum up."""
         times = [1_000 * hold.seconds for hold in holds] or [0.0]
         cpu = max((1_000 * hold.cpu_seconds for hold in holds), default=0.0)
-        return cls(len(holds), seconds, percentiles(times, 95)["p95"], max(times), cpu)
+        work = max((1_000 * (hold.cpu_seconds - hold.collecting_seconds) for hold in holds), default=0.0)
+        return cls(len(holds), seconds, percentiles(times, 95)["p95"], max(times), cpu, work)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -17,6 +19,7 @@ class Hold:
 
     seconds: float
     cpu_seconds: float  #: of its thread
+    collecting_seconds: float = 0.0  #: of these, what Python spent collecting garbage, which may be anybody's
 
 
 OnLock = Callable[[Hold], None]
@@ -30,11 +33,33 @@ def timed(lock: AbstractContextManager[T], on_lock: OnLock | None) -> AbstractCo
 @contextmanager
 def _timed(lock: AbstractContextManager[T], on_lock: OnLock) -> Iterator[T]:
     since: tuple[float, float] | None = None
+    with _collecting() as collected:
+        try:
+            with lock as connection:
+                collected.clear()
+                since = time.perf_counter(), time.thread_time()
+                yield connection
+        finally:
+            if since:
+                cpu = time.thread_time() - since[1]  # within the wall time: it begins later and ends earlier
+                on_lock(Hold(time.perf_counter() - since[0], cpu, sum(collected)))
+
+
+@contextmanager
+def _collecting() -> Iterator[list[float]]:
+    """The CPU time of each garbage collection that this thread runs meanwhile, in seconds."""
+    thread, spent, begun = threading.get_ident(), list[float](), [0.0]
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        if threading.get_ident() != thread:
+            return
+        if phase == "start":
+            begun[0] = time.thread_time()
+        else:
+            spent.append(time.thread_time() - begun[0])
+
+    gc.callbacks.append(note)
     try:
-        with lock as connection:
-            since = time.perf_counter(), time.thread_time()
-            yield connection
+        yield spent
     finally:
-        if since:
-            cpu = time.thread_time() - since[1]  # within the wall time: it begins later and ends earlier
-            on_lock(Hold(time.perf_counter() - since[0], cpu))
+        gc.callbacks.remove(note)

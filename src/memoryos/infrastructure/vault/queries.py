@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    CTE,
     ColumnElement,
     FromClause,
     Select,
@@ -19,6 +20,7 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
+    exists,
     false,
     func,
     literal_column,
@@ -88,7 +90,7 @@ DOCUMENTS = select(_cubes.c.id, _cubes.c.document, _cubes.c.checksum).where(_own
 VECTORS = (
     select(_vectors.c.cube_id, _vectors.c.data, _vectors.c.checksum)
     .join(_cubes, same_cube(_vectors.c.cube_id))
-    .where(_owned_by_key(), _among(_cubes.c.id), _vectors.c.part == WHOLE_CUBE)
+    .where(_owned_by_key(), _among(_vectors.c.cube_id), _vectors.c.part == WHOLE_CUBE)
 )
 
 TARGETS = _links_by(_links.c.source)
@@ -96,9 +98,29 @@ TARGETS = _links_by(_links.c.source)
 SOURCES = _links_by(_links.c.target)
 
 
+def _unread() -> Select[tuple[str]]:
+    """The pages of a `segment` that are not marked as read with it."""
+    read = _links.alias("read")
+    mark = [read.c.tenant == _links.c.tenant, read.c.source == _links.c.source]
+    return (
+        select(_links.c.source)
+        .join(_cubes, same_cube(_links.c.source))
+        .where(_owned_by_key(), _links.c.target == bindparam("segment"), _links.c.kind == LinkKind.MEMBER_OF.value)
+        .where(~exists().where(*mark, read.c.kind == LinkKind.EXTRACTED.value))
+        .order_by(_cubes.c.position)
+    )
+
+
+UNREAD = _unread()
+
+
+def _reached() -> CTE:
+    return select(_cubes.c.id.label("id")).where(_owned_by_key(), _among(_cubes.c.id)).cte("reached", recursive=True)
+
+
 def _successions() -> Select[tuple[str]]:
     """The facts that SUPERSEDES links connect with these cubes, over any number of steps."""
-    reached = select(_cubes.c.id.label("id")).where(_owned_by_key(), _among(_cubes.c.id)).cte("reached", recursive=True)
+    reached = _reached()
     ways = union_all(select(literal_column("0").label("way")), select(literal_column("1"))).subquery("ways")
     heirs, former = _links.alias("heirs"), _links.alias("former")  # each by its own index: an OR would have none
 
@@ -121,6 +143,31 @@ def _successions() -> Select[tuple[str]]:
 
 
 SUCCESSIONS = _successions()
+
+
+def _successions_step_by_step() -> Select[tuple[str]]:
+    """The same for PostgreSQL, which would otherwise read all facts of the tenant again for each step.
+
+    What is LATERAL is looked up for each row, and OFFSET keeps it so: each step finds its rows by their keys.
+    """
+    reached = _reached()
+    heirs, former = _links.alias("heirs"), _links.alias("former")
+
+    def joined(links: FromClause, end: ColumnElement[str]) -> ColumnElement[bool]:
+        mine = and_(links.c.tenant == bindparam("tenant"), links.c.kind == LinkKind.SUPERSEDES.value)
+        return and_(mine, end == reached.c.id)
+
+    ways = union_all(
+        select(former.c.target.label("id")).where(joined(former, former.c.source)),
+        select(heirs.c.source).where(joined(heirs, heirs.c.target)),
+    )
+    near = ways.offset(0).lateral("near")
+    is_fact = and_(func.coalesce(_cubes.c.kind, "") == Kind.FACT.value, _cubes.c.mark.is_(None))
+    found = select(_cubes.c.id).where(_owned_by_key(), _cubes.c.id == near.c.id, is_fact).offset(0).lateral("found")
+    return select(reached.union(select(found.c.id).select_from(reached.join(near, true()).join(found, true()))).c.id)
+
+
+SUCCESSIONS_STEP_BY_STEP = _successions_step_by_step()
 
 
 @cache

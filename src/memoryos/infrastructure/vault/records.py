@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import IntFlag, StrEnum
 from typing import Any, NamedTuple, TypedDict
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memoryos.choice import Choice
 from memoryos.clock import micros
-from memoryos.cube import MemCube
+from memoryos.cube import MemCube, to_json
 from memoryos.errors import StoreCorrupt
 from memoryos.filter import labels_of
 from memoryos.kinds import Kind, Tier
@@ -186,12 +186,18 @@ class Entry:
     """A cube with what the indexes need to know about it.
 
     `vector` and `passages` are None if the cube has none (insert) or they did not change (update). A page has passages
-    and no vector of its own in the store.
+    and no vector of its own in the store. `document` is made when it is written, unless it was made before.
     """
 
     cube: MemCube
     vector: Vector | None = None
     passages: Sequence[Passage] | None = None
+    document: str | None = None  #: the cube as JSON
+
+    @property
+    def prepared(self) -> Entry:
+        """The entry with its document: to make one takes longer than to write it."""
+        return self if self.document is not None else replace(self, document=to_json(self.cube))
 
     @property
     def known_vector(self) -> Vector:

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Table, delete, tuple_
+from sqlalchemy import Table, delete
 
 from memoryos.clock import micros
 from memoryos.cube import MemCube
@@ -34,12 +34,13 @@ from memoryos.infrastructure.vault.records import (
     Spending,
 )
 from memoryos.infrastructure.vault.statements import (
+    delete_links,
     insert_links,
     insert_rows,
     next_position,
     update_cubes,
 )
-from memoryos.infrastructure.vault.stored_cubes import IDS_PER_STATEMENT, StoredCubes, chunks, legible
+from memoryos.infrastructure.vault.stored_cubes import StoredCubes, chunks, legible
 from memoryos.kinds import Kind
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
@@ -99,7 +100,7 @@ class SqlWriter(SqlReader):
             return
         self._check_scope(entries)
         first = next_position(self._connection, self._owner)
-        rows = [{**tables.cube_row(entry.cube), "position": first + index} for index, entry in enumerate(entries)]
+        rows = [{**row, "position": first + index} for index, row in enumerate(_rows(entries))]
         insert_rows(self._connection, tables.cubes, rows)
         self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._index(entries)
@@ -112,7 +113,7 @@ class SqlWriter(SqlReader):
         self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
-        changed = update_cubes(self._connection, [tables.cube_row(entry.cube) for entry in entries])
+        changed = update_cubes(self._connection, _rows(entries))
         if changed != len(entries):
             self._check_owned(entry.cube.id for entry in entries)
         self.has_removed_words |= any(entry.passages is not None for entry in entries)
@@ -137,19 +138,15 @@ class SqlWriter(SqlReader):
         self._log_rows(doomed, Operation.DELETE)
 
     def link(self, links: Sequence[Link]) -> None:
-        if not links:
-            return
-        self._check_owned(link.source for link in links)
-        rows = [self._link_row(link) for link in links]
-        # Only a repeated link is ignored; a second segment for a page still fails.
-        insert_links(self._connection, rows)
+        if links:
+            self._check_owned(link.source for link in links)
+            # Only a repeated link is ignored; a second segment for a page still fails.
+            insert_links(self._connection, self._scope.tenant, links)
 
     def unlink(self, links: Sequence[Link]) -> None:
-        self._check_owned(link.source for link in links)
-        key = tuple_(*(tables.links.c[name] for name in ("tenant", "source", "kind", "target")))
-        for start in range(0, len(links), IDS_PER_STATEMENT):
-            doomed = [tuple(self._link_row(link).values()) for link in links[start : start + IDS_PER_STATEMENT]]
-            self._connection.execute(delete(tables.links).where(key.in_(doomed)))
+        if links:
+            self._check_owned(link.source for link in links)
+            delete_links(self._connection, self._scope.tenant, links)
 
     def enqueue(
         self,
@@ -279,14 +276,6 @@ class SqlWriter(SqlReader):
         ]
         insert_rows(self._connection, tables.events, rows)
 
-    def _link_row(self, link: Link) -> dict[str, str]:
-        return {
-            "tenant": self._scope.tenant,
-            "source": link.source,
-            "kind": link.kind.value,
-            "target": link.target,
-        }
-
     def _check_owned(self, ids: Iterable[str]) -> None:
         """A link belongs to the owner of its source, a job to that of its cube; the other end may be shared."""
         wanted = set(ids)
@@ -297,3 +286,7 @@ class SqlWriter(SqlReader):
         for entry in entries:
             if entry.cube.scope.owner != self._scope:
                 raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
+
+
+def _rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    return [tables.cube_row(entry.cube, entry.document) for entry in entries]

@@ -110,6 +110,10 @@ class LinkReader(Protocol):
         """Return the links of that kind to these cubes, in insertion order of the source."""
         ...
 
+    def unread(self, segment: str) -> list[str]:
+        """Return the pages of a segment that were not extracted with it, in insertion order."""
+        ...
+
     def successions(self, ids: Iterable[str]) -> set[str]:
         """Return these cubes and all facts that SUPERSEDES links connect with them, over any number of steps.
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Select, Table, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, literal_column, select, update
 from sqlalchemy.dialects import registry, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import Compiled
 
 from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.records import Link
 from memoryos.infrastructure.vault.tables import OWNER
 
 if TYPE_CHECKING:
@@ -39,9 +40,14 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> No
         _run(connection, _insertion(connection.dialect.name, table), rows)
 
 
-def insert_links(connection: Connection, rows: Sequence[Row]) -> None:
+def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
     """Insert links but those that are there already."""
-    _run(connection, _link_insertion(connection.dialect.name), rows)
+    _run(connection, _link_insertion(connection.dialect.name), [_link_row(tenant, link) for link in links])
+
+
+def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
+    """Delete links."""
+    _run(connection, _link_deletion(connection.dialect.name), [_link_row(tenant, link) for link in links])
 
 
 def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
@@ -141,6 +147,16 @@ def _link_insertion(dialect: str) -> str:
     return str(_compiled(dialect, insertion, links.c.keys()))
 
 
+@cache
+def _link_deletion(dialect: str) -> str:
+    links = tables.links
+    return str(_compiled(dialect, delete(links).where(*(column == bindparam(column.name) for column in links.c))))
+
+
+def _link_row(tenant: str, link: Link) -> Row:
+    return {"tenant": tenant, "source": link.source, "kind": link.kind.value, "target": link.target}
+
+
 def _insertion_or(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
     if dialect == "sqlite":
         return sqlite.insert(table)
@@ -152,10 +168,12 @@ def _insertion_or(dialect: str, table: Table) -> sqlite.Insert | postgresql.Inse
 @cache
 def _cube_update(dialect: str) -> str:
     cubes = tables.cubes
-    mine = [cubes.c[name] == bindparam(name) for name in (*OWNER, "id")]
+    key = [cubes.c[name] == bindparam(name) for name in ("tenant", "id")]
+    # `coalesce` keeps PostgreSQL from looking through all that the owner has, for each row.
+    owner = [func.coalesce(cubes.c[name], literal_column("''")) == bindparam(name) for name in OWNER[1:]]
     # A key that is set, even to what it is, is looked for in every table that refers to it.
     changing = [column.name for column in cubes.columns if column.name not in (*OWNER, "id", "position")]
-    return str(_compiled(dialect, update(cubes).where(*mine), changing))
+    return str(_compiled(dialect, update(cubes).where(*key, *owner), changing))
 
 
 @cache

@@ -148,8 +148,14 @@ class StoredCubes:
         found = self._asked(queries.SOURCES, targets, kind=kind.value)
         return [Link(source, kind, target) for source, target in found]
 
+    def unread(self, segment: str) -> list[str]:
+        rows = ask(self._connection, queries.UNREAD, {**self._owner, "segment": segment})
+        return [page for (page,) in rows]
+
     def successions(self, ids: Iterable[str]) -> set[str]:
-        return {cube_id for (cube_id,) in self._asked(queries.SUCCESSIONS, ids)}
+        is_file = self._connection.dialect.name == "sqlite"
+        query = queries.SUCCESSIONS if is_file else queries.SUCCESSIONS_STEP_BY_STEP
+        return {cube_id for (cube_id,) in self._asked(query, ids)}
 
     def _asked(self, query: Select[*tuple[Any, ...]], ids: Iterable[str], **values: str) -> Iterator[Any]:
         """The rows that the query finds for these ids."""

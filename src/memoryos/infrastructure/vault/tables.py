@@ -265,9 +265,9 @@ def scope_of(tenant: str, user: str, agent: str, path: str) -> Scope:
     return Scope(tenant=tenant, user=user, agent=agent or None, namespace=namespace_from_path(path))
 
 
-def cube_row(cube: MemCube) -> dict[str, Any]:
-    """The columns of a cube, without its position."""
-    expires_at, document = cube.governance.lifespan.expires_at, to_json(cube)
+def cube_row(cube: MemCube, document: str | None = None) -> dict[str, Any]:
+    """The columns of a cube, without its position; `document` is the cube as JSON, if that is at hand."""
+    expires_at, document = cube.governance.lifespan.expires_at, document or to_json(cube)
     return {
         **owner_row(cube.scope),
         "id": cube.id,

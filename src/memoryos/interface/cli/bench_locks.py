@@ -63,10 +63,15 @@ def _print(found: Sequence[Locked]) -> None:
         title = f"{one.kind.value.capitalize()} scope, {one.pages:,} pages: the write lock, ms (at most {BOUND_MS:g})"
         table = Table(title=title, title_justify="left")
         table.add_column("")
-        for column in ("steps", "p95", "longest", "of that, CPU", "over", "seconds in all"):
+        for column in ("steps", "p95", "longest", "CPU", "without GC", "over", "seconds in all"):
             table.add_column(column, justify="right")
         for name, held in one.held.items():
             over = "yes" if held.longest_ms > BOUND_MS else ""
-            numbers = (f"{held.p95_ms:.1f}", f"{held.longest_ms:.1f}", f"{held.longest_cpu_ms:.1f}")
+            numbers = (
+                f"{held.p95_ms:.1f}",
+                f"{held.longest_ms:.1f}",
+                f"{held.longest_cpu_ms:.1f}",
+                f"{held.longest_work_ms:.1f}",
+            )
             table.add_row(name, f"{held.steps:,}", *numbers, over, f"{held.seconds:.1f}")
         render.console().print(table)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 from memoryos.about import About
 from memoryos.clock import Clock
@@ -15,7 +16,7 @@ from memoryos.config import PersonaSharing, Settings
 from memoryos.cube import Fact, MemCube, Segment
 from memoryos.errors import ChangedMeanwhile, StoreCorrupt
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
-from memoryos.infrastructure.vault.records import Entry, Job, JobKind, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
@@ -48,6 +49,7 @@ from memoryos.scope import Scope
 
 SEGMENTS_AT_ONCE = 16  # whose jobs are taken together
 PAGES_AT_ONCE = 64  # read by rules and written in one transaction
+LATER_PAGES = 16  # unread ones that the summary of a model is extended by at once; the others, when they are read
 READINGS = 5  # of pages that change while they are read; then the job waits, like one that failed
 
 _REJECTED = "rejected"  # the note that counts what was not believed
@@ -67,6 +69,7 @@ class Portion:
     pages: Sequence[MemCube]
     ends_job: bool  #: whether nothing of it is left to read after it
     known: frozenset[str] = frozenset()  #: of the pages, those that were read while they were in STM, or have expired
+    later: Sequence[str] = ()  #: the unread pages of the segment that are left after these
 
     @property
     def unread(self) -> list[MemCube]:
@@ -134,23 +137,30 @@ class Promoter:
             for job in jobs:
                 if room <= 0:
                     break
-                cube, pages = self._wanted(reader, job, room + 1)
-                of_segment = cube is not None and cube.kind is Kind.SEGMENT
-                read = read_early(reader, [page.id for page in pages[:room]]) if of_segment else frozenset[str]()
-                read |= {page.id for page in pages[:room] if page.has_expired(self.clock())}
-                portions.append(Portion(job, cube, pages[:room], len(pages) <= room, read))
-                room -= len(pages)
+                portion = self._portion(reader, job, room)
+                portions.append(portion)
+                room -= len(portion.pages) + (not portion.ends_job)
         return portions
 
-    def _wanted(self, reader: Reader, job: Job, limit: int) -> tuple[MemCube | None, list[MemCube]]:
-        """What a job is about, and the pages that it asks to read: of a segment, the first ones up to the limit."""
+    def _portion(self, reader: Reader, job: Job, room: int) -> Portion:
+        """What a job asks to read next: of many pages, the first ones that there is room for."""
         if job.kind == JobKind.READ_RECENT:
             is_asked = job.priority >= Urgency.ASKED
-            return None, unread_recent(reader) if is_asked else due_recent(reader, self.settings, self.clock())
+            pages = unread_recent(reader) if is_asked else due_recent(reader, self.settings, self.clock())
+            return Portion(job, None, pages[:room], len(pages) <= room, self._expired(pages[:room]))
         cube = reader.get([job.known_cube_id]).get(job.known_cube_id)
         if cube is None or cube.kind is Kind.PAGE:
-            return cube, [cube] if cube else []
-        return cube, new_pages(reader, cube, limit)
+            pages = [cube] if cube else []
+            return Portion(job, cube, pages, ends_job=True, known=self._expired(pages))
+        unread = reader.unread(cube.id)
+        pages = _readable(reader, unread, room + 1)
+        taken = [page.id for page in pages[:room]]
+        known = read_early(reader, taken) | self._expired(pages[:room])
+        later = [page for page in unread if page not in set(taken)]
+        return Portion(job, cube, pages[:room], len(pages) <= room, known, later)
+
+    def _expired(self, pages: Sequence[MemCube]) -> frozenset[str]:
+        return frozenset(page.id for page in pages if page.has_expired(self.clock()))
 
     def _promote(self, scope: Scope, portions: Sequence[Portion]) -> None:
         seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.pages])
@@ -197,7 +207,8 @@ class Promoter:
                 planned.flush(writer)
                 end(writer)
 
-            return Step(write, planned.touched)
+            ahead = [partial(_checked, check, part) for part in planned.ahead()]
+            return Step(write, planned.touched, ahead=ahead)
 
         take(self.vault, scope, plan)
 
@@ -299,26 +310,15 @@ class Promoter:
         ]
 
 
-def new_pages(reader: Reader, segment: MemCube, limit: int | None = None) -> list[MemCube]:
-    """The pages that joined the segment since its last extraction, or the first ones up to the limit."""
-    fresh, pages = _new_ids(reader, [segment.id])[segment.id], list[MemCube]()
-    for some in some_at_a_time(fresh, limit or len(fresh) or 1):
+def _readable(reader: Reader, ids: Sequence[str], limit: int) -> list[MemCube]:
+    """The first of these pages, up to the limit, without those that are damaged."""
+    pages: list[MemCube] = []
+    for some in some_at_a_time(ids, limit):
         stored = reader.get(some)
-        pages += [stored[page] for page in some if page in stored]  # the others are damaged
-        if limit and len(pages) >= limit:
+        pages += [stored[page] for page in some if page in stored]
+        if len(pages) >= limit:
             break
     return pages[:limit]
-
-
-def _new_ids(reader: Reader, segments: Iterable[str]) -> dict[str, list[str]]:
-    """The pages of each segment that were not read with it; L_interaction counts them."""
-    fresh: dict[str, list[str]] = {name: [] for name in segments}
-    members = reader.sources(fresh, LinkKind.MEMBER_OF)
-    read = extracted(reader, [link.source for link in members])
-    for link in members:
-        if link.source not in read:
-            fresh[link.target].append(link.source)
-    return fresh
 
 
 def was_extracted(reader: Reader, page_id: str) -> bool:
@@ -345,6 +345,11 @@ def _note_read(writer: Writer, portions: Sequence[Portion]) -> None:
     joined = frozenset[str]().union(*(portion.known for portion in portions))
     if early or joined:
         note_early(writer, early, joined=joined)
+
+
+def _checked(check: Callable[[Writer], None], part: Callable[[Writer], None], writer: Writer) -> None:
+    check(writer)
+    part(writer)
 
 
 def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
@@ -406,19 +411,25 @@ def _mark_extracted(writer: Writer, portions: Sequence[Portion], summaries: Mapp
     """Mark what was read, lower L_interaction, and write the summaries; returns the segments that are there, by id."""
     cubes = writer.get(portion.job.known_cube_id for portion in portions)
     segments = {name: cube for name, cube in cubes.items() if isinstance(cube.payload, Segment)}
-    here = [portion for portion in portions if portion.job.known_cube_id in segments]
-    note_extracted(writer, [page.id for portion in here for page in portion.pages])
-    left = _new_ids(writer, segments)
-    names = dict.fromkeys(portion.job.known_cube_id for portion in here)
-    read = {name: _read_on(writer, segments[name], len(left[name]), summaries.get(name)) for name in names}
+    here = {one.job.known_cube_id: one for one in reversed(portions) if one.job.known_cube_id in segments}
+    note_extracted(writer, [page.id for portion in here.values() for page in portion.pages])
+    read = {name: _read_on(writer, segments[name], one, summaries.get(name)) for name, one in here.items()}
     writer.update([Entry(segment) for segment in read.values()], Operation.PROMOTE)
     return read
 
 
-def _read_on(reader: Reader, segment: MemCube, left: int, summary: str | None) -> MemCube:
-    """The segment with the number of pages left to read, and the summary of a model, if any."""
+def _read_on(reader: Reader, segment: MemCube, portion: Portion, summary: str | None) -> MemCube:
+    """The segment after a portion of it was read, with the summary that a model wrote.
+
+    What is left to read was counted before the transaction; what came or went since shows in the count of the segment.
+    """
+    before = portion.segment.behaviour.interactions if portion.segment else 0
+    left = max(0, len(portion.later) + segment.behaviour.interactions - before)
     cube = replace(segment, behaviour=replace(segment.behaviour, interactions=left))
-    return _summarised(cube, summary, new_pages(reader, segment)) if summary else cube
+    if not summary:
+        return cube
+    later = reader.get(portion.later[:LATER_PAGES])
+    return _summarised(cube, summary, [later[page] for page in portion.later[:LATER_PAGES] if page in later])
 
 
 def _summarised(segment: MemCube, summary: str, later: Sequence[MemCube]) -> MemCube:

@@ -28,7 +28,8 @@ from memoryos.operation.hierarchy.page_entries import direction_of, page_entries
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
 from memoryos.operation.hierarchy.redescribe import described_chains, described_while_it_goes, redescribe_segments
 from memoryos.operation.knowledge.fact_base import relatives
-from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, some_at_a_time, take, take_all
+from memoryos.operation.knowledge.support import thin_out
+from memoryos.operation.scheduler.step import CUBES_AT_ONCE, LEARNED, Step, some_at_a_time, take, take_all
 from memoryos.scope import Scope
 
 PAGES_AT_ONCE = 16  # of a segment, deleted in one transaction
@@ -55,6 +56,10 @@ class Corrector:
             self.withdraw(pages)
         if kind is Kind.SEGMENT:
             self._unlearn(home, cube_id)
+        if kind in LEARNED:
+            with self._vault.read(home) as reader:
+                support = [link.target for link in reader.targets([cube_id], LinkKind.DERIVED_FROM)]
+            thin_out(self._vault, home, [cube_id], support)
         is_last = False
         while not is_last:
             self._shorten_chains(home, lambda reader: _unchained(Changes(reader), _going(reader, cube_id, kind)))
@@ -162,6 +167,9 @@ class Corrector:
         for some in some_at_a_time(pages):
             with self._vault.write(self._owner) as writer:
                 _renumber(writer, some)  # who is reading them now learns nothing from them any more
+        with self._vault.read(self._persona) as reader:
+            derived = derived_from(reader, pages)
+        thin_out(self._vault, self._persona, derived, pages)
         take_all(self._vault, self._persona, lambda reader: self._forgetting(reader, pages))
 
     def _forgetting(self, reader: Reader, pages: Sequence[str]) -> Step:
@@ -170,20 +178,21 @@ class Corrector:
         some = _readable(changes, derived[:CUBES_AT_ONCE])
         planned = self.again(self._persona).planned(changes, some, pages, read=evidence)
         is_last = len(derived) <= CUBES_AT_ONCE
-        return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was)
+        return Step(planned.flush, changes.touched, is_last, lambda _: evidence.is_as_it_was, planned.ahead())
 
     def _unlearn(self, home: Scope, segment: str) -> None:
         """Derive again what rests on a large segment once, and not for each batch of its pages."""
         with self._vault.read(home) as reader:
             pages = _pages_of(reader, segment, Kind.SEGMENT)
             derived = derived_from(reader, pages) if len(pages) > PAGES_AT_ONCE else []
+        thin_out(self._vault, home, derived, pages)
         for some in some_at_a_time(derived):
             take(self._vault, home, lambda reader, some=some: self._unlearning(reader, home, some, pages))  # type: ignore[misc]
 
     def _unlearning(self, reader: Reader, home: Scope, some: Sequence[str], pages: Sequence[str]) -> Step:
         changes, evidence = Changes(reader), _Evidence(reader.get, frozenset(pages))
         planned = self.again(home).planned(changes, _readable(changes, some), pages, read=evidence)
-        return Step(planned.flush, {*evidence.ids, *changes.touched})
+        return Step(planned.flush, {*evidence.ids, *changes.touched}, ahead=planned.ahead())
 
     def _deletion(self, reader: Reader, home: Scope, cube_id: str, kind: Kind) -> Step:
         """Remove what is derived, and then the pages; for a large segment, some of them."""
@@ -208,7 +217,8 @@ class Corrector:
                 ask_for_recent(writer, self.promoter.settings)
 
         chains = _Followers(reader, {*pages, *changes.touched})
-        return Step(write, {cube_id, *pages, *evidence.ids, *changes.touched}, is_last, chains.are_as_they_were)
+        rests_on = {cube_id, *pages, *evidence.ids, *changes.touched}
+        return Step(write, rests_on, is_last, chains.are_as_they_were, planned.ahead())
 
     def _take_out(self, changes: Changes, cube_id: str, kind: Kind, pages: Sequence[str], *, is_last: bool) -> None:
         """Remove pages from their chains and segments, and with the last of them the memory itself."""
@@ -234,7 +244,8 @@ class Corrector:
                 derived = _readable(changes, some)
                 again = self.again(self._persona)
                 planned = again.planned(changes, derived, [cube_id], read=evidence, read_before=read)
-                return Step(planned.flush, changes.touched, holds=lambda _: evidence.is_as_it_was)
+                holds, ahead = lambda _: evidence.is_as_it_was, planned.ahead()
+                return Step(planned.flush, changes.touched, holds=holds, ahead=ahead)
 
             take(self._vault, self._persona, plan)
 
@@ -313,7 +324,7 @@ class _Revision:
         derived = _readable(changes, some)
         planned = self.corrector.again(self.home).planned(changes, derived, [self.cube_id], read=evidence)
         self._prepared.update(some, changes.added)
-        return Step(planned.flush, {self.cube_id, *evidence.ids, *changes.touched})
+        return Step(planned.flush, {self.cube_id, *evidence.ids, *changes.touched}, ahead=planned.ahead())
 
     def planned(self, reader: Reader) -> Step:
         """The new words, with what follows from them."""
@@ -337,7 +348,8 @@ class _Revision:
                 writer.enqueue(JobKind.EXTRACT, read, priority=Urgency.HOT)
 
         chains = _Followers(reader, {*pages, *changes.touched})
-        return Step(write, {self.cube_id, *evidence.ids, *changes.touched}, holds=chains.are_as_they_were)
+        rests_on = {self.cube_id, *evidence.ids, *changes.touched}
+        return Step(write, rests_on, holds=chains.are_as_they_were, ahead=planned.ahead())
 
     def _entry(self, reader: Reader) -> Entry:
         found = reader.one(self.cube_id)

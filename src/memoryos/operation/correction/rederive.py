@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader
-from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.infrastructure.vault.records import LinkKind
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.operation.consolidation.confirm import confirmed
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
@@ -110,12 +110,11 @@ def _keep(changes: Changes, derived: Sequence[MemCube], true: Sequence[Lesson]) 
 
 
 def _rest_on(changes: Changes, cube: MemCube, lesson: Lesson) -> None:
-    pages = set(lesson.pages)
-    lost = set(cube.descriptive.provenance) - pages
+    known = set(cube.descriptive.provenance)
+    lost = known.difference(lesson.pages)
     mentions = tuple(one for one in cube.descriptive.mentions if one.source not in lost)
     descriptive = replace(cube.descriptive, provenance=tuple(lesson.pages), mentions=mentions)
     if cube.kind is Kind.FACT and not mentions and descriptive.origin is Origin.INFERENCE:
         descriptive = replace(descriptive, event_at=lesson.event_at, valid_from=lesson.first_at)
-    changes.change(Entry(replace(cube, descriptive=descriptive)), Operation.REFRESH)
-    stored = changes.reader.targets([cube.id], LinkKind.DERIVED_FROM)
-    changes.unlink(link for link in stored if link.target not in pages)
+    gained = [page for page in lesson.pages if page not in known]
+    changes.rest(replace(cube, descriptive=descriptive), gained, has_lost=True)

@@ -8,7 +8,7 @@ A cube that is revised while an earlier change of it waits is written twice, for
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
@@ -17,8 +17,11 @@ from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Vector
 from memoryos.kinds import Tier
+from memoryos.operation.scheduler.step import together
 
 REVISIONS = 32  # of one memory, written by one operation
+
+CHARS_AT_ONCE = 2_000_000  # of documents of which only the support changes, written in one transaction
 
 
 class Urgency(IntEnum):
@@ -40,6 +43,10 @@ class _Batch:
     def entry(self, cube_id: str) -> Entry | None:
         return self.new.get(cube_id) or self.changed.get(cube_id, (None,))[0]
 
+    def prepare(self) -> None:
+        self.new = {cube_id: entry.prepared for cube_id, entry in self.new.items()}
+        self.changed = {cube_id: (entry.prepared, done) for cube_id, (entry, done) in self.changed.items()}
+
     def write(self, writer: Writer) -> None:
         if self.removed:
             writer.delete(list(self.removed))
@@ -50,7 +57,7 @@ class _Batch:
 
 @dataclass
 class Changes:
-    """The pending writes of one transaction."""
+    """The pending writes of one transaction, and of those before it that may come `ahead`."""
 
     reader: Reader
     _batches: list[_Batch] = field(default_factory=lambda: [_Batch()])  # in the order they are written
@@ -65,6 +72,7 @@ class Changes:
     _repairs: list[str] = field(default_factory=list)
     _notes: dict[str, str] = field(default_factory=dict)
     _enqueued: dict[tuple[Urgency, datetime | None], list[str]] = field(default_factory=dict)
+    _resting: dict[str, MemCube] = field(default_factory=dict)  # memories of which only the support changes
 
     @property
     def _batch(self) -> _Batch:
@@ -73,7 +81,7 @@ class Changes:
     @property
     def touched(self) -> set[str]:
         """The stored cubes that are changed or removed."""
-        return self.gone.union(*(batch.changed for batch in self._batches))
+        return self.gone.union(self._resting, *(batch.changed for batch in self._batches))
 
     @property
     def added(self) -> set[str]:
@@ -109,6 +117,18 @@ class Changes:
             following = revisions[0].changed
             later, operation = following[cube_id]
             following[cube_id] = (_merged(earlier, later), operation)
+
+    def rest(self, cube: MemCube, gained: Iterable[str] = (), *, has_lost: bool = False) -> None:
+        """Store a memory of which nothing but the support changes; one that `has_lost` some, without other links."""
+        self.change(Entry(cube), Operation.REFRESH)
+        if has_lost:
+            support = frozenset(cube.descriptive.provenance)
+            stored = self.reader.targets([cube.id], LinkKind.DERIVED_FROM)
+            self.unlink(link for link in stored if link.target not in support)
+        for page in gained:
+            self.link(cube.id, LinkKind.DERIVED_FROM, page)
+        if cube.version.supersedes is None and cube.version.superseded_by is None:
+            self._resting[cube.id] = cube
 
     def remove(self, cube_id: str) -> None:
         """Remove a cube with its links, whether it is stored or only pending."""
@@ -207,6 +227,37 @@ class Changes:
         for cube in cubes:
             self.change(Entry(cube.moved(tier)), Operation.MOVE)
 
+    def ahead(self) -> list[Callable[[Writer], None]]:
+        """Make the documents, and take out what may be written before the rest, if that is much.
+
+        This is each memory of which only the support changes: it is right without the others. Call it last.
+        """
+        for batch in self._batches:
+            batch.prepare()
+        first = self._batches[0].changed.items()
+        alone = [
+            entry for one, (entry, done) in first if done is Operation.REFRESH and entry.cube is self._resting.get(one)
+        ]
+        if sum(map(_chars, alone)) <= CHARS_AT_ONCE:
+            return []
+        return [self._part(some) for some in together(alone, _chars, CHARS_AT_ONCE)]
+
+    def _part(self, entries: Sequence[Entry]) -> Callable[[Writer], None]:
+        ids = {entry.cube.id for entry in entries}
+        added = [link for link in self._links if link.source in ids]
+        removed = [link for link in self._unlinked if link.source in ids]
+        self._links = [link for link in self._links if link.source not in ids]
+        self._unlinked = [link for link in self._unlinked if link.source not in ids]
+        for cube_id in ids:
+            del self._batches[0].changed[cube_id]
+
+        def write(writer: Writer) -> None:
+            writer.update(entries, Operation.REFRESH)
+            writer.link(added)
+            writer.unlink(removed)
+
+        return write
+
     def flush(self, writer: Writer) -> None:
         """Write everything."""
         for batch in self._batches:
@@ -228,6 +279,10 @@ class Changes:
     def leave_jobs(self, writer: Writer) -> bool:
         """Whether a job waits, from this operation or an earlier one."""
         return bool(self._asked_for(writer) or self._repairs or self._others)
+
+
+def _chars(entry: Entry) -> int:
+    return len(entry.document or "")
 
 
 def _merged(earlier: Entry, later: Entry) -> Entry:

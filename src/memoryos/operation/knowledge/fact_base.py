@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 
 from uuid_utils.compat import uuid7
 
@@ -141,14 +142,14 @@ class Knowledge:
 
     def resettle(self, cubes: Sequence[MemCube]) -> None:
         """Put facts into their order again, of which some were removed."""
-        present = {cube.id: cube for cube in self._changes.get(cube.id for cube in cubes)}
+        present = {cube.id: cube for cube in self._changes.left(cubes)}
         if not present:
             return
         found = next(filter(None, (filled(cube.text, cube.descriptive.event_at) for cube in present.values())), None)
         family = found.slot.family if found else None
         subject = next(iter(present.values())).subject
         if family and subject:
-            present |= self._chain(subject, family).cubes
+            present |= self._chain(subject, family, present).cubes
         self._apply(Chain(*present.values()), succession(in_order(present), family, self._now), None, None)
 
     def settle(self) -> None:
@@ -256,29 +257,30 @@ class Knowledge:
         )
         cube = replace(known, descriptive=descriptive)
         self._open[cube.id] = cube
-        self._changes.change(Entry(cube), Operation.REFRESH)
-        self._derive(cube, fresh)
+        self._changes.rest(cube, fresh)
 
     # Facts that exclude each other
 
-    def _chain(self, subject: Subject, family: Slot) -> Chain:
+    def _chain(self, subject: Subject, family: Slot, known: Mapping[str, MemCube] = MappingProxyType({})) -> Chain:
         """The facts that fill the slots of a family, those that gave way among them."""
-        return self._chain_of(self._fillers.get((subject, family), ()))
+        return self._chain_of(self._fillers.get((subject, family), ()), known)
 
-    def _chain_of(self, ids: Iterable[str]) -> Chain:
-        """These facts with all that exclude them, as they will be."""
+    def _chain_of(self, ids: Iterable[str], known: Mapping[str, MemCube] = MappingProxyType({})) -> Chain:
+        """These facts with all that exclude them, as they will be; those that are `known` are not read again."""
         left = set(ids)
-        chain = next((known for known in self._chains if known.cubes.keys() >= left), None) if left else None
+        chain = next((one for one in self._chains if one.cubes.keys() >= left), None) if left else None
         if chain:
             return chain
         chain = Chain()
         while left:
-            for known in self._chains:
-                if not known.cubes.keys().isdisjoint(left):
-                    chain.put(*known.cubes.values())
+            for other in self._chains:
+                if not other.cubes.keys().isdisjoint(left):
+                    chain.put(*other.cubes.values())
             strangers = left - chain.cubes.keys()  # what is in a chain is excluded by nothing that is stored elsewhere
             stored = self._reader.successions(strangers) - chain.cubes.keys() if strangers else strangers
-            reached = [cube for cube in self._changes.get(sorted(stored | strangers)) if is_former(cube)]
+            read = self._changes.get((stored | strangers) - known.keys())
+            found = [*read, *(known[one] for one in (stored | strangers) & known.keys())]
+            reached = sorted(filter(is_former, found), key=lambda cube: cube.id)
             chain.put(*reached)
             left = {cube.id for cube in reached} - left
         return chain

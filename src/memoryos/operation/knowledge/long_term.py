@@ -7,7 +7,7 @@ a field becomes a new version, and a fact that no longer fits goes to the archiv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from uuid_utils.compat import uuid7
 from memoryos.config import Settings
 from memoryos.cube import Behaviour, Fact, MemCube, ProfileField, Trait
 from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation
+from memoryos.infrastructure.vault.records import Entry, LinkKind
 from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
@@ -98,6 +98,10 @@ class LongTerm:
         """End the plan: nothing is read after it."""
         self._knowledge.settle()
 
+    def ahead(self) -> list[Callable[[Writer], None]]:
+        """What of a very large plan may be written before the rest, each a transaction; to be called after `settle`."""
+        return self._changes.ahead()
+
     def flush(self, writer: Writer) -> Tally:
         """Write it, with the counts; returns them."""
         self._changes.flush(writer)
@@ -152,9 +156,9 @@ class LongTerm:
         self._known[identity(cube.payload)] = cube
         if revised:
             self._changes.revise(Entry(cube))
+            self._link(cube, fresh)
         else:
-            self._changes.change(Entry(cube), Operation.REFRESH)
-        self._link(cube, fresh)
+            self._changes.rest(cube, fresh)
 
     def _link(self, cube: MemCube, pages: Sequence[str]) -> None:
         for page in pages:

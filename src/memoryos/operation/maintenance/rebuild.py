@@ -12,7 +12,7 @@ with the next write or the next rebuild. Raw pages are found at any moment; what
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -28,12 +28,12 @@ from memoryos.operation.hierarchy.mid_term import page_of, segment_of
 from memoryos.operation.hierarchy.page_entries import page_entries
 from memoryos.operation.hierarchy.recent import ask_for_all_recent, extracted, forget_early, read_early
 from memoryos.operation.knowledge.stated import restated
+from memoryos.operation.knowledge.support import thin_out
 from memoryos.operation.knowledge.trait import graded
-from memoryos.operation.scheduler.step import CUBES_AT_ONCE, Step, take
+from memoryos.operation.scheduler.step import LEARNED, Step, some_at_a_time, take
 from memoryos.scope import Scope
 
 AT_A_TIME = 64  # pages in one transaction
-SUPPORT_AT_ONCE = 2_000  # pages that the memories rest on which are unlearned in one transaction
 
 _NOTE = "rebuild"
 
@@ -134,9 +134,10 @@ class Rebuilder:
     def _forget(self, owner: Scope) -> None:
         for home in dict.fromkeys((owner, persona_scope(owner, self.promoter.settings))):
             with self.promoter.vault.read(home) as reader:
-                cubes = [cube for kind in _LEARNED for cube in reader.cubes(kind) if _is_inferred(cube)]
-            for chunk in _together(cubes):
+                cubes = [cube for kind in LEARNED for cube in reader.cubes(kind) if _is_inferred(cube)]
+            for chunk in some_at_a_time(cubes):
                 gone, ids = self._own_pages(owner, home, chunk), [cube.id for cube in chunk]
+                thin_out(self.promoter.vault, home, ids, gone)
                 take(self.promoter.vault, home, partial(self._unlearn, home=home, ids=ids, gone=gone))
         with self.promoter.vault.write(owner) as writer:
             stage = stage_of(writer)
@@ -159,13 +160,11 @@ class Rebuilder:
         lost = [cube for cube in cubes if not _rest(cube, gone)]
         lessons = [restated([*reader.history(cube.id), cube], self.promoter.embedder) for cube in lost]
         for cube in kept:
-            changes.change(Entry(cube), Operation.REFRESH)
-        links = reader.targets([cube.id for cube in kept], LinkKind.DERIVED_FROM)
-        changes.unlink(link for link in links if link.target in gone)
+            changes.rest(cube, has_lost=True)
         for cube in lost:
             changes.remove(cube.id)
         planned = self.promoter.planned(reader, home, [lesson for lesson in lessons if lesson], changes=changes)
-        return Step(planned.flush, changes.touched)
+        return Step(planned.flush, changes.touched, ahead=planned.ahead())
 
     def _learn(self, owner: Scope) -> None:
         with self.promoter.vault.write(owner) as writer:
@@ -183,9 +182,6 @@ class Rebuilder:
                 ask_for_all_recent(writer)
             writer.write_note(_list(stage.listed), None)
             write_stage(writer, replace(stage, listed=stage.listed + 1))
-
-
-_LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)
 
 
 def _then(stage: Stage, phase: Phase) -> Stage:
@@ -247,20 +243,6 @@ def _smaller(segment: MemCube, leaving: Sequence[str]) -> MemCube:
     pages = max(1, payload.pages - len(leaving))
     behaviour = replace(segment.behaviour, interactions=min(segment.behaviour.interactions, pages))
     return replace(segment, payload=replace(payload, pages=pages), behaviour=behaviour)
-
-
-def _together(cubes: Iterable[MemCube]) -> Iterator[list[MemCube]]:
-    """Memories to unlearn in one transaction; one that rests on very many pages comes alone."""
-    some, support = list[MemCube](), 0
-    for cube in cubes:
-        pages = len(cube.descriptive.provenance)
-        if some and (len(some) == CUBES_AT_ONCE or support + pages > SUPPORT_AT_ONCE):
-            yield some
-            some, support = [], 0
-        some.append(cube)
-        support += pages
-    if some:
-        yield some
 
 
 def _is_inferred(cube: MemCube) -> bool:

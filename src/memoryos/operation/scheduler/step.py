@@ -1,12 +1,13 @@
 """Steps: long work in short transactions.
 
 A step is planned on a snapshot, beside other writers, and written under the lock. If something that it rests on changed
-in between, it is planned again. After some tries, it is planned under the lock.
+in between, it is planned again. After some tries, it is planned under the lock. Of a step that writes very much, some
+may be written ahead in transactions of their own: planned once, written in parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -33,6 +34,12 @@ class Step:
     rests_on: Collection[str]  #: pages, segments, and the cubes that it changes
     is_last: bool = True  #: whether the work is done with it
     holds: Callable[[Writer], bool] = lambda _: True  #: whether state that events do not show is unchanged
+    ahead: Sequence[Callable[[Writer], object]] = ()  #: parts that are right without the rest, each a transaction
+
+    def write_all(self, writer: Writer) -> None:
+        """Write it in one transaction."""
+        for write in (*self.ahead, self.write):
+            write(writer)
 
 
 def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
@@ -40,20 +47,43 @@ def take(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> Step:
     for _ in range(_TRIES):
         with vault.read(scope) as reader:
             sequence, step = reader.sequence(), plan(reader)
-        with vault.write(scope) as writer:
-            if _holds(writer, step, sequence) and step.holds(writer):
-                step.write(writer)
-                return step
+        if _written(vault, scope, step, sequence):
+            return step
     with vault.write(scope) as writer:  # others are faster
         step = plan(writer)
-        step.write(writer)
+        step.write_all(writer)
         return step
+
+
+def _written(vault: Vault, scope: Scope, step: Step, sequence: int) -> bool:
+    """Write the parts of a step, as long as it holds; whether it held to the end."""
+    for write in (*step.ahead, step.write):
+        with vault.write(scope) as writer:
+            if not (_holds(writer, step, sequence) and step.holds(writer)):
+                return False
+            write(writer)
+            sequence = writer.sequence()  # what it wrote itself spoils nothing
+    return True
 
 
 def take_all(vault: Vault, scope: Scope, plan: Callable[[Reader], Step]) -> None:
     """Take steps until the last one."""
     while not take(vault, scope, plan).is_last:
         pass
+
+
+def together(items: Iterable[T], size: Callable[[T], int], most: int) -> Iterator[list[T]]:
+    """The items in batches whose sizes add up to no more than `most`; a larger one comes alone."""
+    some, total = list[T](), 0
+    for item in items:
+        own = size(item)
+        if some and (len(some) == CUBES_AT_ONCE or total + own > most):
+            yield some
+            some, total = [], 0
+        some.append(item)
+        total += own
+    if some:
+        yield some
 
 
 def some_at_a_time(items: Sequence[T], size: int = CUBES_AT_ONCE) -> list[Sequence[T]]:
