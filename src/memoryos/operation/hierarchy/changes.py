@@ -21,7 +21,7 @@ from memoryos.operation.scheduler.step import together
 
 REVISIONS = 32  # of one memory, written by one operation
 
-CHARS_AT_ONCE = 2_000_000  # of documents of which only the support changes, written in one transaction
+CHARS_AT_ONCE = 1_000_000  # of documents of which only the support changes, written in one transaction
 
 
 class Urgency(IntEnum):
