@@ -47,6 +47,11 @@ _POINTER = re.compile(
     |the\s(?:other|second|first|third|last|former|latter|same|next)\s(?:one|ones|thing|things|approach|option|way|part))\b""",
     re.VERBOSE,
 )
+# A count without what is counted: "I bought two".
+_BARE_COUNT = re.compile(
+    r"\b(?:bought|got|have|own|ordered|made|took|sold|lost|found|ate|read|need|saw|watched|finished|tried|want|rented)"
+    r" (?:one|two|three|four|five|six|another|a few|several|some|both|most|all|a couple|many|plenty|mine|none)$"
+)
 _FIRST_PERSON = re.compile(r"(?:I|i|Im|im|Ive|ive|My|my|We|we)\b")  # one of these is in every shape
 _CONTENT_WORDS = 2  # a verb with content and one more word: "hiked" alone says nothing
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|\d+")
@@ -107,7 +112,8 @@ _STATES = r"""(?:al+ergic\ to(?!\ (?:Mondays?|mornings?|work|people|commitment|d
     |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
     |Hindu|an?\ atheist|agnostic
     |\d{1,2}(?=\ (?:years|yrs)\ old|\ y/?o\b|[.,!]|$|\ and\b)|in\ (?:college|high\ school|grad\ school|a\ band)
-    |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest|owner|founder|CEO|manager|captain|head|director|lead)\b
+    |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest)\b
+    |the\ (?:owner|founder|CEO|manager|captain|head|director|lead)\ (?:of|at|for|in|\w+)\ (?!it|this|that)\w
     |(?:head|lead|chief|senior|junior|assistant|deputy|interim)\ [a-z]+|more\ of\ an?\ \w+\ (?:person|guy|girl|gal)\b
     |one\ of\ (?:two|three|four|five|\d))"""
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
@@ -337,8 +343,9 @@ def _classified(clause: str) -> tuple[SemanticType, float] | None:
 
 
 def _points_back(clause: str) -> bool:
-    """Whether its object is "it" or "them": nothing to remember without the sentence before."""
-    return _POINTER.search(_HEAD_END.split(clause, maxsplit=1)[0]) is not None
+    """Whether its object is "it", "them" or "two": nothing to remember without the sentence before."""
+    head = _HEAD_END.split(clause, maxsplit=1)[0]
+    return any(signs.search(head) is not None for signs in (_POINTER, _BARE_COUNT))
 
 
 def _says_something(clause: str, match: re.Match[str]) -> bool:

@@ -48,6 +48,19 @@ _QUESTION = re.compile(
 )
 _DANGLING = re.compile(r"(?:[\s,;:–—-]+(?:and|but|so|because|or|as|of course)?)+$")
 _TAIL = re.compile(r"(?:[\s,]+(?:lol|lmao|rofl|haha\w*|tbh|btw|ngl|tho|xd|ikr))+[.!]*$", re.IGNORECASE)
+# What is asked, wished or thanked for behind a statement: "I eat no meat, so no paella please".
+_ACT = re.compile(
+    r"(?:(?:\s*[,;:–—]|\s-+)\s*(?:(?:so|and|but|then)\s+)?|\s+so\s+)(?:please\b|thanks?\b|thank you\b|cheers\b"
+    r"|sorry\b|by the way\b|just (?:so|saying)\b"
+    r"|(?:pray|fingers crossed|wish|trust|believe|forgive|excuse|bear with|help)"
+    r" (?:for |with )?(?:me|us)\b|let me\b|let's\b|go easy\b|no (?:\w+ ){1,3}?(?:please|for (?:me|us)|today"
+    r"|tonight|then|thanks)\b"
+    r"|(?:please )?(?:don't|do not|never) (?:even )?(?:ask|tell|laugh|judge|worry|forget|suggest|call|book|send|put"
+    r"|add|give|make|use|bother|get me|expect|be|mention|mix|confuse|say|offer|serve|bring|recommend|try to|let|come)\b"
+    r"|(?:\w+ )?(?:leave|hold|skip|order|keep|avoid|bring|send|book|suggest|recommend|pick|choose|remove|call|remember)"
+    r" (?:it|the|me|us|that|all|any|some|something|a|an|my)\b).*$",
+    re.IGNORECASE,
+)
 _DOUBLE_QUOTES = re.compile(r'["“”]')
 
 
@@ -92,8 +105,8 @@ def unaddressed(clause: str) -> str:
 
 
 def trimmed(clause: str) -> str:
-    """The clause without the laughs and asides that it ends with."""
-    return _TAIL.sub("", clause)
+    """The clause without the requests, laughs and asides that it ends with."""
+    return _TAIL.sub("", _ACT.sub("", clause))
 
 
 def is_quote_balanced(plain: str) -> bool:
