@@ -57,3 +57,9 @@ def test_what_was_said_before_the_joke_stands(memory: Memory, waits: bool) -> No
 def test_what_is_meant_beside_it_is_known(memory: Memory, first: str, second: str) -> None:
     said(memory, first, second, waits=True)
     assert "User lives in Oslo." in " ".join(facts(memory))
+
+
+def test_a_new_occupation_ends_the_one_that_was_said_with_the_employer(memory: Memory) -> None:
+    said(memory, "I work at Google as an engineer.", "I'm a teacher now.", waits=True)
+    assert fields(memory)["occupation"] == "teacher"
+    assert "User works as an engineer." not in facts(memory)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from memoryos.kinds import SemanticType
 from memoryos.language.calendar import MONTHS
@@ -265,13 +266,23 @@ _AGENT = re.compile(
 )
 
 
+# Two facts that change one without the other: "I work at Google as an engineer".
+_EMPLOYED = re.compile(
+    rf"(?P<work>(?:I|I'm|I\ am|Im)\ {_ADVERBS}(?:work|working))"
+    r"\ (?P<where>(?:at|for)\ [A-Z][\w&'.-]*(?:\ [A-Z][\w&'.-]*)*)"
+    r"\ (?P<job>as\ an?\ [^,;]+)",
+    re.VERBOSE,
+)
+
+
 def statements(sentence: str) -> list[Statement]:
     """Find the parts of the sentence that each state something durable about its speaker by themselves."""
     plain = clauses.without_question(clauses.plain(sentence))
     says_i, is_short = _FIRST_PERSON.search(plain), len(plain) <= SENTENCE_LIMIT
     if not (says_i or may_be_elliptic(plain)) or not is_short or not _is_asserted(plain):
         return []
-    found = [*_first_person(sentence, plain), *contacts(sentence, plain)]
+    first_person = (part for one in _first_person(sentence, plain) for part in _parted(one))
+    found = [*first_person, *contacts(sentence, plain)]
     return found or list(elliptic(sentence, plain))
 
 
@@ -286,6 +297,14 @@ def _first_person(sentence: str, plain: str) -> Iterator[Statement]:
         if found := _classified(clause):
             told = start + len(clause)
             yield Statement(sentence[start:told], *found)
+
+
+def _parted(one: Statement) -> list[Statement]:
+    """Employer and occupation as statements of their own."""
+    found = _EMPLOYED.fullmatch(clauses.plain(one.quote).rstrip(" .!"))
+    if found is None:
+        return [one]
+    return [replace(one, clause=f"{found['work']} {found[part]}") for part in ("where", "job")]
 
 
 def _end(plain: str, start: int, later: Sequence[int]) -> int:
