@@ -47,6 +47,18 @@ _ASKED_BACK = re.compile(
     r"[，,](?:那么?|所以)?(?:[你您](?:们?呢|觉得|说|看|有|知道|会|能|可以)|有(?:什么|没有|推荐|啥)|该|应该|怎么|哪|能不能|可不可以"
     r"|可以|要不要|为什么|什么)[^，,。]*[?？]$"
 )
+# What is asked, thanked for or sighed behind a statement: 我吃素，别放肉.
+_ACT = re.compile(
+    r"[，,；;](?:所以|那|就|也|还)?(?:请|麻烦|拜托|劳驾|求|别(?!的|人|墅|提有|名)|不要(?!求)|千万|谢谢|多谢|感谢|顺便|对了|不说了|先不说|记[住得]"
+    r"|帮我|[你您](?:们)?(?:别|不要|千万|记得|帮|看着)|(?:说)?真的(?=\W|$)|没骗|不骗|信不信|懂吧|对吧|是吧|好吗|行吗|(?:没|能有)什么?办法|没辙"
+    r"|有什么办法|气死|笑死|救命|唉|哎|哈哈|呵呵|嘿嘿|嘻嘻).*$"
+    r"|(?:哈{2,}|嘿{2,}|呵{2,}|嘻{2,}|h{3,}|233+)[。！!~～]*$"
+)
+# An object that only points at what was said before: 这件事, or a count of nothing: 买了一个.
+_POINTER = re.compile(
+    r"^[^，,。；;]*?(?:[这那](?:件|个(?!月|周|星期|学期|季度|暑假|寒假|周末|世界|城市|行业)|些(?!年|天)|种|样|首|本|部|款|条|只|台|双|张|里|儿|边)"
+    r"|(?:[吃喝买用做写看养]|有|是)[了过]?[一两二三四五六七八九十几\d]+[个只条本件双张辆台部款](?=[，,。！!；;]|了?$))"
+)
 _NOT_ASSERTED = re.compile(r"[?？]|吗[。！]?$|如果|要是|假如")
 _VAGUE = (
     r"(?!了?(?:它|这|那|什么|一下|一些?问题|个问题|点|想法|办法|兴趣|信心|时间|机会|感觉|意思|同感)"
@@ -56,7 +68,7 @@ _CONTENT = r"[\w《“][\w《“]"  # at least two characters follow the verb
 
 _PREFERENCES = [
     re.compile(
-        rf"{_I}(?:不|不太|不怎么|不是很)?(?:喜欢|热爱|讨厌|偏爱|酷爱|痴迷|爱好?|受不了|沉迷|迷上了)(?![心护上情])"
+        rf"{_I}(?:不|不太|不怎么|不是很)?(?:喜欢|热爱|讨厌|偏爱|酷爱|痴迷|爱好?|受不了|沉迷|迷上了)(?![心护上情]|的(?:人|女|男|东西))"
         rf"(?:上了|吃|喝|看|听|玩)?{_VAGUE}[\w《]"
     ),
     re.compile(
@@ -158,11 +170,11 @@ def without_question(sentence: str) -> str:
 
 def statement(sentence: str) -> Statement | None:
     """Find the part of the sentence that states something durable about its speaker."""
-    sentence = without_question(sentence)
+    sentence = _ACT.sub("", without_question(sentence))
     if len(sentence) > SENTENCE_LIMIT or _NOT_DECLARATIVE.search(_without_greeting(sentence)):
         return None
     for start in _starts(sentence):
-        if _ADDRESSED.search(sentence, start):
+        if _ADDRESSED.search(sentence, start) or _POINTER.match(sentence[start:]):
             continue
         if shape := shape_of(sentence, start):
             return Statement(sentence[start:], *shape)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from memoryos.kinds import SemanticType
 from memoryos.language.calendar import MONTHS
@@ -46,6 +47,11 @@ _POINTER = re.compile(
     |in\sparticular|that\s(?:other|one|same)
     |the\s(?:other|second|first|third|last|former|latter|same|next)\s(?:one|ones|thing|things|approach|option|way|part))\b""",
     re.VERBOSE,
+)
+# A count without what is counted: "I bought two".
+_BARE_COUNT = re.compile(
+    r"\b(?:bought|got|have|own|ordered|made|took|sold|lost|found|ate|read|need|saw|watched|finished|tried|want|rented)"
+    r" (?:one|two|three|four|five|six|another|a few|several|some|both|most|all|a couple|many|plenty|mine|none)$"
 )
 _FIRST_PERSON = re.compile(r"(?:I|i|Im|im|Ive|ive|My|my|We|we)\b")  # one of these is in every shape
 _CONTENT_WORDS = 2  # a verb with content and one more word: "hiked" alone says nothing
@@ -107,7 +113,8 @@ _STATES = r"""(?:al+ergic\ to(?!\ (?:Mondays?|mornings?|work|people|commitment|d
     |based\ in|bilingual|gay|lesbian|bisexual|trans(?:gender)?\b|non-?binary|Jewish|Muslim|Christian|Catholic|Buddhist
     |Hindu|an?\ atheist|agnostic
     |\d{1,2}(?=\ (?:years|yrs)\ old|\ y/?o\b|[.,!]|$|\ and\b)|in\ (?:college|high\ school|grad\ school|a\ band)
-    |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest|owner|founder|CEO|manager|captain|head|director|lead)\b
+    |(?:the|an?)\ only\ child|the\ (?:oldest|eldest|youngest)\b
+    |the\ (?:owner|founder|CEO|manager|captain|head|director|lead)\ (?:of|at|for|in|\w+)\ (?!it|this|that)\w
     |(?:head|lead|chief|senior|junior|assistant|deputy|interim)\ [a-z]+|more\ of\ an?\ \w+\ (?:person|guy|girl|gal)\b
     |one\ of\ (?:two|three|four|five|\d))"""
 # What "I'm a ..." and "I was a ..." must not go on with: moods, and words that only count.
@@ -259,13 +266,23 @@ _AGENT = re.compile(
 )
 
 
+# Two facts that change one without the other: "I work at Google as an engineer".
+_EMPLOYED = re.compile(
+    rf"(?P<work>(?:I|I'm|I\ am|Im)\ {_ADVERBS}(?:work|working))"
+    r"\ (?P<where>(?:at|for)\ [A-Z][\w&'.-]*(?:\ [A-Z][\w&'.-]*)*)"
+    r"\ (?P<job>as\ an?\ [^,;]+)",
+    re.VERBOSE,
+)
+
+
 def statements(sentence: str) -> list[Statement]:
     """Find the parts of the sentence that each state something durable about its speaker by themselves."""
     plain = clauses.without_question(clauses.plain(sentence))
     says_i, is_short = _FIRST_PERSON.search(plain), len(plain) <= SENTENCE_LIMIT
     if not (says_i or may_be_elliptic(plain)) or not is_short or not _is_asserted(plain):
         return []
-    found = [*_first_person(sentence, plain), *contacts(sentence, plain)]
+    first_person = (part for one in _first_person(sentence, plain) for part in _parted(one))
+    found = [*first_person, *contacts(sentence, plain)]
     return found or list(elliptic(sentence, plain))
 
 
@@ -280,6 +297,14 @@ def _first_person(sentence: str, plain: str) -> Iterator[Statement]:
         if found := _classified(clause):
             told = start + len(clause)
             yield Statement(sentence[start:told], *found)
+
+
+def _parted(one: Statement) -> list[Statement]:
+    """Employer and occupation as statements of their own."""
+    found = _EMPLOYED.fullmatch(clauses.plain(one.quote).rstrip(" .!"))
+    if found is None:
+        return [one]
+    return [replace(one, clause=f"{found['work']} {found[part]}") for part in ("where", "job")]
 
 
 def _end(plain: str, start: int, later: Sequence[int]) -> int:
@@ -337,8 +362,9 @@ def _classified(clause: str) -> tuple[SemanticType, float] | None:
 
 
 def _points_back(clause: str) -> bool:
-    """Whether its object is "it" or "them": nothing to remember without the sentence before."""
-    return _POINTER.search(_HEAD_END.split(clause, maxsplit=1)[0]) is not None
+    """Whether its object is "it", "them" or "two": nothing to remember without the sentence before."""
+    head = _HEAD_END.split(clause, maxsplit=1)[0]
+    return any(signs.search(head) is not None for signs in (_POINTER, _BARE_COUNT))
 
 
 def _says_something(clause: str, match: re.Match[str]) -> bool:

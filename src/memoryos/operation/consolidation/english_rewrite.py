@@ -33,6 +33,10 @@ _VERB_FORMS = {
 }
 _PRESENT = frozenset(HABIT_VERBS) | frozenset(PREFERENCE_VERBS) | frozenset(_VERB_FORMS)
 _SAME_IN_PAST = frozenset({"read", "hit", "hurt"})  # "I read": present or past cannot be told
+# More verbs that stand bare behind "I" and "and", besides those that begin a statement.
+_BARE = frozenset(
+    "weigh sleep get earn pay need know think feel say make see look keep give use try hope measure".split()
+)
 _PRONOUNS = {"my": "their", "me": "them", "mine": "theirs", "myself": "themselves"}
 _SUBJECT = re.compile(
     r"(?P<before>.*?)\b(?P<subject>[Ii](?:'m|'ve|'ll)?|[Ii]m|Ive)\ (?P<rest>.*)", re.VERBOSE | re.DOTALL
@@ -45,7 +49,7 @@ _PRONOUN = re.compile(r"\b(?:my|me|mine|myself)\b", re.IGNORECASE)
 _SECOND_VERB = re.compile(
     rf"""(?:,|\b(?:and|but|or|then|so))\ (?:
     (?:(?:\w+ly|also|just|still|usually|often|always|never|sometimes)\ )+\w+\b(?<!ed)
-    |(?:{"|".join(sorted(_PRESENT))}|haven't|wasn't|'m)\b)""",
+    |(?:{"|".join(sorted(_PRESENT | _BARE))}|haven't|wasn't|'m)\b)""",
     re.VERBOSE,
 )
 _TIME_LEAD = re.compile(

@@ -15,6 +15,7 @@ from memoryos.language.marked import Marked, marks
 from memoryos.language.orders import gives_orders, may_give_orders
 from memoryos.language.sentences import split_sentences
 from memoryos.operation.consolidation.amended import amended_by
+from memoryos.operation.consolidation.jest import is_jest
 from memoryos.operation.consolidation.taken_back import is_undone
 from memoryos.operation.consolidation.transcript import said_by_others
 
@@ -86,6 +87,7 @@ _PLAYS = Marked(
         r"\bpretend (?:you|to be|that (?:you|I)|I)\b|\byou play (?:the|an?)\b",
         r"\byou are (?:now )?(?:the|an?|my) [\w ]{2,30}?(?:,|;|\.| and) (?:and )?(?:I'm|I am|I play)\b",
         r"\bin (?:the )?first person|\b(?:in|from) the (?:voice|perspective|point of view) of\b",
+        r"\b(?:I'm|I am|Im|I play) [\w ]{2,30} in (?:this|our|the) (?:story|game|scene|sketch|play|campaign)\b",
         r"\bin my (?:novel|story|book|play|screenplay|game|dream)\b(?! (?:club|store|case))",
         r"\bmy (?:main |game |player |rpg |d&d )?(?:character|protagonist|narrator|persona)"
         r"(?:'s| is| was| lives| works)\b",
@@ -95,8 +97,8 @@ _PLAYS = Marked(
         rf"(?<!我)写一?[段篇首个封]\w{{0,6}}?{_ZH_MADE_UP}",
     ),
     marks(
-        """play pretend you_are act_as first_person the_voice perspective point_of_view in_my character protagonist
-        narrator persona write compose draft make_up invent give 扮演 演 当 第一人称 里 主角 主人公 写"""
+        """play pretend you_are i'm_ i_am_ im_ act_as first_person the_voice perspective point_of_view in_my character
+        protagonist narrator persona write compose draft make_up invent give 扮演 演 当 第一人称 里 主角 主人公 写"""
     ),
 )
 # What shows that the words mean their opposite.
@@ -173,8 +175,8 @@ def own_sentences(text: str) -> list[str]:
 
 
 def _stands(sentence: str, following: str) -> bool:
-    """Whether a sentence is no form to be filled in, and neither it nor the one behind takes it back."""
-    if _BLANK.search(sentence):
+    """Whether a sentence is meant and no form to be filled in, and neither it nor the one behind takes it back."""
+    if _BLANK.search(sentence) or is_jest(sentence):
         return False
     ahead, behind = (one if amended_by(one) is None else "" for one in (sentence, following))
     return not is_undone(ahead, behind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -20,6 +20,7 @@ from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
 from memoryos.kinds import Kind, Origin, Subject
 from memoryos.language.summary import extended
 from memoryos.models.embedder import Embedder
+from memoryos.operation.consolidation.earnest import played, previous_pages, taken_back, without
 from memoryos.operation.consolidation.extractor import Extractor
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.model_reader import ModelReader, Reading, SummaryTarget
@@ -164,14 +165,17 @@ class Promoter:
 
     def _promote(self, scope: Scope, portions: Sequence[Portion]) -> None:
         seen = self._stretches(scope, [page for portion in portions if portion.segment for page in portion.pages])
-        reading = self._read(scope, portions, seen)
+        unread = [page for portion in portions for page in portion.unread]
+        previous = self._previous(scope, unread)
+        jokes = taken_back(previous, unread)
+        reading = self._read(scope, portions, seen, jokes | played(previous, unread))
         lessons = self.lessons(reading.findings, self.reader.name if self.reader else self.extractor.name)
         lessons = [_ending(one, [page for portion in portions for page in portion.pages]) for one in lessons]
         home = persona_scope(scope, self.settings)
         if home != scope.owner:
             about_user = [one for one in lessons if one.payload.subject is Subject.USER]
-            for some in in_parts(about_user):
-                self._take_in(home, some, lambda _: self._check_elsewhere(scope, portions))
+            for some in in_parts(about_user) or ([[]] if jokes else []):
+                self._take_in(home, some, lambda _: self._check_elsewhere(scope, portions), jokes=jokes)
             # What an agent learned of itself stays with this user: it may quote the user's words.
             lessons = [one for one in lessons if one.payload.subject is Subject.AGENT]
         *first, last = in_parts(lessons) or [[]]
@@ -187,7 +191,7 @@ class Promoter:
             write_metas(writer, seen, reading.summaries)
             self._end(writer, portions, reading)
 
-        self._take_in(scope, last, check, end)
+        self._take_in(scope, last, check, end, jokes=jokes)
 
     def _take_in(
         self,
@@ -195,12 +199,18 @@ class Promoter:
         lessons: Sequence[Lesson],
         check: Callable[[Writer], None],
         end: Callable[[Writer], None] = lambda _: None,
+        *,
+        jokes: Collection[str] = (),
     ) -> None:
-        """Learn some lessons in one transaction, if they still hold then, with what belongs to it."""
+        """Learn some lessons in one transaction, if they still hold then, with what belongs to it.
+
+        What was concluded from pages that were `jokes` is forgotten.
+        """
         verdicts = self.verdicts(scope, lessons)
 
         def plan(reader: Reader) -> Step:
-            planned = self.planned(reader, scope, lessons, verdicts=verdicts)
+            changes, freed = without(reader, jokes)
+            planned = self.planned(reader, scope, lessons, verdicts=verdicts, changes=changes, freed=freed)
 
             def write(writer: Writer) -> None:
                 check(writer)
@@ -223,8 +233,15 @@ class Promoter:
         with self.vault.read(scope) as reader:
             return stretches(reader, pages)
 
-    def _read(self, scope: Scope, portions: Sequence[Portion], seen: Sequence[Stretch]) -> Reading:
-        pages = [page for portion in portions for page in portion.unread]
+    def _previous(self, scope: Scope, pages: Sequence[MemCube]) -> dict[str, MemCube]:
+        """The page before each of these in its session."""
+        with self.vault.read(scope) as reader:
+            return previous_pages(reader, pages)
+
+    def _read(
+        self, scope: Scope, portions: Sequence[Portion], seen: Sequence[Stretch], unmeant: Collection[str]
+    ) -> Reading:
+        pages = [page for portion in portions for page in portion.unread if page.id not in unmeant]
         if self.reader is None:
             return Reading(self.extractor.extract(pages))
         segments = [_topic(portion.segment, portion.pages) for portion in portions if portion.pages]

@@ -15,10 +15,12 @@ from memoryos.operation.consolidation import (
     chinese_parts,
     chinese_profile,
     english,
+    english_clauses,
     english_profile,
     english_rewrite,
 )
 from memoryos.operation.consolidation.amended import amended, amended_by
+from memoryos.operation.consolidation.answered import answered
 from memoryos.operation.consolidation.dates import chinese_dates, english_dates, insert_dates
 from memoryos.operation.consolidation.finding import Finding
 from memoryos.operation.consolidation.moved import came_about
@@ -81,11 +83,12 @@ def _read(utterance: Utterance) -> Iterator[Finding]:
     own = utterance.own_sentences if may_tell(utterance.own_text) else []
     for said, following in zip(own, [*own[1:], ""], strict=False):
         is_chinese = chinese.is_chinese(said)
-        sentence = amended(said, following)
+        answer = answered(said, following)
+        sentence = answer or amended(said, following)
         claims = _claims(sentence, utterance, is_chinese) if utterance.is_person else []
         statements = _statements(sentence, utterance, is_chinese)
         if sentence != said:
-            quote = following if amended_by(following) else said
+            quote = following if answer or amended_by(following) else said
             claims = [replace(claim, quote=quote) for claim in claims]
             statements = [replace(one, quote=quote, clause=one.said) for one in statements]
         yield from (_profile_finding(claim, sentence, utterance) for claim in claims)
@@ -133,7 +136,8 @@ def _fact_finding(statement: Statement, claims: Sequence[Claim], utterance: Utte
 
 
 def _capitalised(said: str, claims: Iterable[Claim]) -> str:
-    """The statement with the place that it names as the profile writes it: "i live in oslo"."""
+    """The statement with the place that it names as the profile writes it: "i live in oslo", "I LIVE IN OSLO"."""
+    said = english_clauses.plain(said) if said.isupper() else said
     for claim in claims:
         if claim.field == "location" and claim.value.lower() in said:
             said = said.replace(claim.value.lower(), claim.value)

@@ -1,0 +1,83 @@
+"""What is not meant word by word gives no fact and no profile field; what only looks like it still does."""
+
+from __future__ import annotations
+
+import pytest
+
+from consolidation.told import told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm a doctor, or so my mother wishes.",
+        "I live in my car these days, or at least it feels like it.",
+        "I love my job, said nobody in this office ever.",
+        "I am a rock, I am an island, as the song goes.",
+        "I play chess too much, my therapist says.",
+        "I love getting parking tickets, they really brighten my week.",
+        "I have a dog of a cold, can't stop sneezing.",
+        "I have a bone to pick with the landlord.",
+        "I have two left feet, so no salsa for me.",
+        "I work for peanuts.",
+        "I work as hard as a mule and get paid like one.",
+        "I live in constant fear of Mondays.",
+        "I speak from experience: never buy a used printer.",
+        "I prefer not to talk about my sister's divorce.",
+        "I am the captain now!",
+        "I'm a lawyer in this story, and the trial begins.",
+        "I adore my in-laws, especially when they leave.",
+        "I love my neighbour's drilling at 6 am, so soothing.",
+        "I have a mountain of laundry staring at me.",
+        "I have a black belt in procrastination.",
+        "I'm a proud owner of absolutely nothing.",
+        "I live and breathe spreadsheets.",
+        "I own every mistake I made.",
+        "I'm a vegan until someone brings out cheese.",
+        "I was a drummer in a former life.",
+        "I'm a robot, beep boop.",
+        "我是个没有感情的杀手。",
+        "我来自一个不存在的地方。",
+        "我最爱的人当然是我自己啦。",
+        "I have an appointment with my bed.",
+        "I'm the CEO of making excuses.",
+        "我有一百个理由不去。",
+        "我喜欢被老板半夜叫醒的感觉，太爽了。",
+        "我来自五湖四海。",
+        "我每天都在怀疑人生。",
+        "我住在公司了快，项目要上线。",
+        "我来自火星，哈哈哈。",
+        "我住在十八层地狱，楼上天天装修。",
+        "我最喜欢的就是别人迟到，真的。",
+        "我爱死这个破系统了，天天崩。",
+        "我真是个天才，又把钥匙锁屋里了。",
+    ],
+)
+def test_what_is_not_meant_is_not_believed(said):
+    assert told(said) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("I'm diabetic, my doctor says.", "diabetic"),
+        ("I hate being ignored.", "ignored"),
+        ("I don't enjoy traffic jams.", "traffic"),
+        ("I have an apartment in Leeds.", "apartment"),
+        ("I have a nut intolerance.", "intolerance"),
+        ("我喜欢被夸奖。", "夸奖"),
+        ("I'm a rock climber.", "climber"),
+        ("I love Lisbon, so we moved there.", "Lisbon"),
+        ("I'm a student until June.", "student"),
+        ("I own a bakery.", "bakery"),
+        ("I have a dog and a cat.", "dog"),
+        ("I work for a bank in Oslo.", "bank"),
+        ("I live in Heaven Street in Leeds.", "Leeds"),
+        ("我喜欢喝咖啡。", "咖啡"),
+        ("我不喜欢加班。", "加班"),
+        ("我是一名天文学家。", "天文"),
+    ],
+)
+def test_what_is_meant_is_still_believed(said, word):
+    facts, _ = told(said)
+    assert word in " ".join(facts)
