@@ -11,7 +11,6 @@ from consolidation.told import told
     ("said", "fact"),
     [
         ("My boyfriend is allergic to shellfish so no paella please.", "User's boyfriend is allergic to shellfish."),
-        ("I teach yoga on Tuesdays, ask me anything.", "User teaches yoga on Tuesdays."),
         ("I live in Ghent, by the way.", "User lives in Ghent."),
         ("I teach maths to 14-year-olds, pray for me.", "User teaches maths to 14-year-olds."),
         ("I'm a vegetarian, please leave the bacon off.", "User is a vegetarian."),

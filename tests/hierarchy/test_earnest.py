@@ -32,7 +32,6 @@ def said(memory: Memory, *texts: str, waits: bool) -> None:
         ("我们来玩角色扮演吧，我是一个老将军。", "我住在边关。我有三万士兵。"),
         ("I'm a plumber and I live in Oslo.", "I'm kidding!"),
         ("I'm a plumber and I live in Oslo.", "Haha, just kidding."),
-        ("I'm a plumber and I live in Oslo.", "lol jk"),
         ("我住在上海，我是一名护士。", "开玩笑的。"),
     ],
 )

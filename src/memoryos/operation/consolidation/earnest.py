@@ -36,7 +36,7 @@ _GAME_OVER = re.compile(
 _KIDDING = re.compile(
     r"\W*(?:(?:lol|haha\w*|hehe\w*|nah|oh|sorry|hey|ok(?:ay)?|wait)\W+)*"
     r"(?:(?:I'm|I am|im|I was) )?(?:(?:just|only|totally|obviously) )?"
-    r"(?:j/?k|kidding|joking|messing with you|teasing you|pulling your leg)\b(?! (?:about|aside|apart))"
+    r"(?:kidding|joking|messing with you|teasing you|pulling your leg)\b(?! (?:about|aside|apart))"
     r"|\W*(?:[哈嘿呵]+\W*)?我?(?:刚才|刚刚|上面|前面|都)?(?:那)?(?:都)?是?[跟和]?你?(?:开个?玩笑|骗你|逗你玩?|瞎说|说着玩)"
     r"(?:的|啦|呢|而已|哈|罢了|\W|$)",
     re.IGNORECASE,

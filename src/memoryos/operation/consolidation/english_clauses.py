@@ -16,11 +16,9 @@ _ASIDE = r"(?:long story short|btw|lol|lmao|haha\w*|tbh|ngl|rn|anyways?|then|now
 _BY_ITSELF = rf"(?i:{_ASIDE})"
 # What may stand before a statement: interjections, names, bullets and numbers, "remember that".
 _LEAD = re.compile(
-    rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.:–—-]+|[A-Z][a-z]+, (?=(?:I|My|we"
-    rf"|We)\b)"
+    rf"(?i:(?:{alternatives(words.LEADS)})\b)(?:,? [A-Z][a-z]+(?=[,!]))?[\s,!.:–—-]+|[A-Z][a-z]+, (?=(?:I|My|we|We)\b)"
     rf"|{_BY_ITSELF}[\s,]+"
-    r"|so{2,}\s+|[-*•·–]\s+|\(?\d{1,2}[.)]\s+|(?i:(?:since you ask(?:ed)?|for the record|fyi|just so you know"
-    r"|about me"
+    r"|so{2,}\s+|[-*•·–]\s+|\(?\d{1,2}[.)]\s+|(?i:(?:since you ask(?:ed)?|for the record|fyi|just so you know|about me"
     r"|to be clear)[:,] ?)"
     r"|(?i:(?:please )?(?:also )?(?:remember|note|keep in mind|be aware)(?: that|[:,]) )"
     r"|(?i:you (?:should|must|might|may) (?:also )?know(?: that)? )"
@@ -49,21 +47,17 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _DANGLING = re.compile(r"(?:[\s,;:–—-]+(?:and|but|so|because|or|as|of course)?)+$")
-_TAIL = re.compile(r"(?:[\s,]+(?:lol|lmao|rofl|haha\w*|tbh|btw|ngl|tho|xd|ikr))+[.!]*$|, me[.!]*$", re.IGNORECASE)
+_TAIL = re.compile(r"(?:[\s,]+(?:lol|lmao|rofl|haha\w*|tbh|btw|ngl|tho|xd|ikr))+[.!]*$", re.IGNORECASE)
 # What is asked, wished or thanked for behind a statement: "I eat no meat, so no paella please".
 _ACT = re.compile(
     r"(?:(?:\s*[,;:–—]|\s-+)\s*(?:(?:so|and|but|then)\s+)?|\s+so\s+)(?:please\b|thanks?\b|thank you\b|cheers\b"
     r"|sorry\b|by the way\b|just (?:so|saying)\b"
     r"|(?:pray|fingers crossed|wish|trust|believe|forgive|excuse|bear with|help)"
-    r" (?:for |with )?(?:me|us)\b|let me\b"
-    r"|(?:ask|hit|tell|text|teach|give|show|send|remind|save|sue|test|try) me\b|take (?:it|this|that) with\b"
-    r"|let's\b|go easy\b|no (?:\w+ ){1,3}?(?:please|for (?:me|us)|today"
+    r" (?:for |with )?(?:me|us)\b|let me\b|let's\b|go easy\b|no (?:\w+ ){1,3}?(?:please|for (?:me|us)|today"
     r"|tonight|then|thanks)\b"
     r"|(?:please )?(?:don't|do not|never) (?:even )?(?:ask|tell|laugh|judge|worry|forget|suggest|call|book|send|put"
-    r"|add|give|make|use|bother|get me|expect|be|mention|mix|confuse|say|offer|serve|bring|recommend|try to|let"
-    r"|come)\b"
-    r"|(?:\w+ )?(?:leave|hold|skip|order|keep|avoid|bring|send|book|suggest|recommend|pick|choose|remove|call"
-    r"|remember)"
+    r"|add|give|make|use|bother|get me|expect|be|mention|mix|confuse|say|offer|serve|bring|recommend|try to|let|come)\b"
+    r"|(?:\w+ )?(?:leave|hold|skip|order|keep|avoid|bring|send|book|suggest|recommend|pick|choose|remove|call|remember)"
     r" (?:it|the|me|us|that|all|any|some|something|a|an|my)\b).*$",
     re.IGNORECASE,
 )
