@@ -74,7 +74,7 @@ def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     migrate(found, request.param)
     cubes = [(cube(named("page", *key), ANN, key[0], page(1, ANN).payload), key[1]) for key in PAGES]
     for number, key in enumerate(FACTS):
-        fact = Fact(subject=Subject.USER, text=f"Ann has {number} bicycles")
+        fact = Fact(subject=Subject.USER, text=f"Ann mended {number} bicycles")
         cubes.append((cube(named("fact", *key), ANN, key[0], fact), key[1]))
     with closing(sqlite3.connect(found)) as connection:
         connection.execute("INSERT INTO meta VALUES ('embedder', ?)", (Hashing.name,))

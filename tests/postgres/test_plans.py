@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from memoryos.cube import Fact, MemCube
-from memoryos.infrastructure.vault import session, statements, tables
+from memoryos.infrastructure.vault import statements, stored_cubes, tables
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind
 from memoryos.kinds import Subject, Tier
 from memoryos.scope import Scope
@@ -58,7 +58,7 @@ def test_a_succession_twice_as_long_takes_the_server_twice_as_much(vault, stored
             return statements.ask(connection, query, values, some)
 
         with monkeypatch.context() as patch, vault.read(ALICE) as reader:
-            patch.setattr(session, "ask", explained)
+            patch.setattr(stored_cubes, "ask", explained)
             assert reader.successions(ids[-1:]) == set(ids)
         return told[0]
 
