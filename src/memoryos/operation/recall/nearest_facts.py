@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.records import Entry, Vector
-from memoryos.kinds import Subject, Tier
+from memoryos.kinds import State, Subject, Tier
 from memoryos.language.words import index_words
 from memoryos.operation.index.fact_words import share_of
 from memoryos.operation.index.resident import Resident
@@ -20,7 +19,6 @@ from memoryos.operation.recall.hit import Strategy
 from memoryos.operation.recall.two_stage import cosine
 
 WORDS = 0.5  # of a question, beside a cosine: half of what BM25 counts for turns, for every fact has few words
-NO_SHARES: Mapping[str, float] = MappingProxyType({})
 _BY_WORDS, _BY_MEANING = (0.0, 1.0), (1.0, 0.0)  # what a cosine and all of the words count
 _COUNTED = {  # the paper's LPM is searched by meaning alone (MemoryOS paper, section 3.4)
     Strategy.BM25: _BY_WORDS,
@@ -35,7 +33,7 @@ class FactLikeness:
 
     question: Vector
     weights: Mapping[str, float]  #: of the question's stems
-    shares: Mapping[str, float]  #: of these weights, of each fact that has some, by its id
+    shares: Mapping[str, float] | None  #: of these weights, of each indexed fact that has some, by id; None: no index
     meaning: float  #: what a cosine of 1 counts
     words: float  #: what all of the words count
 
@@ -48,7 +46,7 @@ class FactLikeness:
 
     @classmethod
     def by(
-        cls, asked: Asked, weights: Mapping[str, float], strategy: Strategy, shares: Mapping[str, float] = NO_SHARES
+        cls, asked: Asked, weights: Mapping[str, float], strategy: Strategy, shares: Mapping[str, float] | None = None
     ) -> FactLikeness:
         """The likeness to a question whose stems have these weights."""
         meaning, words = _COUNTED.get(strategy, (1.0, WORDS))
@@ -56,15 +54,22 @@ class FactLikeness:
 
     def evicted(self, resident: Resident, subject: Subject) -> Iterator[Entry]:
         """The facts that left LPM, those most like the question first."""
-        more = {fact_id: self.words * share for fact_id, share in self.shares.items()}
+        more = {fact_id: self.words * share for fact_id, share in (self.shares or {}).items()}
         return resident.evicted_facts(subject, self.meaning * self.question, more)
 
     def parts(self, fact: Entry) -> dict[str, float]:
         """The parts of the score of a fact."""
-        share = self.shares.get(fact.cube.id)  # a former one is in no index
-        words = share_of(fact.cube.text, self.weights) if share is None else share
-        found = {"cosine": self.meaning * cosine(fact.vector, self.question), "words": self.words * words}
+        found = {
+            "cosine": self.meaning * cosine(fact.vector, self.question),
+            "words": self.words * self._share(fact.cube),
+        }
         return {name: part for name, part in found.items() if part} or {"cosine": 0.0}
+
+    def _share(self, fact: MemCube) -> float:
+        """How much of the question's words a fact has; its text is read only if it is not indexed, as former ones."""
+        if self.shares is None or fact.state is State.MERGED:
+            return share_of(fact.text, self.weights)
+        return self.shares.get(fact.id, 0.0)
 
 
 class Outdated:
