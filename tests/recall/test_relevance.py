@@ -166,3 +166,15 @@ def test_in_a_memory_in_another_language_nothing_is_judged(tmp_path):
             memory.add(said)
         found = memory.search("Which dentist repaired my broken tooth?")
         assert {hit.relevance for hit in found.hits} == {found.confidence} == {0.5}
+
+
+def test_a_fact_that_is_corrected_is_judged_by_its_new_words(open_memory):
+    memory = open_memory()
+    owned = memory.facts.add("owns a sailing boat")
+    question = "Which sailing boat does she own?"
+    before = {hit.id: hit.relevance for hit in memory.search(question).user_facts}[owned]
+    memory.update(owned, text="owns a bicycle")
+    after = {hit.id: hit.relevance for hit in memory.search(question).user_facts}[owned]
+    assert before > after
+    memory.delete(owned)
+    assert owned not in {hit.id for hit in memory.search(question).ranked}

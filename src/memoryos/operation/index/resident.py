@@ -24,6 +24,7 @@ from memoryos.operation.index.directions import directions
 from memoryos.operation.index.evicted_facts import EvictedFacts
 from memoryos.operation.index.fact_words import FactWords
 from memoryos.operation.index.keeper import Kept, followed
+from memoryos.operation.index.said_text import SaidText
 from memoryos.operation.index.turns import TurnIndex
 from memoryos.operation.index.vocabulary import Kin, Vocabulary
 
@@ -59,6 +60,7 @@ class Resident:
         self._sequence = 0  # of the last event taken in
         self._unindexed: list[str] = []
         self._held: dict[Kind, dict[str, Entry]] = {kind: {} for kind in _HELD}
+        self._said: dict[str, SaidText] = {}  # of held cubes, as far as a search asked for it
         self._evicted = EvictedFacts(dim)
         self.fact_words = FactWords()  # of facts in LPM and of evicted ones
         self._topics: dict[str, Topic] = {}
@@ -107,6 +109,14 @@ class Resident:
             if entry := held.get(cube_id):
                 return entry.cube
         return None
+
+    def said(self, cube: MemCube) -> SaidText:
+        """The text of a cube, prepared; it is prepared only once for one that is kept whole."""
+        with self.lock:
+            entry = self._held[cube.kind].get(cube.id) if cube.kind in self._held else None
+            if entry is None or entry.cube is not cube:
+                return SaidText.of(cube.text)
+            return self._said.get(cube.id) or self._said.setdefault(cube.id, SaidText.of(cube.text))
 
     def page_vectors(self, reader: Reader, pages: Iterable[str]) -> dict[str, Vector]:
         """The direction of each page; read only of those whose turns are not here."""
@@ -175,6 +185,7 @@ class Resident:
 
     def _load(self, reader: Reader, kept: Kept | None) -> None:
         self._held = {kind: {} for kind in _HELD}
+        self._said.clear()
         self._topics.clear()
         self._evicted.clear()
         self.fact_words.clear()
@@ -245,6 +256,7 @@ class Resident:
                 self._let_go(cube.id)
 
     def _keep(self, entry: Entry) -> None:
+        self._said.pop(entry.cube.id, None)
         if entry.cube.kind is Kind.FACT:
             self.fact_words.put(entry.cube)
         if _is_evicted(entry.cube):
@@ -259,6 +271,7 @@ class Resident:
     def _let_go(self, cube_id: str) -> None:
         for held in self._held.values():
             held.pop(cube_id, None)
+        self._said.pop(cube_id, None)
         self._evicted.drop(cube_id)
         self.fact_words.drop(cube_id)
         self._topics.pop(cube_id, None)

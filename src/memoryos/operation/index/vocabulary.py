@@ -37,6 +37,8 @@ class Kin:
 
     def without(self, terms: Collection[int]) -> Kin:
         """The others."""
+        if not terms:
+            return self
         kept = np.ones(len(self.terms), np.bool_)
         for term in terms:  # one or two: faster than a general test for membership
             kept &= self.terms != term

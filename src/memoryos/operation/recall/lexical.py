@@ -143,13 +143,14 @@ def _occurrences(index: TurnIndex, groups: Sequence[WordGroup]) -> _Occurrences:
     found = np.bincount(which, minlength=len(terms))
     tells = idf(index.frequency(terms, found), turns)
 
-    ends = np.cumsum([len(members.terms) for members in asked.values()], dtype=np.int64)
-    sizes = np.diff(ends, prepend=0)
+    sizes = np.array([len(members.terms) for members in asked.values()], np.int64)
+    ends = np.cumsum(sizes)
     is_said = np.array([term >= 0 for term in asked], np.bool_)
     weights = np.full(len(sizes), idf(np.float64(0), turns))
     weights[is_said] = tells[(ends - sizes)[is_said]]
     worth = (shares * tells / np.repeat(weights, sizes)).astype(np.float32)
-    occurring = np.diff(np.append(0, np.cumsum(found))[ends], prepend=0)
+    upto = np.append(0, np.cumsum(found))
+    occurring = upto[ends] - upto[ends - sizes]
     return _Occurrences(weights.astype(np.float32) * np.float32(K1 + 1), occurring, rows, worth[which] * times)
 
 

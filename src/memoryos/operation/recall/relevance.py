@@ -16,14 +16,14 @@ from memoryos.operation.recall.hit import Hit, Recall
 
 def weighed(recalled: Recall, judge: WordJudge, min_score: float) -> Recall:
     """The recall with the relevance of each memory, without those below `min_score`, and with all in one list."""
-    turns = [replace(turn, relevance=judge.relevance([turn.titled])) for turn in recalled.turns]
+    turns = [replace(turn, relevance=judge.relevance(turn)) for turn in recalled.turns]
     best: dict[str, float] = {}
     for turn in turns:
         best[turn.cube.id] = max(best.get(turn.cube.id, 0.0), turn.relevance or 0.0)
 
     def relevance(cube: MemCube) -> float:
         found = best.get(cube.id)
-        return judge.relevance([cube.text]) if found is None else found
+        return judge.relevance(cube) if found is None else found
 
     def kept(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         each = (replace(hit, relevance=relevance(hit.cube)) for hit in hits)

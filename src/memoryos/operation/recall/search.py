@@ -101,15 +101,19 @@ def recall(owner: Source, persona: Source, asked: Asked, search: Search, setting
         segments=tuple(_segments(owner, asked, search, settings)),
         chosen=chosen,
     )
-    return judged(recalled, owner.resident, asked, search)
+    return judged(recalled, owner.resident, asked, search, persona.resident)
 
 
-def judged(recalled: Recall, resident: Resident, asked: Asked, search: Search) -> Recall:
-    """Return the recall with its confidence and the relevance of each hit; `resident` has the ranked turns."""
-    facts = [hit.text for hit in (*recalled.user_facts, *recalled.agent_facts, *recalled.knowledge)]
-    persona = [cube.text for cube in (*recalled.profile, *recalled.traits)]
-    examined = Examined(resident, asked, recalled.turns)
-    sure = replace(recalled, confidence=confidence(examined, [*facts, *persona]))
+def judged(
+    recalled: Recall, resident: Resident, asked: Asked, search: Search, persona: Resident | None = None
+) -> Recall:
+    """Return the recall with its confidence and the relevance of each hit.
+
+    `resident` has the ranked turns, and `persona` the user's facts, if they are not there.
+    """
+    facts = [hit.cube for hit in (*recalled.user_facts, *recalled.agent_facts, *recalled.knowledge)]
+    examined = Examined(resident, persona or resident, asked, recalled.turns)
+    sure = replace(recalled, confidence=confidence(examined, [*facts, *recalled.profile, *recalled.traits]))
     if search.tokens is not None and not search.min_score:  # a context has thousands of turns and shows no relevance
         return sure
     return weighed(sure, WordJudge.of(examined), search.min_score)

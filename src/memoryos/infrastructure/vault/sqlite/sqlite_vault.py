@@ -42,7 +42,7 @@ from memoryos.scope import Scope
 
 logger = logging.getLogger(__name__)
 
-_WRITES = "memoryos_writes"  # execution option: has taken the write lock
+_BEGUN = "memoryos_begun"  # execution option: the driver begins its transactions
 _PATIENCE = "memoryos_patience"  # execution option: seconds that a call waits
 
 _PAUSE = (0.0005, 0.002)  # seconds between two tries to take it; by chance, so that nobody is always late
@@ -93,6 +93,7 @@ class SqliteVault(SqlVault):
         self._writer: Connection | None = None  # kept, for a new one costs as much as a small transaction
         self._still = StillFile.at(path, is_only_read=is_only_read)
         engine = self._connected(path, busy_timeout_seconds, is_only_read=is_only_read)
+        self._reader = engine.execution_options(**{_BEGUN: True})
         opened(self)
         super().__init__(str(path), engine, embedder=embedder, clock=clock, is_only_read=is_only_read)
         self.index_files = IndexFiles(path)
@@ -149,7 +150,9 @@ class SqliteVault(SqlVault):
 
     @contextmanager
     def _reading(self, tenant: str | None) -> Iterator[Connection]:  # noqa: ARG002 - every statement names it
-        with self._usable(), self._undisturbed(), self._engine.connect() as connection, connection.begin():
+        # The driver begins, and the pool rolls back: with SQLAlchemy's events around, that takes twice as long.
+        with self._usable(), self._undisturbed(), self._reader.connect() as connection:
+            _start(connection, self._most)
             yield connection
 
     @contextmanager
@@ -221,7 +224,7 @@ class SqliteVault(SqlVault):
 
     def _kept_writer(self) -> Connection:
         if self._writer is None:
-            self._writer = self._engine.connect().execution_options(**{_WRITES: True})
+            self._writer = self._engine.connect().execution_options(**{_BEGUN: True})
             self._writer.detach()  # from the pool, which would wait to have it back when the vault is forgotten
             self._writer.connection.cursor().execute("PRAGMA busy_timeout = 0")  # the waiting is ours
         return self._writer
@@ -350,7 +353,11 @@ def _only_read(connection: sqlite3.Connection, _record: Any) -> None:
 
 def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
-    if not options.get(_WRITES, False):  # a writer has begun already, before SQLAlchemy does with its first statement
-        cursor = connection.connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout = {patience(options[_PATIENCE]).left * 1000:.0f}")
-        cursor.execute("BEGIN")
+    if not options.get(_BEGUN, False):  # otherwise the driver has, before SQLAlchemy does with its first statement
+        _start(connection, options[_PATIENCE])
+
+
+def _start(connection: Connection, most: float) -> None:
+    cursor = connection.connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {patience(most).left * 1000:.0f}")
+    cursor.execute("BEGIN")

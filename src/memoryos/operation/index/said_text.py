@@ -1,0 +1,40 @@
+"""Said text: a text prepared to be asked which words it contains."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memoryos.language.words import index_words, stem, words
+
+LONGEST = 2_000  # characters of a text that are looked at
+
+_ASCII_WORD = re.compile(r"[a-z0-9_]+")
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class SaidText:
+    """The beginning of a text, prepared for word lookups."""
+
+    text: str  #: as it was said
+    folded: str  #: in lower case
+    stems: frozenset[str]  #: of its words in ASCII
+
+    @classmethod
+    def of(cls, whole: str) -> SaidText:
+        """Prepare the text without segmenting Chinese, which would take longer than the search."""
+        text = whole[:LONGEST]
+        folded = text.lower()
+        if not text.isascii():
+            return cls(text, folded, frozenset(map(stem, _ASCII_WORD.findall(folded))))
+        return cls(text, folded, frozenset(map(stem, index_words(text) if _DIGIT.search(text) else words(text))))
+
+
+class SaidTexts(dict[str, SaidText]):
+    """The texts of one search, each prepared when it is first looked up."""
+
+    def __missing__(self, text: str) -> SaidText:
+        """Prepare a text."""
+        self[text] = prepared = SaidText.of(text)
+        return prepared

@@ -1,0 +1,133 @@
+"""Asked words: the words of a question that tell something, and how much of them a text contains.
+
+Times and the names of speakers are left out. A word weighs its idf, as a part of the highest there is. A word near in
+meaning counts by its closeness, and a Chinese word by its characters, by half at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import mul
+
+import numpy as np
+
+from memoryos.language.bm25 import idf
+from memoryos.language.words import HAN, index_words, stem
+from memoryos.operation.index.resident import Resident
+from memoryos.operation.index.said_text import SaidText
+from memoryos.operation.index.turns import TurnIndex
+from memoryos.operation.index.vocabulary import NO_KIN, SHARE, Kin
+from memoryos.operation.recall.fusion import Asked, kin_of, timeless
+from memoryos.operation.recall.speakers import name_stems
+
+BY_CHARACTERS = 0.5  # the weight of a Chinese word if only its characters occur, not the word
+
+# Words about a talk are seldom in it, and nobody answers with a word for "which".
+_OF_TALKS = frozenset(
+    """
+    discuss mention talk chat convers speak say tell ask 讨论 討論 提到 聊 聊天 谈 談 谈到 談到
+    哪个 哪個 哪些 哪种 哪種
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a question."""
+
+    stem: str
+    weight: float  #: its idf, as a part of the highest there is
+    near: Sequence[tuple[str, float]]  #: stems near in meaning, and how near
+    characters: frozenset[str]  #: of a Chinese word of several
+    unsaid: float  #: 1 when nobody said it
+
+    def share_of_letters(self, text: str) -> float:
+        """How well a text contains a word that is not in ASCII, from 0 to 1; words near to it are not looked for."""
+        if not self.stem.isascii() and self.stem in text:
+            return 1.0
+        return BY_CHARACTERS * _part(self.characters, text) if self.characters else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWords:
+    """The words of a question, each stem once."""
+
+    words: Sequence[Word]
+    weights: Sequence[float]  #: of each
+    passages: int  #: in the memory
+    stems: frozenset[str]  #: in ASCII, of the words and of those near
+    places: Mapping[str, Sequence[tuple[int, float]]]  #: for each stem, the words that it stands for, and how well
+    spelt: Sequence[int]  #: the words that stems in ASCII cannot tell
+
+    @classmethod
+    def of(cls, resident: Resident, asked: Asked) -> AskedWords:
+        """The words of a question to this memory."""
+        with resident.lock:
+            passages = resident.turns.total
+            return cls.from_words(list(_words(resident, asked, passages)), passages)
+
+    @classmethod
+    def from_words(cls, found: Sequence[Word], passages: int) -> AskedWords:
+        """The words, and the stems by which they are found."""
+        places: dict[str, list[tuple[int, float]]] = {}
+        for place, word in enumerate(found):
+            for form, share in (*word.near, (word.stem, 1.0)):
+                places.setdefault(form, []).append((place, share))
+        spelt = [place for place, word in enumerate(found) if word.characters or not word.stem.isascii()]
+        weights, stems = [word.weight for word in found], frozenset(filter(str.isascii, places))
+        return cls(found, weights, passages, stems, places, spelt)
+
+    @property
+    def weight(self) -> float:
+        """The weight of all the words."""
+        return sum(self.weights)
+
+    @property
+    def unsaid(self) -> float:
+        """The weight of those that nobody said."""
+        return sum(word.weight * word.unsaid for word in self.words)
+
+    @property
+    def are_said(self) -> bool:
+        """Whether most of the words occur in the memory."""
+        return 2 * sum(word.unsaid < 1 for word in self.words) >= len(self.words)
+
+    def covered(self, said: SaidText) -> float:
+        """The weight of the words that a text contains."""
+        found = self.stems & said.stems
+        if not found and not self.spelt:
+            return 0.0
+        shares = [0.0] * len(self.words)
+        for form in found:
+            for place, share in self.places[form]:
+                shares[place] = max(shares[place], share)
+        for place in self.spelt:
+            shares[place] = max(shares[place], self.words[place].share_of_letters(said.folded))
+        return float(sum(map(mul, self.weights, shares)))
+
+
+def _words(resident: Resident, asked: Asked, passages: int) -> Iterator[Word]:
+    index = resident.turns
+    found = timeless(asked, list(dict.fromkeys(index_words(asked.text))))
+    kin = kin_of(resident, found)
+    whole = "".join(word for word in found if len(word) > 1)
+    characters = frozenset(word for word in found if HAN.fullmatch(word) and word in whole)
+    forms = {stem(word): word for word in found if word not in characters}
+    known = index.frequencies([*forms, *characters])
+    said = {form for form, times in known.items() if times}
+    for form in forms.keys() - name_stems(index) - _OF_TALKS:
+        parts = characters.intersection(forms[form])
+        unsaid = 0.0 if form in said else 1 - BY_CHARACTERS * _part(parts, said)
+        weight = float(idf(known.get(form, 0), passages) / idf(0, passages))
+        yield Word(form, weight, _near(index, kin.get(forms[form], NO_KIN)), parts, unsaid)
+
+
+def _near(index: TurnIndex, kin: Kin) -> list[tuple[str, float]]:
+    """Stems with a meaning close to a word, and how close."""
+    forms = map(index.postings.stems.__getitem__, kin.terms.tolist())
+    return list(zip(forms, (kin.shares / np.float32(SHARE)).tolist(), strict=True))
+
+
+def _part(characters: frozenset[str], there: Container[str]) -> float:
+    return sum(character in there for character in characters) / max(len(characters), 1)
