@@ -31,7 +31,7 @@ from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correction.correct import Corrector
-from memoryos.operation.correction.erase import Eraser
+from memoryos.operation.correction.deletion_job import DeletionJob
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
@@ -53,7 +53,7 @@ from memoryos.operation.recall.sources import Sources
 from memoryos.operation.scheduler.ending import Ending
 from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
 from memoryos.operation.scheduler.job_runner import JobRunner
-from memoryos.operation.scheduler.spending import Purse
+from memoryos.operation.scheduler.spending import ModelAccount
 from memoryos.scope import Scope
 
 LEXICON = "static"  # the embedder whose words tell which are close in meaning
@@ -119,7 +119,7 @@ class Engine:
     def _learn_with(self, schema: PersonaSchema) -> None:
         """Create what runs after a write: facts, repair, deletion, cold storage."""
         limits = Limits(self.settings.llm_concurrency, self.settings.llm_requests_per_minute)
-        self.purse = Purse(self.vault, self.settings, self.clock, limits)
+        self.account = ModelAccount(self.vault, self.settings, self.clock, limits)
         reader, rules = self._model_reader(schema), RuleExtractor(schema)
         self.promoter = Promoter(self.vault, self.embedder, rules, self.settings, self.clock, reader)
         self.repairer = Repairer(self.vault, self.residency, self.settings, self.clock)
@@ -130,7 +130,7 @@ class Engine:
             internal(JobKind.READ_RECENT, self.promoter, needs_model=asks),
             internal(JobKind.REPAIR, self.repairer),
             internal(JobKind.SWEEP, Sweeper(self.vault)),
-            internal(JobKind.ERASE, Eraser(self.promoter, self.sources)),
+            internal(JobKind.ERASE, DeletionJob(self.promoter, self.sources)),
         )
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
@@ -257,7 +257,7 @@ class Engine:
         known = self.settings
         bounds = Bounds(known.prompt_tokens, known.context_tokens, known.most_pages, known.abstain_below)
         streams = Streams(known.llm_concurrency)
-        return Responder(self._model, self.purse, streams, self._filling, self._remember, bounds, self.clock)
+        return Responder(self._model, self.account, streams, self._filling, self._remember, bounds, self.clock)
 
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = arguments.question(query)
@@ -280,7 +280,7 @@ class Engine:
             return None
         # What goes wrong there is kept with a job: it must not quote what a user said.
         chat = self.chat or self._connected(quoting=False)
-        return ModelReader(chat, self.purse, schema, f"model:{self.settings.llm_model or 'custom'}")
+        return ModelReader(chat, self.account, schema, f"model:{self.settings.llm_model or 'custom'}")
 
     def _connected(self, *, quoting: bool) -> OpenAIChat:
         chat = OpenAIChat(self.settings, quoting=quoting, json_mode=not quoting and self.settings.llm_json_mode)

@@ -1,4 +1,4 @@
-"""Workers that share the jobs: each takes an owner whom nobody is at, and a bell tells when there may be work."""
+"""Workers that share the jobs: each takes an owner whom nobody is at, and a signal tells when there may be work."""
 
 from __future__ import annotations
 
@@ -115,73 +115,73 @@ def test_workers_that_claim_at_once_get_different_owners_and_every_job_is_done_o
         assert mine == [name for other, name in wanted if other == owner], "in order"
 
 
-# The bell
+# The signal
 
 
 @pytest.fixture
-def bell(vault):
-    """A bell that has told what was to be heard before."""
-    bell = vault.bell()
-    while bell.wait(BRIEF, Event()):
+def signal(vault):
+    """A signal that has told what was to be heard before."""
+    signal = vault.job_signal()
+    while signal.wait(BRIEF, Event()):
         pass
-    yield bell
-    bell.close()
+    yield signal
+    signal.close()
 
 
-def test_it_is_silent_while_nothing_happens(bell):
-    assert not bell.wait(BRIEF, Event())
+def test_it_is_silent_while_nothing_happens(signal):
+    assert not signal.wait(BRIEF, Event())
 
 
-def test_it_rings_for_a_job_that_is_due(bell, enqueue):
+def test_it_signals_a_job_that_is_due(signal, enqueue):
     timer = Timer(0.1, enqueue, [USERS[0]])
     timer.start()
-    assert bell.wait(SOON, Event())
+    assert signal.wait(SOON, Event())
     timer.join()
 
 
-def test_it_rings_for_what_happened_between_two_waits(bell, enqueue):
+def test_it_signals_what_happened_between_two_waits(signal, enqueue):
     enqueue(USERS[0])
-    assert bell.wait(SOON, Event())
-    assert not bell.wait(BRIEF, Event())
+    assert signal.wait(SOON, Event())
+    assert not signal.wait(BRIEF, Event())
 
 
-def test_it_rings_for_a_job_that_was_hastened_given_back_or_raised_from_the_dead(vault, bell, enqueue, clock):
+def test_it_signals_a_job_that_was_hastened_given_back_or_raised_from_the_dead(vault, signal, enqueue, clock):
     [ann, *_] = USERS
     names = enqueue(ann, not_before=clock() + timedelta(hours=1))
-    bell.wait(BRIEF, Event())
+    signal.wait(BRIEF, Event())
     with vault.write(ann) as writer:
         writer.enqueue(JobKind.EXTRACT, names)
-    assert bell.wait(SOON, Event())
+    assert signal.wait(SOON, Event())
     _, [job] = vault.claim(lasting=LEASE)
-    bell.wait(BRIEF, Event())
+    signal.wait(BRIEF, Event())
     with vault.write(ann) as writer:
         writer.release(job)
-    assert bell.wait(SOON, Event())
+    assert signal.wait(SOON, Event())
     _, [job] = vault.claim(lasting=LEASE)
     with vault.write(ann) as writer:
         writer.fail(job, "no", retry_at=None)
-    bell.wait(BRIEF, Event())
+    signal.wait(BRIEF, Event())
     with vault.write(ann) as writer:
         writer.retry([job.id])
-    assert bell.wait(SOON, Event())
+    assert signal.wait(SOON, Event())
 
 
-def test_what_was_rolled_back_rings_for_nobody(vault, bell, entry):
+def test_what_was_rolled_back_wakes_nobody(vault, signal, entry):
     with pytest.raises(KeyboardInterrupt), vault.write(USERS[0]) as writer:
         writer.insert([entry(id="page", scope=USERS[0])])
         writer.enqueue(JobKind.EXTRACT, ["page"])
         raise KeyboardInterrupt
-    assert not bell.wait(BRIEF, Event())
+    assert not signal.wait(BRIEF, Event())
 
 
-def test_a_stop_ends_the_wait(bell):
+def test_a_stop_ends_the_wait(signal):
     stop = Event()
     timer = Timer(0.1, stop.set)
     timer.start()
-    assert not bell.wait(SOON, stop)
+    assert not signal.wait(SOON, stop)
     timer.join()
 
 
-def test_it_may_be_closed_twice(bell):
-    bell.close()
-    bell.close()
+def test_it_may_be_closed_twice(signal):
+    signal.close()
+    signal.close()

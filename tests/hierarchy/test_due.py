@@ -234,14 +234,14 @@ def real(world: World):
     return make
 
 
-def test_the_alarm_rings_in_the_process_that_is_open(real):
+def test_the_timer_calls_back_in_the_process_that_is_open(real):
     began, memory = time.monotonic(), real(extract_within_seconds=0.5)
     talk(memory)
     until(lambda: facts(memory))
     assert time.monotonic() - began >= 0.5, "not before its time"
 
 
-def test_the_alarm_of_a_process_that_left_the_jobs_to_workers_is_silent(real):
+def test_the_timer_of_a_process_that_left_the_jobs_to_workers_is_silent(real):
     memory = real(jobs="worker", extract_within_seconds=0.1)
     talk(memory)
     time.sleep(0.5)
@@ -250,7 +250,7 @@ def test_the_alarm_of_a_process_that_left_the_jobs_to_workers_is_silent(real):
     assert facts(memory)
 
 
-def test_a_process_that_ends_does_not_wait_for_its_alarm(real):
+def test_a_process_that_ends_does_not_wait_for_its_timer(real):
     memory = real(extract_within_seconds=LIMIT)
     talk(memory)
     began = time.monotonic()

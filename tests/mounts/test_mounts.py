@@ -10,7 +10,7 @@ import pytest
 import memoryos
 from memoryos import Kind, Mount, Scope, load_settings
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreReadOnly
-from memoryos.operation.mounts import patient
+from memoryos.operation.mounts import lazy_mount
 from memoryos.operation.recall.hit import Strategy
 from mounts.conftest import ANN, BOB, CLINIC, EXPERT, NOW, OWN, away
 
@@ -189,7 +189,7 @@ def test_a_file_that_is_not_there_cannot_be_mounted(own, tmp_path):
 def test_a_file_that_the_settings_mount_may_be_made_later(open_memory, tmp_path, monkeypatch):
     memory = open_memory(mounts=[Mount("later", tmp_path / "later.db", CLINIC)])
     assert memory.search(QUESTION).missing == ("later",)
-    monkeypatch.setattr(patient, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(lazy_mount, "AWAY_SECONDS", 0.0)
     with pytest.raises(StorageError, match=r"later\.db does not exist"):
         memory.search(QUESTION, mounts=["later"])
     with open_memory("later") as later:
@@ -246,12 +246,12 @@ def test_a_mount_of_the_settings_that_is_away_keeps_nobody_from_the_own_memory(o
         with pytest.raises(StorageError, match="a moment ago"):
             memory.search(QUESTION, mounts=["cardiology"])
     assert memory.search(QUESTION).missing == ("cardiology",)  # it is left alone for a while
-    monkeypatch.setattr(patient, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(lazy_mount, "AWAY_SECONDS", 0.0)
     assert "cardiology" in mounts_of(memory.search(QUESTION))
 
 
 def test_a_mount_that_says_nothing_keeps_nobody_waiting(open_memory, monkeypatch):
-    monkeypatch.setattr(patient, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(lazy_mount, "AWAY_SECONDS", 0.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         place = f"postgresql://ann@127.0.0.1:{silent.getsockname()[1]}/memory"
         memory = open_memory(mounts=[Mount("silent", place, CLINIC)], mount_timeout_seconds=0.1)

@@ -31,11 +31,11 @@ def enqueue(vault, store):
 
 
 @pytest.fixture
-def bell(vault):
-    bell = vault.bell()
-    assert bell.wait(SOON, Event()), "nobody knows what happened before it listened"
-    yield bell
-    bell.close()
+def signal(vault):
+    signal = vault.job_signal()
+    assert signal.wait(SOON, Event()), "nobody knows what happened before it listened"
+    yield signal
+    signal.close()
 
 
 def test_an_owner_whom_a_writer_is_at_is_passed_over(vault, enqueue, clock):
@@ -57,32 +57,32 @@ def test_a_change_of_the_whole_store_is_not_waited_for(vault, enqueue):
     assert vault.claim(lasting=LEASE)
 
 
-def test_pages_and_planned_jobs_ring_for_nobody(vault, bell, store, enqueue, clock):
+def test_pages_and_planned_jobs_wake_nobody(vault, signal, store, enqueue, clock):
     store("hello")
     enqueue(BOB, not_before=clock() + timedelta(days=1))
-    assert not bell.wait(BRIEF, Event())
+    assert not signal.wait(BRIEF, Event())
 
 
-def test_a_job_that_was_due_before_rings_once(vault, bell, enqueue):
+def test_a_job_that_was_due_before_is_signalled_once(vault, signal, enqueue):
     page = enqueue(BOB)
-    assert bell.wait(SOON, Event())
+    assert signal.wait(SOON, Event())
     with vault.write(BOB) as writer:
         writer.enqueue(JobKind.EXTRACT, [page])
-    assert not bell.wait(BRIEF, Event())
+    assert not signal.wait(BRIEF, Event())
 
 
-def test_a_bell_whose_connection_was_cut_listens_again(url, bell, enqueue):
+def test_a_signal_whose_connection_was_cut_listens_again(url, signal, enqueue):
     assert server.cut_connections(url.database)
-    assert bell.wait(SOON, Event()), "nobody knows what happened meanwhile"
-    assert not bell.wait(BRIEF, Event())
+    assert signal.wait(SOON, Event()), "nobody knows what happened meanwhile"
+    assert not signal.wait(BRIEF, Event())
     enqueue(ALICE)
-    assert bell.wait(SOON, Event())
+    assert signal.wait(SOON, Event())
 
 
-def test_a_server_that_is_away_makes_the_wait_no_longer(url, bell):
+def test_a_server_that_is_away_makes_the_wait_no_longer(url, signal):
     with server.administrator() as connection:
         connection.execute(f'ALTER DATABASE "{url.database}" ALLOW_CONNECTIONS false')
         server.cut_connections(url.database)
-        assert not bell.wait(BRIEF, Event())
+        assert not signal.wait(BRIEF, Event())
         connection.execute(f'ALTER DATABASE "{url.database}" ALLOW_CONNECTIONS true')
-    assert bell.wait(SOON, Event())
+    assert signal.wait(SOON, Event())

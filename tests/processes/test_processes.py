@@ -14,7 +14,7 @@ import forked
 from memoryos import MemoryOS, load_settings
 from memoryos.bench.actor import Part, ReadingActor, notice_file
 from memoryos.bench.processes import Crowd, measure_processes
-from memoryos.bench.witness import AnswerFault, PageWord, Violation, WordState, told
+from memoryos.bench.word_ledger import AnswerFault, PageWord, Violation, WordState, told
 from memoryos.errors import MemoryOSError
 
 SETTINGS = load_settings(embedder="hashing")

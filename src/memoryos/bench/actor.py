@@ -21,7 +21,7 @@ from typing import TextIO
 from memoryos.bench.machine import rss_mb
 from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.timing import milliseconds
-from memoryos.bench.witness import PageWord, Violation, Witness, WordState, disordered, told, words_in
+from memoryos.bench.word_ledger import PageWord, Violation, WordLedger, WordState, disordered, told, words_in
 from memoryos.config import Settings, load_settings
 from memoryos.cube import MemCube, to_json
 from memoryos.errors import MemoryOSError
@@ -174,7 +174,7 @@ class ReadingActor:
 
     def __init__(self, store: MemoryOS, part: Part) -> None:
         self.done = Done()
-        self.witness = Witness()
+        self.ledger = WordLedger()
         self._store = store
         self._scopes = part.scopes
         self._notices = Notices(Path(part.folder), part.writers)
@@ -191,7 +191,7 @@ class ReadingActor:
         else:
             self._listen()
             is_gone = self._random.random() < GONE_SHARE
-            words = self.witness.departed(NEWEST) if is_gone else self.witness.latest(NEWEST)
+            words = self.ledger.departed(NEWEST) if is_gone else self.ledger.latest(NEWEST)
             if words:
                 self.check_search(self._random.choice(words), is_there=not is_gone)
 
@@ -205,9 +205,9 @@ class ReadingActor:
         self._listen()
         parts = {name: _words_of(cubes) for name, cubes in _parts(answers[0]).items()}
         for name, served in parts.items():
-            self.done.note(self.witness.misplaced(served, word.scope, before, name))
+            self.done.note(self.ledger.misplaced(served, word.scope, before, name))
         if is_there:
-            self.done.note(self.witness.absent([word], parts["hits"], "hits"))
+            self.done.note(self.ledger.absent([word], parts["hits"], "hits"))
 
     def check_persona(self, scope: int) -> None:
         """Look at what is known of a user, and at the topics."""
@@ -223,26 +223,26 @@ class ReadingActor:
         if self.done.timed("persona", look):
             self._listen()
             for name, cubes in found.items():
-                self.done.note(self.witness.misplaced(_words_of(cubes), scope, before, name))
+                self.done.note(self.ledger.misplaced(_words_of(cubes), scope, before, name))
 
     def check_pages(self, scope: int) -> list[PageWord]:
         """Look at all pages of a scope: all that were stored, in the order in which their writers stored them."""
         found: list[MemCube] = []
         before = self._listen()
-        wanted = self.witness.there(scope)
+        wanted = self.ledger.there(scope)
         if not self.done.timed("pages", lambda: found.extend(self._store.of(self._scopes[scope]).pages.list())):
             return []
         self._listen()
         served = [word for cube in found for word in words_in(cube.text)]
-        self.done.note(self.witness.misplaced(_words_of(found), scope, before, "pages"))
-        self.done.note(self.witness.absent(wanted, set(served), "pages"))
+        self.done.note(self.ledger.misplaced(_words_of(found), scope, before, "pages"))
+        self.done.note(self.ledger.absent(wanted, set(served), "pages"))
         self.done.note(disordered(served, "pages"))
         return served
 
     def _listen(self) -> int:
         """Read what writers recorded meanwhile; return the time."""
-        self.witness.hear(self._notices.new())
-        return self.witness.moment
+        self.ledger.hear(self._notices.new())
+        return self.ledger.moment
 
 
 def _parts(recall: Recall) -> dict[str, list[MemCube]]:

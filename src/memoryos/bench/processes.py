@@ -1,6 +1,6 @@
 """Many processes on one store: writers, readers and workers at once, and whether each kept what was promised to others.
 
-While they run, every reader checks its answers by what writers told before it asked (`witness`); in the end all is
+While they run, every reader checks its answers by what writers told before it asked (`word_ledger`); in the end all is
 read back by a process that was not there: every acknowledged page, once, in order, and nothing that was deleted.
 """
 
@@ -150,11 +150,11 @@ def _read_back(part: Part) -> tuple[Done, int, Counter[str]]:
         reader, pages = ReadingActor(memory, part), 0
         for number, scope in enumerate(part.scopes):
             served = reader.check_pages(number)
-            reader.done.note(reader.witness.invented(served, "pages"))
+            reader.done.note(reader.ledger.invented(served, "pages"))
             reader.check_persona(number)
             pages += len(served)
             jobs.update(job.state.value for job in memory.of(scope).jobs.list(*JobState))
-        for word in reader.witness.departed(len(part.scopes) * 10):
+        for word in reader.ledger.departed(len(part.scopes) * 10):
             reader.check_search(word, is_there=False)
     return reader.done, pages, jobs
 

@@ -13,10 +13,10 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from memoryos.arguments import store_place
-from memoryos.bench import visitor
+from memoryos.bench import search_process
 from memoryos.bench.made_up_dialogue import Dialogue
 from memoryos.bench.progress_callback import Progress, unwatched
-from memoryos.bench.visitor import Visited
+from memoryos.bench.search_process import Visited
 from memoryos.clock import system_clock
 from memoryos.config import Settings
 from memoryos.errors import InvalidInput
@@ -71,14 +71,14 @@ def measure(
             seconds = sum(_load(vault, embedder, name, pages, progress) for name in names[there:wanted])
             rate, there = (wanted - there) * pages / seconds, wanted
             progress(f"{wanted:,} tenants: searching", 0, 1)
-            found = visitor.visit(place, settings.embedder, names[:wanted], searches=searches)
+            found = search_process.visit(place, settings.embedder, names[:wanted], searches=searches)
             yield Populated(wanted, pages, rate, vault.nbytes() / (wanted * pages), found)
         if large:
             before = vault.nbytes()
             rate = large / _load(vault, embedder, LARGE, large, progress)
             size = (vault.nbytes() - before) / large
             progress(f"{large:,} pages: searching", 0, 1)
-            found = visitor.visit(place, settings.embedder, [LARGE], searches=searches, is_large=True)
+            found = search_process.visit(place, settings.embedder, [LARGE], searches=searches, is_large=True)
             yield Populated(1, large, rate, size, found)
 
 
@@ -89,7 +89,7 @@ def tenant_name(number: int) -> str:
 
 def _load(vault: SqlVault, embedder: Embedder, tenant: str, pages: int, progress: Progress) -> float:
     """Store a dialogue of that many pages; returns the seconds it took, without those that made it up."""
-    owner, dialogue, seconds = Scope(tenant=tenant, user=visitor.USER), Dialogue(sum(tenant.encode())), 0.0
+    owner, dialogue, seconds = Scope(tenant=tenant, user=search_process.USER), Dialogue(sum(tenant.encode())), 0.0
     for done in range(0, pages, AT_A_TIME):
         session = dialogue.session(min(AT_A_TIME, pages - done))
         start = time.perf_counter()

@@ -14,7 +14,7 @@ from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.mounts.adapter import MemoryAdapter
-from memoryos.operation.mounts.patient import Patient
+from memoryos.operation.mounts.lazy_mount import LazyMount
 from memoryos.operation.mounts.registry import adapter_for
 from memoryos.operation.mounts.store_adapter import StoreAdapter
 from memoryos.scope import ID_LIMIT
@@ -46,7 +46,7 @@ class Mounts:
         self._engine.admit(Action.ADMINISTER)
         self._engine.mounted.check(mount)
         seconds = self._engine.settings.mount_timeout_seconds
-        adapter = Patient(mount.name, lambda: self._adapter(mount), seconds)
+        adapter = LazyMount(mount.name, lambda: self._adapter(mount), seconds)
         if not later:
             adapter.open()
         with ExitStack() as undo:

@@ -103,7 +103,7 @@ class Reembeddable(Protocol):
         ...
 
 
-class Bell(Protocol):
+class JobSignal(Protocol):
     """Wakes a worker, so that it need not poll often. It serves one thread."""
 
     def wait(self, seconds: float, stop: Flag) -> bool:
@@ -193,7 +193,7 @@ class Vault(Reembeddable, Protocol):
         """
         ...
 
-    def bell(self) -> Bell:
+    def job_signal(self) -> JobSignal:
         """Open the listener that tells a worker about new jobs; close it after use."""
         ...
 

@@ -1,4 +1,4 @@
-"""The bell that wakes workers when jobs become due.
+"""The signal that wakes workers when jobs become due.
 
 On PostgreSQL a transaction that makes a job due sends a notification, and no other does: to commit one takes a lock
 that all who send any share. On SQLite the file itself counts its commits.
@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 CHANNEL = "memoryos_jobs"
 
 
-def ring(connection: Connection) -> None:
+def signal(connection: Connection) -> None:
     """Wake the workers when this transaction commits."""
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_notify(CHANNEL, "")))

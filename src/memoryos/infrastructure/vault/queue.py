@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 from memoryos.clock import Clock, from_micros, micros
 from memoryos.errors import LeaseLost
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.job_channel import ring
+from memoryos.infrastructure.vault.job_channel import signal
 from memoryos.infrastructure.vault.records import AskedJob, Job, JobKind, JobState
 from memoryos.infrastructure.vault.statements import ask, insert_rows, update_job
 from memoryos.infrastructure.vault.tables import OWNER
@@ -110,7 +110,7 @@ class Queue:
         insert_rows(self._connection, _jobs, rows)
         hastened = [self._hasten(job, wanted.priority, wanted.not_before) for job in waiting.values()]
         if (rows or any(hastened)) and (wanted.not_before is None or wanted.not_before <= self._clock()):
-            ring(self._connection)
+            signal(self._connection)
         return [*(job.id for job in waiting.values()), *(row["id"] for row in rows)]
 
     def drop_all(self) -> int:
@@ -136,7 +136,7 @@ class Queue:
     def release(self, job: Job) -> None:
         """End our lease as if there had been none."""
         self._release(job, {"state": JobState.QUEUED.value, "lease_until": None, "attempts": job.attempts - 1})
-        ring(self._connection)
+        signal(self._connection)
 
     def extend(self, job: Job, *, lasting: timedelta) -> None:
         """Extend our lease."""
@@ -157,7 +157,7 @@ class Queue:
         again = {"state": JobState.QUEUED.value, "attempts": 0, "not_before": None}
         tried = sum(self._set(job_id, again, state=JobState.DEAD.value) for job_id in dict.fromkeys(job_ids))
         if tried:
-            ring(self._connection)
+            signal(self._connection)
         return tried
 
     def _unfinished(self) -> list[_Row]:

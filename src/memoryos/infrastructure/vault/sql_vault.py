@@ -18,7 +18,7 @@ from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold_part import is_pack
-from memoryos.infrastructure.vault.contract import Bell, Order
+from memoryos.infrastructure.vault.contract import JobSignal, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.owner_part import traces
@@ -253,7 +253,7 @@ class SqlVault(ABC):
         """As `_writing`; None when another is at that owner, if only that can be told at once."""
 
     @abstractmethod
-    def bell(self) -> Bell:
+    def job_signal(self) -> JobSignal:
         """What tells a worker that jobs may have become due; close it."""
 
     @abstractmethod

@@ -16,7 +16,7 @@ from memoryos.operation.answer.respond import Bounds, prompt
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.scheduler.background import Background
-from memoryos.operation.scheduler.spending import Purpose, Purse
+from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
 RecallFor = Callable[[str, int, Scope], Recall]  # a question, and the tokens that the answer is to fill
@@ -28,7 +28,7 @@ class Responder:
     """Answers questions with one memory."""
 
     model: Callable[[], ChatModel]  #: asked for at the first answer; raises ModelNotConfigured
-    purse: Purse
+    account: ModelAccount
     streams: Streams
     recall: RecallFor
     remember: Remember
@@ -38,7 +38,7 @@ class Responder:
 
     def answer(self, query: str, role: str, owner: Scope) -> Answer:
         """Return the whole answer. Raises ModelError if the model fails; then nothing is stored."""
-        answer = self.purse.answer(self.model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
+        answer = self.account.answer(self.model(), self._prompt(query, role, owner), owner, Purpose.RESPOND)
         self._remember_later(current(), query, answer.text, owner)
         return answer
 
@@ -47,7 +47,7 @@ class Responder:
         caller, model, messages = current(), self.model(), self._prompt(query, role, owner)
 
         def pour(flow: Flow[str]) -> None:
-            acting(caller, lambda: self.purse.pour(flow, model, messages, owner, Purpose.RESPOND))
+            acting(caller, lambda: self.account.pour(flow, model, messages, owner, Purpose.RESPOND))
 
         def remember(answer: str) -> None:
             self._remember_later(caller, query, answer, owner)

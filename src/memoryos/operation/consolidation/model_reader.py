@@ -25,7 +25,7 @@ from memoryos.operation.consolidation.utterance import Utterance
 from memoryos.operation.consolidation.wording import wording
 from memoryos.operation.knowledge.likeness import Judge, Pair, Verdict
 from memoryos.operation.knowledge.trait import graded
-from memoryos.operation.scheduler.spending import Purpose, Purse
+from memoryos.operation.scheduler.spending import ModelAccount, Purpose
 from memoryos.scope import Scope
 
 PROFILE_FIELDS = ("name", "gender", "birth_year", "birthday", "occupation", "location")
@@ -124,7 +124,7 @@ class ModelReader:
     """Reads pages with a chat model; what it costs is written down by scope and purpose."""
 
     chat: ChatModel
-    purse: Purse
+    account: ModelAccount
     schema: PersonaSchema
     name: str
 
@@ -210,7 +210,7 @@ class _Call:
 
     def _asked(self, messages: Sequence[Message], shape: type[Statement], purpose: Purpose) -> Statement:
         def answer(messages: Sequence[Message]) -> Answer:
-            return self.reader.purse.answer(self.reader.chat, messages, self.scope, purpose)
+            return self.reader.account.answer(self.reader.chat, messages, self.scope, purpose)
 
         return ask(answer, messages, shape)
 

@@ -25,10 +25,10 @@ from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.maintenance.moves import Left, Mover
 from memoryos.operation.maintenance.rebuild import Phase, Rebuilder, stage_of
 from memoryos.operation.recall.visits import Counts, VisitLog
-from memoryos.operation.scheduler.alarm import Alarm
 from memoryos.operation.scheduler.background import Background
 from memoryos.operation.scheduler.job_runner import GoesOn, JobRunner
 from memoryos.operation.scheduler.rota import Rota
+from memoryos.operation.scheduler.scope_timer import ScopeTimer
 from memoryos.operation.scheduler.time_slice import TimeSlice
 from memoryos.progress import Progress
 from memoryos.scope import Scope
@@ -58,7 +58,7 @@ class Housekeeping:
         # Calls of a model take seconds: pages do not wait for them.
         is_slow = settings.extractor is ExtractorKind.MODEL
         self._worker = Background("jobs") if is_slow else self._background
-        self._alarm = Alarm(self._schedule)
+        self._alarm = ScopeTimer(self._schedule)
         self._lock = Lock()
         self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
         self._scheduled: set[Scope] = set()  # owners to keep; a task for each waits in the background

@@ -1,6 +1,6 @@
 """Rebuild: all that was derived from the raw pages of an owner is derived again.
 
-    UNWIND   64 pages at a time go back to STM as they came in, indexed anew; their chains and segments go
+    UNWIND   32 pages at a time go back to STM as they came in, indexed anew; their chains and segments go
     FORGET   what was inferred from them leaves LPM; what somebody stated or corrected stays
     PLACE    they find their chains and segments again: the ordinary moves of housekeeping
     LEARN    segments with pages that LPM had read before are extracted, hot or not
@@ -33,7 +33,7 @@ from memoryos.operation.knowledge.trait import graded
 from memoryos.operation.scheduler.step import LEARNED, Step, some_at_a_time, take
 from memoryos.scope import Scope
 
-AT_A_TIME = 64  # pages in one transaction
+AT_A_TIME = 32  # pages in one transaction
 
 _NOTE = "rebuild"
 

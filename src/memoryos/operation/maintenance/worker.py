@@ -50,7 +50,7 @@ class Worker:
         """
         shift = _Shift(self.vault, self.housekeeping, stop, stays=poll_seconds is not None)
         finished, running = 0, set[Future[int]]()
-        with closing(self.vault.bell()) as bell, ThreadPoolExecutor(threads, "memoryos-worker") as pool:
+        with closing(self.vault.job_signal()) as signal, ThreadPoolExecutor(threads, "memoryos-worker") as pool:
             while not stop.is_set():
                 if task := shift.next_task():
                     running.add(pool.submit(shift.do, task))
@@ -58,7 +58,7 @@ class Worker:
                     wait(running, return_when=FIRST_COMPLETED)
                 elif not task:
                     if poll_seconds is not None:
-                        bell.wait(poll_seconds, stop)
+                        signal.wait(poll_seconds, stop)
                     elif not shift.looks_again():
                         break
                 ended = {future for future in running if future.done()}

@@ -12,8 +12,8 @@ from memoryos.models.embedder import Embedder
 from memoryos.models.remembered import Remembered
 from memoryos.models.reranker import Reranker
 from memoryos.operation.maintenance.housekeeping import Housekeeping
-from memoryos.operation.mounts.beside import Beside
 from memoryos.operation.mounts.mounted import Mounted
+from memoryos.operation.mounts.mounted_search import MountedSearch
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.filters import Filters
 from memoryos.operation.recall.fusion import Asked, analysed
@@ -77,7 +77,7 @@ class Recaller:
         if at_once:
             self.housekeeping.queued(owner)
 
-    def _beside(self, owner: Scope, names: Sequence[str] | None) -> Beside:
+    def _beside(self, owner: Scope, names: Sequence[str] | None) -> MountedSearch:
         """The owner's memory with the mounts of the search."""
         adapters = self.mounted.for_search(owner, names)
-        return Beside(self.searcher, adapters, self.lexicon, is_named=names is not None)
+        return MountedSearch(self.searcher, adapters, self.lexicon, is_named=names is not None)

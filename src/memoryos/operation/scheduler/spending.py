@@ -39,7 +39,7 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True)
-class Purse:
+class ModelAccount:
     """The account of model calls of one store."""
 
     vault: Vault

@@ -1,4 +1,4 @@
-"""PostgresBell: listens to the notifications of transactions that made a job due."""
+"""PostgresJobSignal: listens to the notifications of transactions that made a job due."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STEP = 0.25  # seconds between two looks whether to stop
 _PAUSE = 1.0  # seconds until a lost connection is made again
 
 
-class PostgresBell:
+class PostgresJobSignal:
     """Listens on its own connection, opened by the first wait and reopened if it is lost."""
 
     def __init__(self, engine: Engine) -> None:

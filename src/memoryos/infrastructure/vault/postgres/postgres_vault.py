@@ -45,7 +45,7 @@ from memoryos.infrastructure.vault.postgres.connections import (
     open_engine,
 )
 from memoryos.infrastructure.vault.postgres.home import search_path
-from memoryos.infrastructure.vault.postgres.notifications import PostgresBell
+from memoryos.infrastructure.vault.postgres.notifications import PostgresJobSignal
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.tables import owner_row
@@ -149,9 +149,9 @@ class PostgresVault(SqlVault):
         with self._changing(owner.tenant, *locks) as (connection, answers):
             yield connection if all(answers[-len(locks) :]) else None
 
-    def bell(self) -> PostgresBell:
+    def job_signal(self) -> PostgresJobSignal:
         """Open the listener for due jobs; close it after use."""
-        return PostgresBell(self._engine)
+        return PostgresJobSignal(self._engine)
 
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:

@@ -1,4 +1,4 @@
-"""SqliteBell: sees that the file has changed, by a number that SQLite keeps for that."""
+"""SqliteJobSignal: sees that the file has changed, by a number that SQLite keeps for that."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 _TICK = 0.2  # seconds between two looks; so a worker asks for jobs no more often, however much is written
 
 
-class SqliteBell:
+class SqliteJobSignal:
     """Rings after any commit of any other connection: a look at the number costs next to nothing."""
 
     def __init__(self, engine: Engine) -> None:

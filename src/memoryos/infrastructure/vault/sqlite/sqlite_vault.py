@@ -34,7 +34,7 @@ from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.sqlite import new_file
-from memoryos.infrastructure.vault.sqlite.file_changes import SqliteBell
+from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.progress import Progress
@@ -182,10 +182,10 @@ class SqliteVault(SqlVault):
     def _trying(self, owner: Scope) -> AbstractContextManager[Connection]:
         return self._writing(owner)
 
-    def bell(self) -> SqliteBell:
+    def job_signal(self) -> SqliteJobSignal:
         """What tells a worker that jobs may have become due; close it."""
         with self._usable():
-            return SqliteBell(self._engine)
+            return SqliteJobSignal(self._engine)
 
     @contextmanager
     def _rewriting(self) -> Iterator[Connection]:

@@ -1,4 +1,4 @@
-"""Alarm: a timer that calls back for scopes with future work."""
+"""Scope timer: a timer that calls back for scopes with future work."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from memoryos.scope import Scope
 LONGEST_WAIT = 86_400.0  # seconds, then it looks again: no thread can wait for centuries
 
 
-class Alarm:
-    """Calls `ring` with each scope at its time, from its own thread; the earliest time of a scope counts."""
+class ScopeTimer:
+    """Calls `call_back` with each scope at its time, from its own thread; the earliest time of a scope counts."""
 
-    def __init__(self, ring: Callable[[Scope], None]) -> None:
-        self._ring = ring
+    def __init__(self, call_back: Callable[[Scope], None]) -> None:
+        self._call_back = call_back
         self._lock = Lock()
-        self._ringing = RLock()  # so that who rings may close
+        self._calling = RLock()  # so that a callback may close the timer
         self._times: dict[Scope, float] = {}
         self._queue: list[tuple[float, int, Scope]] = []  # with a number, for scopes have no order
         self._set = 0
@@ -44,11 +44,11 @@ class Alarm:
             self._is_closed = True
             if self._cancel:
                 self._cancel()
-        with self._ringing:
+        with self._calling:
             pass
 
     def _wind(self) -> None:
-        """Start a thread that waits for the earliest time. It does not keep an unreferenced alarm alive."""
+        """Start a thread that waits for the earliest time. It does not keep an unreferenced timer alive."""
         if self._cancel:
             self._cancel()
         if self._queue and not self._is_closed:
@@ -59,10 +59,10 @@ class Alarm:
             Thread(target=_wait, args=(ends, seconds, WeakMethod(self._due)), daemon=True).start()
 
     def _due(self) -> None:
-        with self._ringing:
+        with self._calling:
             for scope in self._taken():
                 if not self._is_closed:
-                    self._ring(scope)
+                    self._call_back(scope)
 
     def _taken(self) -> list[Scope]:
         """The scopes that are due."""
@@ -82,5 +82,5 @@ def _wait(ends: SimpleQueue[None], seconds: float, due: WeakMethod[Callable[[], 
     try:
         ends.get(timeout=seconds)
     except Empty:
-        if ring := due():
-            ring()
+        if call_back := due():
+            call_back()

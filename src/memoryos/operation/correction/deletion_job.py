@@ -1,4 +1,4 @@
-"""Erasure that had to wait: a memory that could not be deleted while the object store was away."""
+"""Deletion job: deletes a memory that could not be deleted while the object store was unreachable."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from memoryos.scope import Scope
 
 
 @dataclass(frozen=True)
-class Eraser:
-    """Does jobs of the kind `ERASE`: each goes with its memory, in the transaction that deletes it."""
+class DeletionJob:
+    """Runs jobs of the kind `ERASE`: each job is removed with its memory, in the transaction that deletes it."""
 
     promoter: Promoter
     sources: Sources

@@ -1,4 +1,4 @@
-"""Beside: one question to the owner's memory and to the mounted ones."""
+"""Mounted search: one question to the owner's memory and to the mounted ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class MountedSearch:
     """The owner's searcher, and the mounts for one question."""
 
     searcher: Searcher

@@ -1,4 +1,4 @@
-"""Patient: a mount that is opened at its first use, and skipped for a while after a failure.
+"""Lazy mount: a mount that is opened at its first use, and skipped for a while after a failure.
 
 A caller does not wait forever: if a server takes a question and does not answer, the question continues in the
 background, and its answer is dropped.
@@ -24,7 +24,7 @@ AWAY_SECONDS = 30.0  # to find out again that a server is away may take seconds,
 T = TypeVar("T")
 
 
-class Patient:
+class LazyMount:
     """A wrapper of an adapter that answers within a time limit. Threads may share it."""
 
     def __init__(self, name: str, opener: Callable[[], MemoryAdapter], seconds: float) -> None:

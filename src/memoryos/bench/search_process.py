@@ -1,4 +1,4 @@
-"""A visitor: searches the tenants of a store in a process of its own, `python -m memoryos.bench.visitor`.
+"""Search process: searches the tenants of a store in a process of its own, `python -m memoryos.bench.search_process`.
 
 It gets its task as JSON on stdin and answers in JSON on stdout.
 """
@@ -31,7 +31,7 @@ _SEED = 2
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """What a visitor measured."""
+    """What a search process measured."""
 
     first_ms: (
         float  #: of the first search of the first tenant, in a process that searched nothing yet but an empty scope

@@ -1,4 +1,4 @@
-"""The witness of many processes on one store: knows what writers said they did, and says which answers cannot be.
+"""Word ledger: what writers of many processes reported, and which answers of one store contradict it.
 
 Every page has a word of its own, which names its scope, its writer and its number; a correction gives it another. So
 whatever a memory serves, be it a page, a fact or a summary, tells by its words where it comes from. Writers tell what
@@ -70,7 +70,7 @@ def told(state: WordState, word: PageWord) -> str:
     return f"{state} {word}\n"
 
 
-class Witness:
+class WordLedger:
     """What is known of every word, by the lines of all writers."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The witness notices what must not be: it is fed with histories that are broken, and with some that are not."""
+"""The ledger notices what must not be: it is fed with histories that are broken, and with some that are not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryos.bench.witness import AnswerFault, PageWord, Violation, Witness, WordState, disordered, told, words_in
+from memoryos.bench.word_ledger import (
+    AnswerFault,
+    PageWord,
+    Violation,
+    WordLedger,
+    WordState,
+    disordered,
+    told,
+    words_in,
+)
 
 numbers = st.integers(0, 10**6)
 words = st.builds(PageWord, numbers, numbers, numbers, numbers)
@@ -15,8 +24,8 @@ OURS = PageWord(0, 1, 5, 0)
 OTHER = PageWord(1, 1, 6, 0)
 
 
-def witness(*lines: tuple[WordState, PageWord]) -> Witness:
-    made = Witness()
+def ledger(*lines: tuple[WordState, PageWord]) -> WordLedger:
+    made = WordLedger()
     made.hear(told(state, word) for state, word in lines)
     return made
 
@@ -32,14 +41,14 @@ def test_words_are_found_again_in_any_text(wanted):
 
 
 def test_a_stored_page_that_is_not_found_is_missing():
-    known = witness((WordState.THERE, OURS))
+    known = ledger((WordState.THERE, OURS))
     assert faults(known.absent([OURS], set(), "hits")) == [(AnswerFault.MISSING, OURS)]
     assert faults(known.absent([OURS], {OURS}, "hits")) == []
 
 
 @pytest.mark.parametrize("state", [WordState.LEAVING, WordState.GONE])
 def test_what_is_being_taken_away_may_be_there_or_not(state):
-    known = witness((WordState.THERE, OURS))
+    known = ledger((WordState.THERE, OURS))
     before = known.moment
     known.hear([told(state, OURS)])
     assert faults(known.absent([OURS], set(), "hits")) == []
@@ -47,26 +56,26 @@ def test_what_is_being_taken_away_may_be_there_or_not(state):
 
 
 def test_what_was_gone_before_the_question_is_a_ghost():
-    known = witness((WordState.THERE, OURS), (WordState.LEAVING, OURS), (WordState.GONE, OURS))
+    known = ledger((WordState.THERE, OURS), (WordState.LEAVING, OURS), (WordState.GONE, OURS))
     assert faults(known.misplaced({OURS}, OURS.scope, known.moment, "facts")) == [(AnswerFault.GHOST, OURS)]
 
 
 def test_the_old_words_of_a_corrected_page_are_ghosts_and_the_new_ones_are_wanted():
     new = OURS._replace(version=1)
-    known = witness((WordState.THERE, OURS), (WordState.LEAVING, OURS), (WordState.GONE, OURS), (WordState.THERE, new))
+    known = ledger((WordState.THERE, OURS), (WordState.LEAVING, OURS), (WordState.GONE, OURS), (WordState.THERE, new))
     assert faults(known.misplaced({OURS, new}, OURS.scope, known.moment, "hits")) == [(AnswerFault.GHOST, OURS)]
     assert faults(known.absent(known.there(0), {OURS}, "pages")) == [(AnswerFault.MISSING, new)]
 
 
 def test_words_of_another_scope_are_foreign():
-    known = witness((WordState.THERE, OURS), (WordState.THERE, OTHER))
+    known = ledger((WordState.THERE, OURS), (WordState.THERE, OTHER))
     assert faults(known.misplaced({OURS, OTHER}, OURS.scope, known.moment, "segments")) == [
         (AnswerFault.FOREIGN, OTHER)
     ]
 
 
 def test_what_nobody_stored_is_unknown_in_the_end():
-    known = witness((WordState.THERE, OURS), (WordState.LEAVING, OTHER))
+    known = ledger((WordState.THERE, OURS), (WordState.LEAVING, OTHER))
     stranger = PageWord(0, 9, 9, 9)
     assert faults(known.invented([OURS, OTHER, stranger], "pages")) == [(AnswerFault.UNKNOWN, stranger)]
 
@@ -102,7 +111,7 @@ def test_any_order_but_the_writers_own_is_noticed(told_pages):
 
 def test_the_latest_are_those_that_stay_and_the_departed_those_that_went_last():
     pages = [page(0, number) for number in range(5)]
-    known = witness(*((WordState.THERE, word) for word in pages))
+    known = ledger(*((WordState.THERE, word) for word in pages))
     known.hear([told(WordState.LEAVING, pages[4]), told(WordState.GONE, pages[4]), told(WordState.LEAVING, pages[3])])
     assert known.latest(2) == [pages[2], pages[1]]
     assert known.departed(9) == [pages[4]]
