@@ -60,7 +60,16 @@ def test_help_is_json_on_demand(run, path):
 
 
 @PATHS
-def test_a_single_letter_asks_for_help(run, path):
+def test_a_single_letter_asks_for_help(path):
+    one, context = command(), None
+    for name in (*path, None):
+        context = one.context_class(one, info_name="memoryos", parent=context, **one.context_settings)
+        one = one.get_command(context, name) if name else one
+    assert set(one.get_help_option_names(context)) == {"--help", "-h"}
+
+
+@pytest.mark.parametrize("path", [(), ("facts",), ("facts", "add")], ids=" ".join)
+def test_the_letter_prints_the_same(run, path):
     assert run(*path, "-h").stdout == run(*path, "--help").stdout
 
 

@@ -87,7 +87,7 @@ def learned(memory: Memory) -> list[str]:
 
 
 def test_a_rebuild_that_runs_out_of_time_goes_on_by_itself(world):
-    memory = filled(world, 2 * AT_A_TIME + 5)
+    memory = filled(world, 133)
     before = picture(memory, world)
     old = {view.cube.id for view in memory.segments.list(archive=True)}
     told: list[int] = []
@@ -99,7 +99,7 @@ def test_a_rebuild_that_runs_out_of_time_goes_on_by_itself(world):
     assert old.isdisjoint(view.cube.id for view in memory.segments.list(archive=True))
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 4, 30, 2 * AT_A_TIME + 5])
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 30, 133])
 def test_an_untouched_memory_becomes_the_same_again(world, count):
     memory = filled(world, count)
     before = picture(memory, world)
@@ -112,7 +112,7 @@ def test_an_untouched_memory_becomes_the_same_again(world, count):
 
 
 def test_the_memory_that_becomes_the_same_has_everything_that_is_derived(world):
-    found = picture(filled(world, 2 * AT_A_TIME + 5), world)
+    found = picture(filled(world, 133), world)
     assert {tier for tier, *_ in found["pages"]} == {Tier.STM, Tier.MTM, Tier.ARCHIVE}
     assert len(found["chains"]) > 5
     assert len(found["learned"]) > 5

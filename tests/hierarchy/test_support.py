@@ -141,7 +141,7 @@ def stopping(world: World, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 
 @pytest.mark.parametrize("parts", range(1, 12, 2))
 def test_a_deletion_that_stops_between_the_parts_can_be_called_again(world: World, monkeypatch, parts: int):
-    memory, pages = said(world, 60)
+    memory, pages = said(world, 24)
     segment = segment_of(memory)
     with monkeypatch.context() as patch:
         stopping(world, patch, parts)
@@ -156,7 +156,7 @@ def test_a_deletion_that_stops_between_the_parts_can_be_called_again(world: Worl
 
 @pytest.mark.parametrize("parts", range(1, 12, 2))
 def test_what_stopped_between_the_parts_goes_with_the_pages_one_by_one(world: World, monkeypatch, parts: int):
-    memory, pages = said(world, 30)
+    memory, pages = said(world, 12)
     with monkeypatch.context() as patch:
         stopping(world, patch, parts)
         with pytest.raises(Stopped):

@@ -70,7 +70,7 @@ def test_every_run_of_digits_is_known():
     assert all(plain_text(run) == "0123456789" for run in DECIMALS)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(dated_texts())
 def test_no_digits_are_refused(memory, text):
     page = memory.add(text)
@@ -80,7 +80,7 @@ def test_no_digits_are_refused(memory, text):
     memory.delete(page)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.lists(dated_texts(), min_size=1, max_size=5))
 def test_no_digits_are_refused_when_they_are_read(texts):
     with tempfile.TemporaryDirectory() as folder:

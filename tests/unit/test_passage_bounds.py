@@ -139,6 +139,6 @@ def test_the_estimate_is_near_to_word_pieces(piece):
 @pytest.mark.parametrize(
     "piece", ["```\n", "~~~ x\n", "\n \n", "a\n", "#\n\n", "|-|\n", "a:\n\n", " ", "。", "`", "****", "- -"]
 )
-def test_a_million_characters_of_marks_are_cut(piece):
-    text = (piece * 1_000_000)[:1_000_000]
+def test_very_many_marks_are_cut(piece):
+    text = (piece * 300_000)[:300_000]
     assert all(estimated_tokens(passage) <= LONGEST for passage in passages(text))
