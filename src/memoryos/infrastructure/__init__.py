@@ -1,3 +1,3 @@
-"""Where memory lives."""
+"""Storage: vaults, object stores, candidate indexes and archived packs."""
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class MilvusCandidates:
         yield MilvusTurns(turns, self._counted(turns, known.reached))
 
     def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
-        """Make the owner's index anew in a collection of its own; of two that do so at once, the first to end wins."""
+        """Rebuild the owner's index in a new collection; if two processes do so at once, the first to finish wins."""
         turns = (turn for turn in passages if turn.part)
         first = list(islice(turns, _MEASURED))
         known = _IndexState(f"{self._prefix(owner)}{uuid4().hex[:12]}", reached, _mean(first))
@@ -105,7 +105,7 @@ class MilvusCandidates:
         self._drop(owner, spared=known.collection)
 
     def apply(self, owner: Scope, change: Change) -> None:
-        """Take in a change, unless another process did."""
+        """Apply a change, unless another process has applied it."""
         with self._lock:
             known = self._known(owner)
             if known is None or known.reached != change.after:
@@ -171,7 +171,7 @@ class MilvusCandidates:
         return counts
 
     def _drop(self, owner: Scope, spared: str | None = None) -> None:
-        """Remove the owner's collections, also those of builds that were cut off."""
+        """Remove the owner's collections, including those of interrupted builds."""
         prefix = self._prefix(owner)
         for name in self._server.ask("list_collections"):
             if name.startswith(prefix) and name != spared:
@@ -213,7 +213,7 @@ class MilvusTurns:
         return self._turns.farthest(vector)
 
     def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
-        """In how many turns each of these stems occurs; a new one is counted each time."""
+        """The number of turns with each of these stems; unknown stems are counted at each call."""
         known = self._counts.frequencies
         for term in stems:
             if term not in known and (frequency := self._turns.frequency(term)):

@@ -29,7 +29,7 @@ logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # it prints what it ra
 
 
 class MilvusServer:
-    """A Milvus that is connected to when it is first asked; IndexFailed when it does not do what it was asked."""
+    """A Milvus server, connected at the first call. A call that fails raises IndexFailed."""
 
     def __init__(self, uri: str, token: str) -> None:
         self._uri = uri
@@ -51,7 +51,7 @@ class MilvusServer:
         return str(self.ask("get_server_version")).startswith("milvus_lite")
 
     def has(self, collection: str) -> bool:
-        """Whether there is such a collection; if so, it can be searched from now on."""
+        """Whether the collection exists; an existing one is made ready for searches."""
         if collection not in self._loaded:
             if not self.ask("has_collection", collection):
                 return False
@@ -74,12 +74,12 @@ class MilvusServer:
             self._loaded.add(collection)
 
     def drop(self, collection: str) -> None:
-        """Remove a collection, if it is there."""
+        """Drop a collection, if it exists."""
         self._loaded.discard(collection)
         self.ask("drop_collection", collection)
 
     def close(self) -> None:
-        """Release the connection; a later call makes a new one."""
+        """Close the connection; a later call opens a new one."""
         with self._lock:
             client, self._client = self._client, None
             self._loaded.clear()

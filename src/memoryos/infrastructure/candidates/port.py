@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class IndexTotals:
-    """Counts of what an index has of an owner."""
+    """Counts of an owner's turns in an index."""
 
     turns: int
     words: int
@@ -85,7 +85,7 @@ class Candidates(Protocol):
         ...
 
     def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
-        """In how many turns each of these stems occurs; those that occur in none are left out."""
+        """The number of turns with each of these stems; stems that do not occur are left out."""
         ...
 
 
@@ -93,11 +93,11 @@ class CandidateIndex(Protocol):
     """The turns of large owners."""
 
     def reached(self, owner: Scope) -> int | None:
-        """The event up to which the owner was followed; None when there is no index of them by our embedder."""
+        """The number of the last event that was applied for the owner; None without an index for our embedder."""
         ...
 
     def asking(self, owner: Scope) -> AbstractContextManager[Candidates]:
-        """The owner's turns; StorageError when there is no index of them."""
+        """The owner's turns. Raises StorageError if they have no index."""
         ...
 
     def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
@@ -108,7 +108,7 @@ class CandidateIndex(Protocol):
         ...
 
     def apply(self, owner: Scope, change: Change) -> None:
-        """Take in a change; one whose `after` is not what was reached is left out: another process was faster."""
+        """Apply a change; skip it if `after` is not the last applied event, because another process was faster."""
         ...
 
     def forget(self, owner: Scope) -> None:
@@ -116,5 +116,5 @@ class CandidateIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Release what it uses; calling it twice is harmless."""
+        """Release all resources. A second call does nothing."""
         ...

@@ -99,7 +99,7 @@ class PostgresCandidates:
             yield PostgresTurns(table, IndexTotals(known.turns, known.words))
 
     def build(self, owner: Scope, passages: Iterable[StoredPassage], reached: int) -> None:
-        """Make the owner's index anew, in one transaction; of two that do so at once, one waits."""
+        """Rebuild the owner's index in one transaction; if two processes do so at once, one waits."""
         self._prepare()
         with self._transaction(owner.tenant, alone=_lock(owner)) as connection:
             secret = token_bytes(_SECRET_BYTES)
@@ -113,7 +113,7 @@ class PostgresCandidates:
             _drop(connection, owner, before=number)
 
     def apply(self, owner: Scope, change: Change) -> None:
-        """Take in a change, unless another process did."""
+        """Apply a change, unless another process has applied it."""
         with self._transaction(owner.tenant) as connection:
             known = self._current(connection, owner, lock=True)
             if known is None or known.reached != change.after:
@@ -160,7 +160,7 @@ class PostgresCandidates:
         return self._is_ready
 
     def _prepare(self) -> None:
-        """Make the schema and the table of owners."""
+        """Create the schema and the table of owners."""
         with self._transaction("", alone="candidates") as connection:
             if self._has_schema(connection):
                 return
@@ -203,7 +203,7 @@ class PostgresTurns:
         return self._table.farthest(vector)
 
     def frequencies(self, stems: Collection[str]) -> Mapping[str, int]:
-        """In how many turns each of these stems occurs."""
+        """The number of turns with each of these stems."""
         return self._table.frequencies(stems)
 
 

@@ -45,11 +45,11 @@ class TurnsCollection:
         self._mean = mean
 
     def create(self, dim: int) -> None:
-        """Make the collection, for vectors of that length."""
+        """Create the collection, for vectors of that length."""
         self._server.create(self.name, _schema(dim))
 
     def fill(self, turns: Iterable[StoredPassage]) -> int:
-        """Add turns, or put them in the place of those that are there already; returns how many they are."""
+        """Add turns, replacing those with the same place; return their number."""
         source, filled = iter(turns), 0
         while chunk := list(islice(source, AT_A_TIME)):
             self._server.ask("upsert", self.name, [self._row(turn) for turn in chunk], timeout=BUILT_WITHIN)
@@ -57,7 +57,7 @@ class TurnsCollection:
         return filled
 
     def index(self, *, hnsw: bool) -> None:
-        """Index what is there and will be, the vectors for an exact search or by what Milvus takes for the best."""
+        """Create the indexes; for vectors, an exact one or the type that Milvus prefers."""
         self._server.ask("flush", self.name, timeout=BUILT_WITHIN)
         indexes = _indexes("AUTOINDEX" if hnsw else "FLAT")
         if not self._server.is_lite():
@@ -101,7 +101,7 @@ class TurnsCollection:
         return sum(size * self._count(f"array_contains(terms, {_size(size)})") for size in _SIZES)
 
     def frequency(self, term: str) -> int:
-        """In how many turns a term occurs."""
+        """The number of turns with a term."""
         return self._count(f"array_contains(terms, {_number(term)})")
 
     def _count(self, condition: str) -> int:

@@ -117,7 +117,7 @@ class TurnsTable:
         return self.run(query, **values).scalar()
 
     def create(self, dim: int) -> None:
-        """Make the tables, for vectors of that length."""
+        """Create the tables, for vectors of that length."""
         for statement in _TABLES:
             self._connection.execute(text(statement.format(dim=dim, **self._names)))
         for name in _FENCED:
@@ -125,11 +125,11 @@ class TurnsTable:
                 self._connection.execute(text(statement))
 
     def drop(self) -> None:
-        """Remove the tables, if they are there."""
+        """Drop the tables, if they exist."""
         self.run("DROP TABLE IF EXISTS {turns}, {words}, {terms}")
 
     def index(self, *, vectors: bool) -> None:
-        """Make the indexes, with or without one of the vectors."""
+        """Create the indexes, with or without one for the vectors."""
         for statement in (_ROOM, *_INDEXES, *([_VECTOR_INDEX] if vectors else [])):
             self.run(statement)
         self.run("ANALYZE {turns}, {words}, {terms}")
@@ -189,7 +189,7 @@ class TurnsTable:
         return _places(self.run(query, **values, **asked, **looked_for))
 
     def frequencies(self, terms: Collection[str]) -> dict[str, int]:
-        """In how many turns each of these terms occurs, if in any."""
+        """The number of turns with each of these terms; terms that do not occur are left out."""
         query = "SELECT term, turns FROM {terms} WHERE term = ANY(CAST(:asked AS bigint[])) AND turns > 0"
         numbers = {self._number(term): term for term in terms}
         return {numbers[number]: turns for number, turns in self.run(query, asked=list(numbers))}
@@ -198,7 +198,7 @@ class TurnsTable:
         return _number(term, self._secret)
 
     def _count(self, found: Counter[int]) -> None:
-        """Add to the numbers of turns; once for each term: a row that one transaction changes often gets slow."""
+        """Add to the turn counts, once for each term: updating one row often in a transaction is slow."""
         if found:
             self.run(_COUNTS, tenant=self._tenant, found=list(found), counts=list(found.values()))
 

@@ -39,7 +39,7 @@ class Pack:
 
     @classmethod
     def read(cls, name: str, data: bytes | None) -> Self:
-        """The pack in an object. Raises StoreCorrupt when it is not the one that was put there."""
+        """The pack in an object. Raises StoreCorrupt if the bytes differ from those that were stored."""
         if data is None:
             raise StoreCorrupt(f"the pack {name} is missing in the object store: restore the object from a copy")
         if sha256(data).hexdigest() != name.removesuffix(_SUFFIX).rsplit(".", 1)[-1]:

@@ -30,7 +30,7 @@ class Packs:
         return found_in(self.read(pack_of(stored)), cube_id, stored) if is_cold(stored) else stored
 
     def read(self, name: str) -> Pack:
-        """A pack, checked. Raises StoreCorrupt when it is missing or damaged, ObjectsUnreachable."""
+        """A checked pack. Raises StoreCorrupt if it is missing or damaged, or ObjectsUnreachable."""
         with self._lock:
             if held := self._held.get(name):
                 self._held.move_to_end(name)
@@ -48,7 +48,7 @@ class Packs:
         Pack.read(pack.name, self._kept().get(pack.name))
 
     def remove(self, name: str) -> None:
-        """Remove a pack; one that is not there is no error."""
+        """Remove a pack, if it exists."""
         with self._lock:
             self._held.pop(name, None)
         self._kept().remove(name)

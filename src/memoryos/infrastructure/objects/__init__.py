@@ -1,1 +1,1 @@
-"""Bytes that no row should hold: the object store, and the blobs in it."""
+"""The object store, and the blobs in it: bytes that are too large for rows."""

@@ -29,10 +29,10 @@ _ABSENT = ("<Code>NoSuchKey</Code>", "<Code>BlobNotFound</Code>")
 
 
 class Objects(Protocol):
-    """An object store. Each method raises ObjectsUnreachable when it cannot be used now."""
+    """An object store. Each method raises ObjectsUnreachable if the store cannot be reached."""
 
     def put(self, name: str, data: bytes) -> None:
-        """Store the bytes durably: all of them or nothing."""
+        """Store the bytes durably and completely, or not at all."""
         ...
 
     def get(self, name: str) -> bytes | None:
@@ -40,7 +40,7 @@ class Objects(Protocol):
         ...
 
     def remove(self, name: str) -> None:
-        """Remove an object; one that is not there is no error."""
+        """Remove an object, if it exists."""
         ...
 
 
@@ -55,7 +55,7 @@ def open_objects(url: str) -> Objects:
 
 
 class Folder:
-    """Files of a folder that must exist: a missing folder may be a disk that is not mounted."""
+    """Objects as files of a folder. The folder must exist: a missing one may be a disk that is not mounted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -54,7 +54,7 @@ class Manifest(Plain):
 
     @property
     def rows(self) -> int:
-        """How many there are in all."""
+        """The total number of rows."""
         return sum(table.rows for table in self.tables.values())
 
 
@@ -105,7 +105,7 @@ def differing(connection: Connection, manifest: Manifest) -> list[str]:
 
 
 def checked(file: Path) -> Manifest:
-    """The manifest of a backup that is just as it was made. Raises InvalidInput for another file, or StoreCorrupt."""
+    """The manifest of an unchanged backup. Raises InvalidInput for a file that is no backup, or StoreCorrupt."""
     with _read(file) as connection:
         manifest = manifest_of(connection)
         if manifest is None:
@@ -123,7 +123,7 @@ def is_backup(file: Path) -> bool:
 
 @contextmanager
 def opened(file: Path, manifest: Manifest, *, clock: Clock) -> Iterator[SqlVault]:
-    """A backup as a store of our schema, its file left as it is: an older one is upgraded in a copy."""
+    """A backup as a store with the current schema. The file is not changed: an older one is upgraded in a copy."""
     if manifest.schema == migrations.HEAD:
         reading = open_vault(file, embedder=None, clock=clock, busy_timeout_seconds=_PATIENCE, is_only_read=True)
         with closing(reading) as vault:
@@ -154,7 +154,7 @@ def _written(vault: SqlVault, draft: Path, clock: Clock, progress: Progress | No
 
 @contextmanager
 def _read(file: Path) -> Iterator[Connection]:
-    """A snapshot of a file, whatever is in it; it is left as it is."""
+    """A snapshot of any SQLite file, which is not changed."""
     if not file.is_file():
         raise InvalidInput("file", f"{file} does not exist", "Name the file that `memoryos backup` made")
     engine = read_only_engine(file)

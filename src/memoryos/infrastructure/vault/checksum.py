@@ -38,21 +38,21 @@ def of_bytes(data: bytes) -> int:
 
 
 def is_text_sound(text: Any, checksum: int | None) -> bool:
-    """Whether a document has its checksum, if it has one."""
+    """Whether a document matches its checksum; True without one."""
     if not isinstance(text, str):
         return False
     return _is_utf8(text) if checksum is None else of_text(text) == checksum
 
 
 def is_passage_sound(row: Any) -> bool:
-    """Whether a passage has its checksum, if it has one."""
+    """Whether a passage matches its checksum; True without one."""
     if not isinstance(row.words, str) or not isinstance(row.vector, bytes):
         return False
     return _is_utf8(row.words) if row.checksum is None else of_passage(row) == row.checksum
 
 
 def is_vector_sound(data: Any, checksum: int | None) -> bool:
-    """Whether a vector has its checksum, if it has one."""
+    """Whether a vector matches its checksum; True without one."""
     return isinstance(data, bytes) and (len(data) % 4 == 0 if checksum is None else of_bytes(data) == checksum)
 
 

@@ -44,7 +44,7 @@ class ColdPart:
         self._packs = packs
 
     def archived(self, after: int, limit: int) -> list[Archived]:
-        """Archived pages whose documents are here, by position; a damaged one says that its document is empty."""
+        """Archived pages whose documents are in the store, by position; the document of a damaged one is empty."""
         query = (
             select(_cubes.c.position, _cubes.c.id, _cubes.c.document, _cubes.c.checksum)
             .where(self._mine(_cubes), _cubes.c.kind == Kind.PAGE.value, _cubes.c.tier == Tier.ARCHIVE.value)
@@ -73,7 +73,7 @@ class ColdPart:
         return {row.id: row.document for row in self._connection.execute(query)} == pack.documents
 
     def put_in_use(self, name: str, now: datetime) -> bool:
-        """Mark a pack as in use; False if its time is over, so that it may be removed."""
+        """Mark a pack as in use; return False if it is already due for removal."""
         at = self.packs().get(name)
         return at is not None and at > now and self._set(name, _IN_USE)
 
@@ -100,7 +100,7 @@ class ColdPart:
         return name in known and (known[name] or remove_at) >= remove_at and self._set(name, str(micros(remove_at)))
 
     def claim(self, now: datetime) -> list[str]:
-        """Return the packs whose time is over; from now on, nobody can use them."""
+        """Return the packs that are due for removal; from now on, they cannot be used."""
         over = [name for name, at in self.packs().items() if at is not None and at <= now]
         return [name for name in over if not self._is_needed(name) and self._set(name, _BEING_REMOVED)]
 

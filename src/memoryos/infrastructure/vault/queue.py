@@ -175,7 +175,7 @@ class Queue:
         return {row.cube_id: row for row in found if row.cube_id in cube_ids}
 
     def _about(self, kind: str, cube_ids: Sequence[str | None]) -> Iterator[_Row]:
-        """The unfinished jobs among which those of the kind on these cubes are."""
+        """The unfinished jobs of the kind on these cubes, and possibly others."""
         named = [one for one in cube_ids if one is not None]
         if len(named) < len(cube_ids):
             yield from self._unfinished()
@@ -241,7 +241,7 @@ def _job_of(row: _Row) -> Job:
 
 
 def _written(payload: Mapping[str, Any] | None) -> str | None:
-    """A payload as it is stored: two that are alike are the same text."""
+    """A payload as it is stored: equal payloads give equal text."""
     return None if payload is None else json.dumps(payload, ensure_ascii=False, sort_keys=True)
 
 
@@ -261,7 +261,7 @@ def waiting_owners(now: datetime, known: Collection[str] | None = None) -> Selec
 
 
 def _due(now: datetime) -> ColumnElement[bool]:
-    """What `lease` takes, while no job of the owner is held, as a condition."""
+    """The condition for jobs that `lease` takes while no job of the owner is held."""
     believed = micros(now + LONGEST_DELAY)
     is_asked = and_(_jobs.c.attempts == 0, _jobs.c.created_at <= believed)
     waits = and_(_jobs.c.not_before > micros(now), or_(_jobs.c.not_before <= believed, is_asked))
@@ -270,7 +270,7 @@ def _due(now: datetime) -> ColumnElement[bool]:
 
 
 def _leased(now: datetime) -> ColumnElement[bool]:
-    """Whether a lease lasts, as a condition."""
+    """The condition for a lease that has not expired."""
     lasts = and_(_jobs.c.lease_until >= micros(now), _jobs.c.lease_until <= micros(now + LONGEST_LEASE))
     return and_(_jobs.c.state == JobState.LEASED.value, lasts)
 
@@ -294,7 +294,7 @@ def _due_at(row: _Row, now: datetime) -> int:
 
 
 def _together(ready: Sequence[_Row]) -> list[_Row]:
-    """The jobs that may be done as one: of one kind, or that all read pages, and none that failed before."""
+    """The jobs that may run together: of one kind, or all reading pages, and none that failed before."""
     if not ready or ready[0].attempts:
         return list(ready[:1])
     kinds = _READING if ready[0].kind in _READING else {ready[0].kind}

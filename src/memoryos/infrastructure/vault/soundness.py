@@ -52,7 +52,7 @@ def verify(vault: SqlVault, dim: int | None = None, progress: Progress | None = 
 
 @dataclass(frozen=True, slots=True)
 class _Belongings:
-    """What is stored beside some cubes."""
+    """Vectors, passages and links of some cubes."""
 
     versions: _Found
     vectors: _Found
@@ -63,7 +63,7 @@ class _Belongings:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A cube with what is stored beside it."""
+    """A cube with its vector, passages and links."""
 
     cube: MemCube
     row: Row[Any]
@@ -199,7 +199,7 @@ def _extent(row: Row[Any]) -> Extent:
 
 
 def _extents_wrong(extents: Sequence[Extent], turns: Sequence[Turn]) -> str | None:
-    """What is wrong when not every turn is covered, in order and once, but for white space between two passages."""
+    """The fault of passages that do not cover every turn once and in order, apart from white space between them."""
     covered = [turn for turn, _ in groupby(extent.turn for extent in extents)]
     if covered != list(range(len(turns))):
         return f"there are {len(covered)} of {len(turns)} turns"
@@ -247,7 +247,7 @@ def _is_vector(data: bytes, dim: int, kind: np.dtype[Any]) -> bool:
 
 
 def _usual_dim(connection: Connection) -> int:
-    """How many numbers most vectors have."""
+    """The length that most vectors have."""
     for column, kind in ((tables.passages.c.vector, _HALF), (tables.vectors.c.data, _SINGLE)):
         length = func.length(column)
         query = select(length).group_by(length).order_by(func.count().desc(), length).limit(1)

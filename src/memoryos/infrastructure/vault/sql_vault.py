@@ -116,7 +116,7 @@ class SqlVault(ABC):
             self.gate.admit(current(), action, scope)
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
-        """Remove what is kept of the owner's words outside of the database, when some of them are to go."""
+        """Remove the owner's saved index when a transaction deletes words."""
         if self.index_files and writer.has_removed_words:
             self.index_files.remove(scope.owner)
 
@@ -132,24 +132,24 @@ class SqlVault(ABC):
 
     @contextmanager
     def change(self) -> Iterator[Connection]:
-        """A transaction on the whole store, beside no other that writes."""
+        """A transaction on the whole store that excludes all other writers."""
         with timed(self._rewriting(), self.on_lock) as connection:
             self._check_embedder(connection)
             yield connection
 
     def errors_in_file(self, connection: Connection) -> list[str]:  # noqa: ARG002 - a server looks after its files
-        """What the database finds wrong with how it stored the rows."""
+        """The faults that the database's own integrity check reports."""
         return []
 
     def empty_log(self) -> None:  # noqa: B027 - a server keeps its own
-        """Remove what was written from the log beside the rows, where deleted words would stay on."""
+        """Empty the write-ahead log, which may still hold deleted words."""
 
     @abstractmethod
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
-        """Overwrite what deleted rows left behind in the database's files, as far as that is allowed."""
+        """Overwrite the traces of deleted rows in the database's files, as far as permissions allow."""
 
     def number_after(self, connection: Connection, sequence: int) -> None:  # noqa: B027 - SQLite knows by itself
-        """Let the next event have a higher number than that."""
+        """Make the next event number higher than that."""
 
     def owners(
         self, tenant: str, *, after: tuple[str, str, str] | None = None, limit: int | None = None
@@ -178,12 +178,12 @@ class SqlVault(ABC):
             return list(connection.execute(query).scalars())
 
     def owners_of(self, tenant: str, user: str) -> list[Scope]:
-        """Every scope of a user that the store knows more of than that its memories are gone."""
+        """The scopes of a user for which the store has more than deletion records."""
         with self._reading(tenant) as connection:
             return sorted((tables.scope_of(*row) for row in connection.execute(traces(tenant, user))), key=repr)
 
     def copy_id(self) -> str | None:
-        """Which copy of another store this is; None for one that is none."""
+        """The id of this copy of another store; None for an original."""
         with self._reading(EVERY_TENANT) as connection:
             return noted(connection, COPY)
 
@@ -198,7 +198,7 @@ class SqlVault(ABC):
     def claim(
         self, *, lasting: timedelta, limit: int = 1, early: Collection[str] = (), order: Order = list
     ) -> tuple[Scope, list[Job]] | None:
-        """Lease the jobs of the next owner whom nobody is at; None when there is none."""
+        """Lease the jobs of the next waiting owner that no worker holds; None if there is none."""
         for owner in order(self.waiting()):
             with timed(self._trying(owner), self.on_lock) as connection:
                 if connection is None:
@@ -212,7 +212,7 @@ class SqlVault(ABC):
         return None
 
     def unsettled(self) -> list[Scope]:
-        """The owners, of every tenant, with pages that a process left in STM before it found their place."""
+        """The owners, of all tenants, with pages in STM that an ended process did not assign to segments."""
         cubes = tables.cubes
         fresh = (cubes.c.kind == Kind.PAGE.value, cubes.c.tier == Tier.STM.value, cubes.c.mark.is_(None))
         query = select(*(cubes.c[name] for name in tables.OWNER)).distinct()
@@ -233,10 +233,10 @@ class SqlVault(ABC):
 
     @abstractmethod
     def nbytes(self) -> int:
-        """What the store takes on disk, bytes."""
+        """The size of the store on disk, in bytes."""
 
     def close(self) -> None:
-        """Release the store. Calling it twice is harmless."""
+        """Release the store. A second call does nothing."""
         self._is_closed = True
         self._engine.dispose()
 
@@ -246,27 +246,27 @@ class SqlVault(ABC):
 
     @abstractmethod
     def _writing(self, owner: Scope) -> AbstractContextManager[Connection]:
-        """A transaction on one owner, beside no other of that owner."""
+        """A transaction on one owner that excludes other writers of that owner."""
 
     @abstractmethod
     def _trying(self, owner: Scope) -> AbstractContextManager[Connection | None]:
-        """As `_writing`; None when another is at that owner, if only that can be told at once."""
+        """Like `_writing`, but None if another writer has the owner and the back end can tell so without waiting."""
 
     @abstractmethod
     def job_signal(self) -> JobSignal:
-        """What tells a worker that jobs may have become due; close it."""
+        """The listener that tells a worker that jobs may have become due; close it after use."""
 
     @abstractmethod
     def _rewriting(self) -> AbstractContextManager[Connection]:
-        """A transaction on the whole store, beside no other that writes."""
+        """A transaction on the whole store that excludes all other writers."""
 
     @abstractmethod
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
-        """Which of our errors the driver's is, and what the driver says, without a word of a user."""
+        """Our error class for an error of the driver, and its message without stored text."""
 
     @abstractmethod
     def _create(self, connection: Connection) -> None:
-        """Make every table in an empty database, and record the schema."""
+        """Create all tables in an empty database, and record the schema version."""
 
     def _upgrade(self, connection: Connection) -> None:
         if migrations.is_empty(connection):
@@ -275,7 +275,7 @@ class SqlVault(ABC):
             migrations.upgrade(connection)
 
     def _prepare(self) -> None:
-        """Make sure that the store is there, has our schema and our embedder."""
+        """Check that the store exists and has our schema and our embedder; create or upgrade it if needed."""
         if not self._is_ready():
             self._make_ready()
         with self._reading(EVERY_TENANT) as connection:
@@ -296,7 +296,7 @@ class SqlVault(ABC):
                 connection.execute(tables.meta.insert(), {"key": EMBEDDER, "value": self._embedder})
 
     def _check_embedder(self, connection: Connection) -> None:
-        """Refuse to mix vectors. Each session looks anew: another process may have changed the store."""
+        """Raise EmbedderMismatch for another embedder. Each session checks: another process may have changed it."""
         named = self._embedder is not None
         recorded = ask_one(connection, queries.EMBEDDER, {}) if named else noted(connection, EMBEDDER)
         if recorded == UNFINISHED and self._embedder != UNFINISHED:
@@ -325,6 +325,6 @@ class SqlVault(ABC):
 
 
 def noted(connection: Connection, key: str) -> str | None:
-    """What the store says of itself under that key of `meta`."""
+    """The value under that key of the table `meta`."""
     value: str | None = connection.scalar(select(tables.meta.c.value).where(tables.meta.c.key == key))
     return value

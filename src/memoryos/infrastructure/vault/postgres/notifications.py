@@ -24,7 +24,7 @@ class PostgresJobSignal:
         self._connection: psycopg.Connection | None = None
 
     def wait(self, seconds: float, stop: Event) -> bool:
-        """Return when it rings, `stop` is set or the time is over; whether it rang."""
+        """Wait until a notification, `stop` or the timeout; return whether there was a notification."""
         deadline = time.monotonic() + seconds
         while not stop.is_set() and (left := deadline - time.monotonic()) > 0:
             try:

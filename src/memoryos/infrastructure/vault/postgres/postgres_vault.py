@@ -106,7 +106,7 @@ class PostgresVault(SqlVault):
             return int(connection.execute(select(func.pg_database_size(func.current_database()))).scalar_one())
 
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
-        """Write every table of ours anew, with fresh statistics, and ask for a checkpoint, as far as the role may."""
+        """Rewrite all our tables with fresh statistics and request a checkpoint, as far as the role is allowed to."""
         before = self.nbytes()
         waiting = patience(self._most)
         with self._usable(), self._gate.passed(waiting):
@@ -174,7 +174,7 @@ class PostgresVault(SqlVault):
             yield session
 
     def _at_home(self) -> Call:
-        """What lets the transaction see the tables of this store alone."""
+        """The setting that restricts the transaction to the tables of this store."""
         return "pg_catalog.set_config('search_path', %s, true)", (self._home(),)
 
     def _home(self) -> str:
@@ -194,7 +194,7 @@ class PostgresVault(SqlVault):
             raise
 
     def _explained(self, driver: BaseException | None) -> tuple[type[StorageError], str]:
-        """Only the first line of what the server says: the details quote rows."""
+        """Only the first line of the server's message, because the details quote rows."""
         if not isinstance(driver, psycopg.Error):
             return StorageError, type(driver).__name__
         state = driver.sqlstate or _unstated(driver)

@@ -13,7 +13,7 @@ _TICK = 0.2  # seconds between two looks; so a worker asks for jobs no more ofte
 
 
 class SqliteJobSignal:
-    """Rings after any commit of any other connection: a look at the number costs next to nothing."""
+    """Signals after any commit of another connection; checking the number is cheap."""
 
     def __init__(self, engine: Engine) -> None:
         self._connection = engine.raw_connection()
@@ -21,7 +21,7 @@ class SqliteJobSignal:
         self._seen = self._version()
 
     def wait(self, seconds: float, stop: Event) -> bool:
-        """Return when it rings, `stop` is set or the time is over; whether it rang."""
+        """Wait until a notification, `stop` or the timeout; return whether there was a notification."""
         deadline = time.monotonic() + seconds
         while not stop.wait(max(0.0, min(_TICK, deadline - time.monotonic()))):
             seen, self._seen = self._seen, self._version()
@@ -32,7 +32,7 @@ class SqliteJobSignal:
         return False
 
     def close(self) -> None:
-        """See no more. Calling it twice is harmless."""
+        """Stop listening. A second call does nothing."""
         self._connection.close()
 
     def _version(self) -> Any:

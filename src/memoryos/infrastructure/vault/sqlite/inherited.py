@@ -15,7 +15,7 @@ from memoryos.errors import StorageError
 
 
 class OpenFile(Protocol):
-    """What has a file open until it is closed or forgotten."""
+    """An object that keeps a file open until it is closed or garbage-collected."""
 
     path: Path
 
@@ -25,17 +25,17 @@ _inherited: set[tuple[int, int]] = set()  # device and inode
 
 
 def opened(file: OpenFile) -> None:
-    """The file is open in this process."""
+    """Record that the file is open in this process."""
     _open.add(file)
 
 
 def closed(file: OpenFile) -> None:
-    """The file is closed again."""
+    """Record that the file was closed."""
     _open.discard(file)
 
 
 def refuse_inherited(path: Path) -> None:
-    """Raise StorageError when the parent of this process had the file open as it forked."""
+    """Raise StorageError if the parent process had the file open when it forked."""
     if path.exists() and _identity(path) in _inherited:
         raise StorageError(
             f"{path} was open when this process forked, and SQLite cannot lock it here: close it before you fork, "

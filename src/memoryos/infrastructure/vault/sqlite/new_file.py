@@ -20,7 +20,7 @@ _MADE_BY_US = (  # SQLite makes the others itself; `stamp` makes the record of t
 
 
 def create(connection: Connection) -> None:
-    """Make every table, index and trigger in an empty file, and record the schema."""
+    """Create all tables, indexes and triggers in an empty file, and record the schema version."""
     cursor = connection.connection.cursor()
     for statement in FILE.read_text("utf-8").rstrip().split("\n\n"):
         cursor.execute(statement)
@@ -28,5 +28,5 @@ def create(connection: Connection) -> None:
 
 
 def statements_of(connection: Connection) -> list[str]:
-    """The statements that make the tables, indexes and triggers that there are."""
+    """The statements that create the tables, indexes and triggers of a database."""
     return [sql for (sql,) in connection.exec_driver_sql(_MADE_BY_US)]

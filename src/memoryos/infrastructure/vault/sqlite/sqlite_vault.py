@@ -100,11 +100,11 @@ class SqliteVault(SqlVault):
         self.blobs = Blobs(beside=path)
 
     def nbytes(self) -> int:
-        """What the file and its log take on disk."""
+        """The size of the file and its log on disk, in bytes."""
         return sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists())
 
     def close(self) -> None:
-        """Release the file. Calling it twice is harmless."""
+        """Release the file. A second call does nothing."""
         self._is_closed = True
         with self._lock:
             if self._writer:
@@ -114,11 +114,11 @@ class SqliteVault(SqlVault):
         closed(self)
 
     def errors_in_file(self, connection: Connection) -> list[str]:
-        """What SQLite finds wrong with its pages and indexes."""
+        """The faults that SQLite's integrity check reports."""
         return [said for (said,) in connection.exec_driver_sql("PRAGMA integrity_check") if said != "ok"]
 
     def empty_log(self) -> None:
-        """Put the log into the file, and cut it to nothing; put off while somebody reads an older state."""
+        """Checkpoint the log into the file and truncate it; postponed while a reader uses an older state."""
         self._log_is_due = True
         with suppress(StoreBusy), self._alone(), self._usable():  # what was erased is erased: this is no error
             self._log_is_due = not _is_log_emptied(self._kept_writer())
@@ -126,7 +126,7 @@ class SqliteVault(SqlVault):
             logger.info("log not emptied yet", extra={"action": "erase"})  # the next erasure or close does it
 
     def scrub(self, progress: Progress | None = None) -> Scrubbed:
-        """Write the file anew without what deleted rows left, and empty its log."""
+        """Rewrite the file without the traces of deleted rows, and empty its log."""
         before, refused = self.nbytes(), []
         steps: list[tuple[str, Callable[[Connection], bool]]] = [("file", _is_compacted), ("log", _is_log_emptied)]
         with self._alone(), self._usable():
@@ -183,7 +183,7 @@ class SqliteVault(SqlVault):
         return self._writing(owner)
 
     def job_signal(self) -> SqliteJobSignal:
-        """What tells a worker that jobs may have become due; close it."""
+        """The listener that tells a worker that jobs may have become due; close it after use."""
         with self._usable():
             return SqliteJobSignal(self._engine)
 
@@ -200,7 +200,7 @@ class SqliteVault(SqlVault):
 
     @contextmanager
     def _alone(self) -> Iterator[Patience]:
-        """Be the one thread that writes; gives the call's patience."""
+        """Hold the lock between writing threads; yield the call's patience."""
         waiting = patience(self._most)
         if not waiting.takes(self._lock):
             raise StoreBusy(f"{self.name}: another thread of this process is writing or waiting to write; try again.")
@@ -253,13 +253,13 @@ class SqliteVault(SqlVault):
         new_file.create(connection)
 
     def _keep_a_log(self) -> None:
-        """Switch the file to WAL; it stays so. Outside a transaction, as SQLite demands."""
+        """Switch the file to WAL mode permanently. SQLite demands that this is outside a transaction."""
         with self._usable(), closing(self._engine.raw_connection()) as connection:
             connection.cursor().execute("PRAGMA journal_mode = WAL")
 
 
 def _is_log_emptied(writer: Connection) -> bool:
-    """Empty the log; whether nobody was in the way. What fails is put off: the erasure itself is on the disk."""
+    """Empty the log; return whether no other connection prevented it. The erasure itself is already on the disk."""
     try:
         is_busy, _, _ = writer.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.OperationalError:
@@ -268,7 +268,7 @@ def _is_log_emptied(writer: Connection) -> bool:
 
 
 def _is_compacted(writer: Connection) -> bool:
-    """Write the file anew; whether nobody was in the way."""
+    """Rewrite the file; return whether no other connection prevented it."""
     try:
         writer.connection.cursor().execute("VACUUM")
     except sqlite3.OperationalError as error:
@@ -284,7 +284,7 @@ def read_only_engine(path: Path, busy_timeout_seconds: float = 30.0) -> Engine:
 
 
 def put_in_one_file(path: Path) -> None:
-    """Fold the log of a store that nobody uses into its file, for good, and the file into the disk."""
+    """Merge the log of an unused store into its file, leave WAL mode, and flush the file to disk."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
     with path.open("rb+") as file:
