@@ -1,4 +1,4 @@
-"""Dialogues as the readers hand them over: conversations of sessions of turns, all frozen values."""
+"""Dialogues as readers return them: conversations of sessions of turns, all frozen values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Conversation:
 
     @property
     def turn_count(self) -> int:
-        """How many turns the sessions hold together."""
+        """The number of turns of all sessions."""
         return sum(len(session.turns) for session in self.sessions)
 
     @property

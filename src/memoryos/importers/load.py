@@ -1,4 +1,4 @@
-"""Putting what a reader read into a memory, through its public operations.
+"""Loading: adds what a reader returned to a memory, through its public operations.
 
 Loading the same source again adds nothing: turns are known by the ids they have in it.
 """
@@ -22,7 +22,7 @@ from memoryos.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What went in."""
+    """Counts of what was added."""
 
     turns: int = 0
     pages: int = 0
@@ -50,7 +50,7 @@ def load_conversation(
 
 
 def _check(store: MemoryOS, conversation: Conversation) -> None:
-    """Refuse a conversation with a turn that cannot be stored before any of it is. Raises InvalidInput."""
+    """Check all turns before any is stored. Raises InvalidInput."""
     now = system_clock()
     for session in conversation.sessions:
         for number, turn in enumerate(session.turns, 1):
@@ -102,6 +102,6 @@ def _legacy_turns(page: LegacyPage, now: datetime) -> list[Turn]:
 
 
 def _legacy_id(page: LegacyPage) -> str:
-    """The page's id; short-term pages have none there, and are known by what they say."""
+    """The page's id; short-term pages have none, so it is made from their words."""
     content = f"{page.timestamp.isoformat()}\n{page.user_input}\n{page.agent_response}"
     return page.page_id or f"stm_{sha256(content.encode()).hexdigest()[:16]}"

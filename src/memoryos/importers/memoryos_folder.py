@@ -100,7 +100,7 @@ class _Time(NamedTuple):
 
 @dataclass(slots=True)
 class _Reading:
-    """One pass over the files; counts what is left out or guessed on the way."""
+    """One pass over the files; counts what is left out or guessed."""
 
     zone: tzinfo
     last_resort: datetime  # for a time that has no neighbour

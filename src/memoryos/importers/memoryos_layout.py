@@ -98,7 +98,7 @@ class AssistantKnowledge(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayoutFiles:
-    """What the files of one user and one assistant hold."""
+    """The contents of the files of one user and one assistant."""
 
     short_term: Listed[FilePage]
     mid_term: MidTermFile

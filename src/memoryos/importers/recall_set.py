@@ -35,7 +35,7 @@ _Id = Annotated[Text, Field(min_length=1)]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question of a recall set; it is answered in part by each group of turns, whichever turn of it is found."""
+    """A question of a recall set. Each group of turns is part of the answer; one turn of a group suffices."""
 
     user: str
     text: str
@@ -46,7 +46,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class RecallSet:
-    """What a file holds."""
+    """The contents of a file."""
 
     name: str
     conversations: tuple[Conversation, ...]  #: one for each user
@@ -151,7 +151,7 @@ def _moments(place: str, session: _Session, end: datetime | None, zone: tzinfo) 
 
 
 def _start(place: str, session: _Session, zone: tzinfo) -> datetime | None:
-    """When a session began, as far as the file tells."""
+    """The start of a session, if the file has it."""
     if session.at:
         return to_utc(session.at, zone)
     for number, turn in enumerate(session.turns):
@@ -175,7 +175,7 @@ def _turn(place: str, raw: _RecallTurn) -> Turn:
 
 
 def _conversation(path: Path, user: str, sessions: Sequence[Session]) -> Conversation:
-    """All of a user, by time; sessions that begin at the same time stay in the order of the file."""
+    """All sessions of a user by time; those that begin at the same time keep the order of the file."""
     seen: set[str | None] = set()
     for turn in (turn for session in sessions for turn in session.turns):
         if turn.source_id in seen:

@@ -1,4 +1,4 @@
-"""Reading JSON that others wrote: a failure names the file, the place inside it and what to do."""
+"""Reading JSON of other programs: an error names the file, the place in it and what to do."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_json(path: Path, shape: TypeAdapter[T], *, fix: str) -> T:
 
 
 def _check_size(path: Path, data: bytes) -> None:
-    """Refuse what would take more memory than it is worth. How deep it may be nested, pydantic bounds."""
+    """Refuse files that would take too much memory. Pydantic limits the depth of nesting."""
     if len(data) > MOST_BYTES:
         raise InvalidInput(str(path), f"has more than {MOST_BYTES // 10**6} MB", _SPLIT)
     marks = _STRING.sub(b"", data)
@@ -63,7 +63,7 @@ def _check_size(path: Path, data: bytes) -> None:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn a file system's refusal into InvalidInput."""
+    """Turn an error of the file system into InvalidInput."""
     try:
         yield
     except OSError as error:

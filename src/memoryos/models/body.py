@@ -1,4 +1,4 @@
-"""Bodies of answers: read and unpacked in small parts, and refused once they are too large.
+"""Bodies of answers: read and unpacked in small parts, and refused when they become too large.
 
 Imported only where the SDK is there, whose HTTP client this is about.
 """
@@ -44,7 +44,7 @@ class Body(httpx2.AsyncByteStream):
             raise self._refusal("a compressed answer without its end")
 
     async def aclose(self) -> None:
-        """Close the connection's part of it."""
+        """Close the underlying stream."""
         await self._stream.aclose()
 
     def _look_for_end(self, part: bytes) -> None:
@@ -68,7 +68,7 @@ class Body(httpx2.AsyncByteStream):
 
 
 def checked(what: str) -> Check:
-    """What looks at each answer before it is read: it may not lead to another origin, and its size is bounded."""
+    """The hook that checks each answer before it is read: no redirect to another origin, and a bounded size."""
 
     async def check(response: httpx2.Response) -> None:
         if response.has_redirect_location and not _stays(response):

@@ -165,7 +165,7 @@ class OpenAIChat:
 
 
 def answer_tokens(settings: Settings) -> int | None:
-    """The most tokens to ask for in an answer; with a budget there is always a bound."""
+    """The maximum number of tokens to request for an answer; with a budget there is always a limit."""
     has_budget = settings.llm_tokens_per_day is not None or settings.llm_cost_per_day is not None
     return settings.llm_max_tokens or (ANSWER_TOKENS if has_budget else None)
 
@@ -210,7 +210,7 @@ def _visible(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _outside(pieces: Iterator[str]) -> Iterator[str]:
-    """Yield what is not reasoning; the possible start of a tag waits for the next piece."""
+    """Yield the text outside reasoning blocks; the possible start of a tag waits for the next piece."""
     rest, tag = "", _OPEN
     for piece in pieces:
         rest += piece

@@ -54,7 +54,7 @@ class Endpoint:
         return Connection(self)
 
     def client(self) -> AsyncOpenAI:
-        """A client of the SDK that tries once, reads no more than it should and goes nowhere else."""
+        """An SDK client without retries, with a size limit and without redirects to other origins."""
         try:
             from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
 
@@ -74,7 +74,7 @@ class Endpoint:
 
     @asynccontextmanager
     async def deadline(self) -> AsyncIterator[float]:
-        """End the block when the time of a call is over; gives that time by the loop's clock."""
+        """Cancel the block when the call's time is over; yield the deadline by the loop's clock."""
         try:
             async with asyncio.timeout(self.timeout_seconds) as limit:
                 yield cast("float", limit.when())
@@ -84,7 +84,7 @@ class Endpoint:
 
     @contextmanager
     def mapped_errors(self, *, quoting: bool = True) -> Iterator[None]:
-        """Raise what fails inside as ModelError, the key masked; the server's own words only when `quoting`."""
+        """Raise failures inside the block as ModelError with the key masked; quote the server only if `quoting`."""
         from openai import OpenAIError
 
         try:
@@ -116,7 +116,7 @@ class Connection:
         return loop.result_of(self._asked(path, body, quoting))
 
     def stream(self, path: str, body: Mapping[str, Any]) -> Flow[Any]:
-        """The events that answer this, as JSON, and DONE after the last when the server says so."""
+        """Yield the events of the answer as JSON, and DONE if the server ends with it."""
         flow: Flow[Any] = Flow()
         call = loop.start(self._streamed(flow, path, body))
         call.add_done_callback(lambda done: flow.end(_error_of(done)))
@@ -129,7 +129,7 @@ class Connection:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the connection was closed."""
         return self._client.is_closed()
 
     def _own_client(self) -> AsyncOpenAI:
@@ -171,7 +171,7 @@ class Connection:
             flow.put(DONE)
 
     async def _tried(self, call: Callable[[], Awaitable[_Result]], ends: float) -> _Result:
-        """The result of the call, which is retried while failures are temporary and time is left."""
+        """The result of the call, with retries while failures are temporary and time is left."""
         for tries in range(self._endpoint.retries):
             try:
                 return await call()
@@ -206,7 +206,7 @@ def checked_key(name: str, secret: SecretStr | None) -> str:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether the same call may succeed later: no connection, no answer in time, too busy, out of order."""
+    """Whether a retry may succeed: no connection, timeout, overload or a server error."""
     from openai import APIConnectionError, APIStatusError
 
     if isinstance(error, APIStatusError):
@@ -215,7 +215,7 @@ def _may_pass(error: Exception) -> bool:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """The seconds that a busy server asked for; a date in their place is left to our own patience."""
+    """The seconds of a Retry-After header; a date is ignored."""
     response = getattr(error, "response", None)
     asked = response.headers.get("retry-after", "") if response is not None else ""
     return float(asked) if _SECONDS.fullmatch(asked) else None
@@ -227,7 +227,7 @@ def _quoted(error: Exception) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    """The system's words for a failed connection; asyncio has it under several errors of its own."""
+    """The operating system's message for a failed connection, which asyncio wraps in several errors."""
     reason, below = "", error.__cause__
     while below is not None:
         if isinstance(below, OSError) and below.errno is not None and below.errno > 0:
@@ -237,7 +237,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _unquoted(error: Exception) -> str:
-    """The error without words of the answer, because servers quote the text that they refuse."""
+    """The error without text from the answer, because servers quote the text that they refuse."""
     from openai import APIStatusError
 
     named = type(error).__name__

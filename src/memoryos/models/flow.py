@@ -57,14 +57,14 @@ class Flow(Iterator[T], Generic[T]):
             on_stop()
 
     def tells(self, on_stop: Callable[[], object]) -> None:
-        """Call `on_stop` when the reader stops; at once when it has."""
+        """Call `on_stop` when the reader stops, or at once if it has stopped."""
         with self._lock:
             self._on_stop = on_stop
         if self._is_stopped:
             self.stop()
 
     def next(self) -> Future[T | None]:
-        """The next piece when it is there; None at the end."""
+        """Wait for the next piece and return it; None at the end."""
         future: Future[T | None] = Future()
         with self._lock:
             piece = self._pieces.popleft() if self._pieces else None
@@ -84,7 +84,7 @@ class Flow(Iterator[T], Generic[T]):
         return piece
 
     def _taken_up(self) -> Future[T | None] | None:
-        """What the reader waits for, unless it has given up."""
+        """The piece that the reader waits for, unless it has stopped waiting."""
         wanted, self._wanted = self._wanted, None
         return wanted if wanted is not None and wanted.set_running_or_notify_cancel() else None
 

@@ -55,7 +55,7 @@ def _features(text: str) -> Iterator[str]:
 
 
 def _fixed_vector(dim: int) -> NDArray[np.float64]:
-    """For a text without a feature, such as "" or "...": a direction like any other, never NaN."""
+    """A constant unit vector for texts without features, such as "" or "..."."""
     vector = np.zeros(dim)
     vector[0] = 1.0
     return vector

@@ -1,4 +1,4 @@
-"""Limits: how many calls of a model run at once, and how fast they follow each other."""
+"""Limits: the number of concurrent model calls, and their rate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import BoundedSemaphore, Lock
 
 
 class Limits:
-    """At most `at_once` calls in flight, at most `per_minute` begun in a minute, evenly spaced."""
+    """At most `at_once` concurrent calls, and at most `per_minute` calls started per minute, evenly spaced."""
 
     def __init__(self, at_once: int, per_minute: float | None = None) -> None:
         self._room = BoundedSemaphore(at_once)
@@ -19,13 +19,13 @@ class Limits:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Wait for room, and keep it for the block."""
+        """Wait for a free slot and hold it during the block."""
         with self._room:
             time.sleep(self._wait())
             yield
 
     def _wait(self) -> float:
-        """Seconds until this call may begin; its place is taken."""
+        """Reserve the next start time; return the seconds until then."""
         if not self._pause:
             return 0.0
         with self._lock:

@@ -71,7 +71,7 @@ def result_of(call: Coroutine[Any, Any, T]) -> T:
 
 
 def finish(call: Coroutine[Any, Any, None]) -> None:
-    """Let the call end: it is waited for, except on the loop's thread, where a garbage collection may ask for it."""
+    """Wait for the call to end, except on the loop's own thread, where a garbage collection may call this."""
     if not _calls.has_begun:
         call.close()  # without a call nothing is open
         return

@@ -1,4 +1,4 @@
-"""Embedders that are served: any OpenAI-compatible embeddings endpoint, through the official SDK."""
+"""Served embedders: any OpenAI-compatible embeddings endpoint, through the official SDK."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Answer(BaseModel):
 
 
 class OpenAIEmbedder:
-    """Embeds behind the OpenAI API, or behind one that speaks the same. Threads may share one."""
+    """An embedder behind the OpenAI API or a compatible one. Threads may share one."""
 
     def __init__(self, model: str, settings: Settings) -> None:
         """Without the setting `embedder_dim`, a small request finds the length of a vector; ModelError if it fails."""
@@ -56,7 +56,7 @@ class OpenAIEmbedder:
         return vectors
 
     def _sent(self, texts: list[str], *, quoting: bool = False) -> NDArray[np.float64]:
-        """The unit rows that the server sends for these texts, in their order."""
+        """The unit vectors from the server, in the order of the texts."""
         body = {"model": self._model, "input": texts, "encoding_format": "float", **self._options}
         answer = self._read(self._connection.ask("/embeddings", body, quoting=quoting))
         sent = {item.index: item.embedding for item in answer.data}

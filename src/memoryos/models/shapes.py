@@ -1,4 +1,4 @@
-"""What models send, checked: values of a wrong shape are told by place and rule, and text is made storable."""
+"""Checks of model output: errors name place and rule without the value, and text is made storable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ERRORS_NAMED = 3
 
 
 def described(error: ValidationError) -> str:
-    """What is wrong, by place and rule alone: the values stay out of logs and of the jobs' causes."""
+    """The error by place and rule alone, so that values stay out of logs and job causes."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     named = [f"{'.'.join(map(str, one['loc'])) or 'object'}: {one['type']}" for one in found[:_ERRORS_NAMED]]
     return "; ".join(named)

@@ -29,7 +29,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def ask(answer: Callable[[Sequence[Message]], Answer], messages: Sequence[Message], shape: type[Shape]) -> Shape:
-    """Ask for JSON of this shape. Raises BadAnswer when the second try does not fit either, without quoting it."""
+    """Ask for JSON of this shape. Raises BadAnswer, without quoting the answer, if the second try is invalid too."""
     first = answer(messages)
     try:
         return read(first.text, shape)
@@ -39,7 +39,7 @@ def ask(answer: Callable[[Sequence[Message]], Answer], messages: Sequence[Messag
 
 
 def read(text: str, shape: type[Shape]) -> Shape:
-    """The first JSON object in the text that has the shape. Raises BadAnswer saying what is wrong with it."""
+    """The first JSON object in the text with the shape. Raises BadAnswer with the error."""
     if len(text) > ANSWER_CHARS:
         raise BadAnswer(f"the model sent {len(text):,} characters instead of a short JSON object")
     problems: list[str] = []
@@ -81,7 +81,7 @@ def _outermost(text: str) -> Iterator[Any]:
 
 
 def _is_cut_off(text: str, error: Exception) -> bool:
-    """Whether JSON was good until the text ended."""
+    """Whether the text is the valid beginning of JSON."""
     if not isinstance(error, json.JSONDecodeError):
         return False
     return error.msg.startswith("Unterminated string") or error.pos >= len(text.rstrip()) - _LAST_TOKEN

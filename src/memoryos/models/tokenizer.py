@@ -52,7 +52,7 @@ _FIRST = [first for first, _ in _RATES]
 
 
 def count_tokens(text: str) -> int:
-    """The number of tokens without special ones; two lines together have the sum of both."""
+    """The number of tokens without special ones; the count of two lines is the sum of both."""
     return sum(map(_pieces, _CHUNK.findall(text)))
 
 
@@ -70,7 +70,7 @@ def _counted(chunk: str) -> int:
 
 
 def _without_pieces(part: str) -> int:
-    """What counts for a part without word pieces; parts of it may have some."""
+    """The estimated tokens of a part without word pieces."""
     if len(part) > _LONG:
         return sum(_known(part[start : start + _LONG]) for start in range(0, len(part), _LONG))
     parts = _ALIKE.findall(part)
@@ -78,7 +78,7 @@ def _without_pieces(part: str) -> int:
 
 
 def _left_out(chunk: str, pieces: Iterable[Piece]) -> int:
-    """What counts for signs that the tokenizer drops: nothing, as long as they are fewer than those it reads."""
+    """The estimated tokens of signs that the tokenizer drops: 0 while there are fewer than those it reads."""
     dropped = "".join("".join(_between(chunk, pieces)).split())
     return _by_characters(dropped) if 2 * len(dropped) > len(chunk) else 0
 

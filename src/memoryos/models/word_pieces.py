@@ -84,7 +84,7 @@ class WordPieces:
 
 
 class _Letters(dict[str, str]):
-    """What each character is for the tokenizer: its letters in lower case, alone if it is a sign, or a blank."""
+    """The tokenizer's mapping of characters: lower-case letters, a sign by itself, or a blank."""
 
     def __init__(self, dropped: str, marks: str, signs: str) -> None:
         self._dropped = re.compile(dropped)
@@ -108,6 +108,6 @@ class _Letters(dict[str, str]):
 
 @cache
 def word_pieces() -> WordPieces:
-    """Those of MiniLM, whose vocabulary is read at the first call."""
+    """MiniLM's word pieces; the vocabulary is read at the first call."""
     vocabulary = json.loads((_FOLDER / "tokenizer.json").read_bytes())["model"]["vocab"]
     return WordPieces(vocabulary, _Letters(**json.loads((_FOLDER / "characters.json").read_bytes())))

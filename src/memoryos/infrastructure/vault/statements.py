@@ -41,7 +41,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> No
 
 
 def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
-    """Insert links but those that are there already."""
+    """Insert links; existing ones are ignored."""
     _run(connection, _link_insertion(connection.dialect.name), [_link_row(tenant, link) for link in links])
 
 
@@ -51,17 +51,17 @@ def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
 
 def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An insertion that can be told what to do with a row that exists already."""
+    """An INSERT that supports ON CONFLICT."""
     return _insertion_or(connection.dialect.name, table)
 
 
 def update_cubes(connection: Connection, rows: Sequence[Row]) -> int:
-    """Replace cubes, given by all their columns but the position; returns how many were there."""
+    """Replace cubes, given by all their columns except the position; return the number of replaced cubes."""
     return _run(connection, _cube_update(connection.dialect.name), rows)
 
 
 def update_job(connection: Connection, key: Row, values: Row) -> int:
-    """Change the job with these values of some columns; returns whether there was one, as 1 or 0."""
+    """Update the job with these key columns; return the number of updated rows, 0 or 1."""
     statement = _job_update(connection.dialect.name, tuple(key), tuple(values))
     return _run(connection, statement, [{**values, **{_KEY + name: key[name] for name in key}}])
 
@@ -85,7 +85,7 @@ def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[s
 
 
 def stream(connection: Connection, query: Select[Any], values: Row) -> Iterator[Any]:
-    """The rows of one of `queries` that may have very many: a few are held at once."""
+    """The rows of a query with a large result: only a few rows are in memory at once."""
     if connection.dialect.name == "sqlite":  # which reads on as rows are asked for
         return ask(connection, query, values)
     return iter(connection.execute(query, values, execution_options={"yield_per": _ROWS_AT_ONCE}))
@@ -106,7 +106,7 @@ class _CompiledQuery:
     constants: Row
 
     def naming(self, names: Iterable[str]) -> str:
-        """The text with what stands for the ids."""
+        """The statement with placeholders for the ids."""
         if self.takes_lists:
             return self.text
         return self.text.replace(_IDS, ", ".join(map(":{}".format, names)))

@@ -1,4 +1,4 @@
-"""What a session tells and is told of blobs; see `blobs`."""
+"""Records of blobs, as sessions read and write them; see `blobs`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StoredBlob:
 
 
 class BlobNotes(Protocol):
-    """What one owner's session knows of blobs."""
+    """The blob records of one owner's session."""
 
     def kept(self, shas: Iterable[str]) -> dict[str, StoredBlob]:
         """Those of these blobs that a cube refers to, by their sha256."""
@@ -30,5 +30,5 @@ class BlobNotes(Protocol):
         ...
 
     def next_removal(self) -> datetime | None:
-        """When bytes are to be removed next, if some are."""
+        """The time of the next removal of bytes; None if there is none."""
         ...

@@ -206,7 +206,7 @@ class StoredCubes:
         return SelectionPart(self._connection, self._owner, self._readable).counted(wanted)
 
     def _readable(self, cube_id: str, stored: str, told: int | None) -> MemCube | None:
-        """The cube; None when it is damaged."""
+        """The cube; None if it is damaged."""
         try:
             return self._cube(cube_id, stored, told)
         except CubeDamaged:

@@ -77,7 +77,7 @@ def _impossible_links(connection: Connection) -> Iterator[Damage]:
 
 
 def _second_homes(connection: Connection) -> Iterator[Damage]:
-    """Every membership of a page but the first."""
+    """All memberships of a page except the first."""
     first = _links.alias("first")
     earlier = exists().where(
         first.c.tenant == _links.c.tenant,

@@ -32,7 +32,7 @@ _ROWS_AT_ONCE = 4096  # 4 MB; only a longer text is added up in parts
 
 
 class Static:
-    """Embeds by meaning, with 256 numbers a text, all of it. Threads may share one; it loads at the first use."""
+    """Embeds the whole text as 256 numbers by meaning. Threads may share one; it loads at the first use."""
 
     name: Final = "static-minilm-256"  # kept in stores: change it whenever the vectors change
     dim: Final = 256
@@ -132,7 +132,7 @@ class _Table:
 
 
 class _WordRows(dict[str, tuple[int, ...]]):
-    """The rows of each word, a part of a text between spaces; those that were met lately are kept."""
+    """The rows of each word, a part of a text between spaces, with a cache of recent words."""
 
     def __init__(self, pieces: WordPieces, known: NDArray[np.bool_]) -> None:
         self._pieces = pieces
@@ -152,7 +152,7 @@ class _WordRows(dict[str, tuple[int, ...]]):
         return rows
 
     def _of_parts(self, word: str) -> tuple[int, ...]:
-        """What the tokenizer would find in a word of known parts, in a tenth of the time; nothing for any other."""
+        """The pieces of a word made of known parts, ten times as fast as the tokenizer; empty for other words."""
         if not word.isascii() or "[" in word:  # such as [MASK], which it would not cut
             return ()
         parts = _ASCII_PARTS.findall(word.lower())
@@ -176,7 +176,7 @@ def _lengths(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _fixed_vector(dim: int) -> NDArray[np.float32]:
-    """For a text without a word, such as "": the direction that says least, never NaN."""
+    """A constant unit vector for texts without words, such as ""."""
     vector = np.zeros(dim, dtype=np.float32)
     vector[-1] = 1.0
     return vector
@@ -195,7 +195,7 @@ def _load(dim: int) -> _Table:
 
 
 def _strangers(dim: int) -> NDArray[np.int8]:
-    """Directions that have nothing to do with one another, the same on every machine, shape (_STRANGERS, dim)."""
+    """Pseudo-random unit vectors, the same on every machine, shape (_STRANGERS, dim)."""
     noise = hashlib.shake_256(b"memoryos").digest(_STRANGERS * dim)
     return np.frombuffer(noise, dtype=np.int8).reshape(_STRANGERS, dim)
 

@@ -30,7 +30,7 @@ _UNSAID = re.compile("[\u064b-\u065f\u0670\u0640]")  # what Arabic is mostly wri
 
 
 class Multilingual:
-    """Embeds by meaning, with 256 numbers a text, all of it. Threads may share one; it loads at the first use."""
+    """Embeds the whole text as 256 numbers by meaning. Threads may share one; it loads at the first use."""
 
     name: Final = "static-multilingual-256-3"  # kept in stores: change it whenever the vectors change
     dim: Final = Static.dim
@@ -53,7 +53,7 @@ class Multilingual:
         return vectors
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        """The direction of the sum of what a text's runs say, shape (dim,)."""
+        """The direction of the sum of the vectors of a text's runs, shape (dim,)."""
         folded = _UNSAID.sub("", unicodedata.normalize("NFKC", text).lower())
         latin = latin_language(folded)
         pieces, empty = self._known(), CHINESE | function_words(folded)

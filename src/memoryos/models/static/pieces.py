@@ -102,7 +102,7 @@ class Pieces:
         return tuple(reversed(found))
 
     def _best_ends(self, text: str) -> list[int]:
-        """For each place in the text, where the last piece before it starts, on the most probable way there."""
+        """For each position, the start of the piece that ends there on the most probable path (Viterbi)."""
         length = len(text)
         best, starts = [0.0] + [-inf] * length, [0] * (length + 1)
         places, scores, reach = self.places, self.scores, self.reach

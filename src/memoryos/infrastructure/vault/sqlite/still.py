@@ -16,7 +16,7 @@ from memoryos.errors import StoreBusy
 
 @dataclass(frozen=True, slots=True)
 class StillFile:
-    """A file as it was when it was opened."""
+    """A file in the state in which it was opened."""
 
     path: Path
     state: tuple[int, ...]
@@ -35,13 +35,13 @@ class StillFile:
         return cls(path, _state(path))
 
     def check(self) -> None:
-        """Raise StoreBusy when somebody has written since: what was read may be of two states."""
+        """Raise StoreBusy if the file changed since it was opened: the data that was read may be inconsistent."""
         if log_of(self.path).exists() or _state(self.path) != self.state:
             raise StoreBusy(f"{self.path} was changed by another process, and is open for reading only: open it again")
 
 
 def log_of(path: Path) -> Path:
-    """Where SQLite keeps what was written last."""
+    """The path of SQLite's write-ahead log."""
     return path.with_name(f"{path.name}-wal")
 
 
