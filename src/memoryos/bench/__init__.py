@@ -1,3 +1,3 @@
-"""Measuring: how well memory is recalled, how fast, and beside what floor."""
+"""Benchmarks: recall, speed and answers, each beside a baseline."""
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Roc:
         return cls(float(np.trapezoid(caught, refused)), refused, caught, _calibration_error(answerable, others))
 
     def points(self, count: int) -> list[tuple[float, float]]:
-        """So many points of the curve, evenly over its length, as (refused, caught)."""
+        """`count` points, evenly along the curve, as (refused, caught)."""
         chosen = np.unique(np.linspace(0, len(self.refused) - 1, count).round().astype(int))
         return [(float(self.refused[place]), float(self.caught[place])) for place in chosen]
 
@@ -69,7 +69,7 @@ class MeasuredAbstention:
 
     @property
     def curves(self) -> dict[str, Roc]:
-        """Against each class that cannot be answered."""
+        """The curve for each class of questions that cannot be answered."""
         return {
             name: Roc.of(self.confidence[ANSWERABLE], self.confidence[name])
             for name in UNANSWERABLE

@@ -56,7 +56,7 @@ class Part:
 
     @property
     def scopes(self) -> list[Scope]:
-        """Whose memory it is: two users of each of two tenants, of the same names."""
+        """The scopes: two users with the same names in each of two tenants."""
         return [Scope(tenant=f"{self.tenant}-{side}", user=user) for side in "ab" for user in ("ann", "ben")]
 
 
@@ -71,7 +71,7 @@ class Done:
     rss_mb: float | None = None
 
     def timed(self, operation: str, call: Callable[[], object]) -> bool:
-        """Call, and note how long it took, or what error came; whether it returned."""
+        """Call, record the time or the error, and return whether it succeeded."""
         try:
             taken = milliseconds(call)
         except MemoryOSError as error:
@@ -170,7 +170,7 @@ class WritingActor:
 
 
 class ReadingActor:
-    """Searches for what was stored or taken away a moment ago, and looks at all that is served."""
+    """Searches for pages that were just stored or deleted, and checks every answer."""
 
     def __init__(self, store: MemoryOS, part: Part) -> None:
         self.done = Done()
@@ -182,7 +182,7 @@ class ReadingActor:
         self._steps = 0
 
     def step(self) -> None:
-        """Ask once, and check the answer."""
+        """Search once, and check the answer."""
         self._steps += 1
         if self._steps % PAGES_EVERY == 0:
             self.check_pages(self._random.randrange(len(self._scopes)))
@@ -196,7 +196,7 @@ class ReadingActor:
                 self.check_search(self._random.choice(words), is_there=not is_gone)
 
     def check_search(self, word: PageWord, *, is_there: bool) -> None:
-        """Search for a page; when it is there, it must be found."""
+        """Search for a page, which must be found if it is stored."""
         answers: list[Recall] = []
         call = partial(self._store.of(self._scopes[word.scope]).search, f"What is {word}?", kinds=_KINDS)
         before = self._listen()
@@ -210,7 +210,7 @@ class ReadingActor:
             self.done.note(self.ledger.absent([word], parts["hits"], "hits"))
 
     def check_persona(self, scope: int) -> None:
-        """Look at what is known of a user, and at the topics."""
+        """Check a user's facts, profile and segments."""
         found: dict[str, list[MemCube]] = {}
         before = self._listen()
 
@@ -226,7 +226,7 @@ class ReadingActor:
                 self.done.note(self.ledger.misplaced(_words_of(cubes), scope, before, name))
 
     def check_pages(self, scope: int) -> list[PageWord]:
-        """Look at all pages of a scope: all that were stored, in the order in which their writers stored them."""
+        """Check that a scope lists all stored pages, in the order in which their writers stored them."""
         found: list[MemCube] = []
         before = self._listen()
         wanted = self.ledger.there(scope)
@@ -257,12 +257,12 @@ def _parts(recall: Recall) -> dict[str, list[MemCube]]:
 
 
 def _words_of(cubes: Iterable[MemCube]) -> set[PageWord]:
-    """The pages that these come from: by all that is kept with them, keywords and summaries, too."""
+    """The pages that these cubes come from, by their texts, keywords and summaries."""
     return {word for cube in cubes for word in words_in(to_json(cube))}
 
 
 def play(part: Part, begin: Callable[[], None]) -> Done:
-    """Open the store, call `begin`, and do what the part says."""
+    """Open the store, call `begin`, and play the part."""
     settings = load_settings(**part.settings)
     with MemoryOS.open(part.place, settings=settings) as store:
         done = _ROLES[part.role](store, part, begin)
@@ -309,7 +309,7 @@ def _repeat(step: Callable[[], None], seconds: float) -> None:
 
 
 def settings_of(settings: Settings, *, has_workers: bool) -> dict[str, str]:
-    """What a process is told of the settings."""
+    """The settings that a process is given."""
     return {"embedder": settings.embedder, "jobs": "worker" if has_workers else "here"}
 
 

@@ -17,27 +17,27 @@ Exchange = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Adds:
-    """How long durable adds took, and the floor in turn with them; ms."""
+    """Times of durable adds and of the floor, measured alternately; ms."""
 
     ms: dict[str, float]  #: p50 and p95 of one exchange
     floor_ms: float  #: p50 of embedding two texts and committing one row
 
     @property
     def ratio(self) -> float:
-        """How many times the floor the median add took."""
+        """The median add as a multiple of the floor."""
         return self.ms["p50"] / self.floor_ms
 
 
 def in_turn(
     memory: Memory, least: Callable[[Exchange], None], said: Iterable[Exchange]
 ) -> Iterator[tuple[float, float]]:
-    """Add one exchange, do the least with the next, and so on; yields how long each of the two took, ms."""
+    """Alternate between an add and the floor; yield both times, ms."""
     exchanges = iter(said)
     for exchange, unheard in zip(exchanges, exchanges, strict=True):
         yield milliseconds(partial(memory.add, *exchange)), milliseconds(partial(least, unheard))
 
 
 def summed_up(times: Sequence[tuple[float, float]]) -> Adds:
-    """Summarise these times of adds and floors."""
+    """Summarise the times of adds and floors."""
     adds, floors = zip(*times, strict=True)
     return Adds(percentiles(adds, 50, 95), percentiles(floors, 50)["p50"])

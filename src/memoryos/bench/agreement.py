@@ -13,7 +13,7 @@ from math import comb, log
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far groups match classes; each measure in [0, 1]."""
+    """Agreement of groups with classes; each measure is in [0, 1]."""
 
     purity: float  #: share of things in a group most of which are of their class
     pairwise_f1: float  #: of "these two belong together", over all pairs
@@ -24,7 +24,7 @@ class Agreement:
 
 
 def agreement(groups: Sequence[Hashable], classes: Sequence[Hashable]) -> Agreement | None:
-    """The agreement of two groupings of the same things, given in the same order; None when there is nothing."""
+    """The agreement of two groupings of the same things, in the same order; None if there are none."""
     things = len(groups)
     if not things:
         return None
@@ -47,7 +47,7 @@ def _pairs(counts: Counter[Hashable] | Counter[tuple[Hashable, Hashable]]) -> in
 
 
 def _f1(right: int, found: int, wanted: int) -> float:
-    """F1 of the pairs; 1 when no two things belong together, and none were put together."""
+    """F1 of the pairs; 1 if neither grouping has a pair."""
     return 2 * right / (found + wanted) if found + wanted else 1.0
 
 

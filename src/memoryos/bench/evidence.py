@@ -30,7 +30,7 @@ _ID = re.compile(r"D:?0*(\d+):0*(\d+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a conversation, and the ids of the turns that answer it, each once."""
+    """A question about a conversation, and the ids of the turns that answer it, each once."""
 
     conversation: str
     text: str

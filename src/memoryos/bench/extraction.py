@@ -28,7 +28,7 @@ _Label = TypeVar("_Label", bound=FactLabel | ProfileLabel | str)
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What was found and what should have been."""
+    """Counts of found and wanted items."""
 
     found: int = 0
     right: int = 0  #: of the found
@@ -81,7 +81,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredExtraction:
-    """How right an extractor is in one language."""
+    """The results of an extractor in one language."""
 
     extractor: str
     language: Language
@@ -89,7 +89,7 @@ class MeasuredExtraction:
     halves: tuple[tuple[Split, Judgement], ...]
 
     def half(self, split: Split) -> Judgement:
-        """What was measured on one half of the pages."""
+        """The results on one half of the pages."""
         return dict(self.halves)[split]
 
     @property
@@ -99,7 +99,7 @@ class MeasuredExtraction:
 
 
 def measure(extractor: Extractor, language: Language, collection: Collection = Collection.PAGES) -> MeasuredExtraction:
-    """Let the extractor read every labelled page of a language by itself, and count."""
+    """Run the extractor on each labelled page of a language, and count."""
     pages = load(language, collection)
     by_split = [(split, [page for page in pages if page.split is split]) for split in Split]
     return MeasuredExtraction(

@@ -1,4 +1,4 @@
-"""What no memory could be faster than on this machine: the embedder, a matrix product and a transaction alone.
+"""The floor of speed on this machine: the embedder, a matrix product and a transaction alone.
 
 The SQL here measures SQLite itself, below the vault and without it.
 """
@@ -26,7 +26,7 @@ _ROW = "a small row of about forty characters..."
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Each the median of some calls, but for the batch, which is one call."""
+    """Medians of some calls, except the batch, which is one call."""
 
     embed_ms: float  #: one question
     embed_exchange_ms: float  #: the two texts of one add, not seen before
@@ -37,7 +37,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What the embedder gets alone."""
+    """The texts for the embedder alone."""
 
     turns: Sequence[str]  #: in one batch
     questions: Sequence[str]
@@ -82,7 +82,7 @@ def least_add(embedder: Embedder, path: Path) -> Iterator[Callable[[tuple[str, s
 
 @contextmanager
 def _rows(path: Path) -> Iterator[Callable[[], object]]:
-    """A table in a file of its own; the function commits one more row."""
+    """Create a table in a file of its own; return a function that commits one more row."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # as the vault has it

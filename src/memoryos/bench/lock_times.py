@@ -49,7 +49,7 @@ _USER = "ann"
 
 
 class ScopeKind(StrEnum):
-    """What a scope is like."""
+    """The kinds of scopes."""
 
     ORDINARY = "ordinary"
     HOSTILE = "hostile"
@@ -77,7 +77,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """What was measured in one scope."""
+    """The measurements in one scope."""
 
     kind: ScopeKind
     pages: int
@@ -208,13 +208,13 @@ def _dialogue(pages: int) -> list[Page]:
 
 
 def _hostile(pages: int) -> list[Page]:
-    """One talk that never ends, on one thing."""
+    """An endless dialogue about one topic."""
     text = "I like green tea and I play chess with my brother Tom."
     return [[Turn(role=Role.USER, text=f"{text} Game {number}.")] for number in range(pages)]
 
 
 def _add_special(memory: Memory) -> list[str]:
-    """The pages that are worst by themselves."""
+    """The special hostile pages."""
     statements = " ".join(f"I live in Town{number}." for number in range(STATEMENTS))
     naming = [Turn(role=Role.USER, text=f"I live in City{number}.") for number in range(NAMING)]
     huge = " ".join(f"Word{number} of a very long text." for number in range(HUGE_CHARS // 32))

@@ -36,7 +36,7 @@ ELSEWHERE = "elsewhere"  # the agent whose memory is mounted
 
 @dataclass(frozen=True, slots=True)
 class BenchCorpus:
-    """What is measured on."""
+    """The conversations and questions of a benchmark."""
 
     sha256: str  #: of the file
     conversations: tuple[Conversation, ...]
@@ -56,7 +56,7 @@ class BenchCorpus:
 
 @dataclass(frozen=True, slots=True)
 class VariantResult:
-    """What one variant gave."""
+    """The results of one variant."""
 
     variant: Variant
     groups: Mapping[str, Summary]  #: "overall", then each category by its number
@@ -65,7 +65,7 @@ class VariantResult:
 
 @dataclass(frozen=True, slots=True)
 class RecallReport:
-    """What a run gave."""
+    """The results of a run."""
 
     results: Mapping[str, VariantResult]  #: by strategy, in the order they were asked for
     ablation: Mapping[str, VariantResult]  #: hybrid without a part, by that part; empty when it was not asked for

@@ -1,4 +1,4 @@
-"""The machine a figure was measured on, and the memory this process holds."""
+"""The machine that measures, and the memory of this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROCESSORS = Path("/proc/cpuinfo")
 
 
 def describe() -> dict[str, str | int]:
-    """What somebody who compares figures asks for first."""
+    """The properties of the machine that matter for comparing figures."""
     return {
         "cpu": next(_values(_PROCESSORS, "model name"), "") or platform.processor() or platform.machine(),
         "cores": os.cpu_count() or 1,
@@ -43,7 +43,7 @@ def rss_mb() -> float | None:
 
 
 def _values(path: Path, name: str) -> Iterator[str]:
-    """What a file of `name : value` lines says of a name; nothing where there is no such file."""
+    """The values of a name in a file of `name : value` lines; none without the file."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     for line in lines:
         key, _, value = line.partition(":")

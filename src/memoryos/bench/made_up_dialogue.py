@@ -37,7 +37,7 @@ _SYLLABLES = [first + vowel for first in "bdfgklmnprstvz" for vowel in "aeiou"]
 
 
 class Dialogue:
-    """Ann and Ben talking on and on; two of the same seed say the same."""
+    """An endless dialogue of Ann and Ben, the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ def _words() -> tuple[str, ...]:
 
 @cache
 def _chances() -> NDArray[np.float64]:
-    """The probability of a word or a more frequent one."""
+    """The cumulative probability of the words by frequency."""
     weights = np.cumsum(1 / (np.arange(len(_words())) + _OFFSET))
     chances: NDArray[np.float64] = weights / weights[-1]
     return chances

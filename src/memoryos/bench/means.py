@@ -30,7 +30,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a group of questions gave."""
+    """The results of a group of questions."""
 
     questions: int
     estimates: Mapping[Measure, Estimate]
@@ -50,7 +50,7 @@ def summarise(
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The mean of one number for each question; there must be a question."""
+    """The mean of one number per question, with at least one question."""
     column = np.array(values, dtype=np.float64)[:, None]
     low, high = _interval(column, range(len(column)))[:, 0].tolist()
     return Estimate(float(column.mean()), low, high)
@@ -82,7 +82,7 @@ def by_type(types: Sequence[str | None], scores: Rows) -> dict[str, Summary]:
 
 
 def places_of(types: Sequence[str | None]) -> dict[str, list[int]]:
-    """Where the questions of each type stand, all of them first; None is no type."""
+    """The positions of the questions of each type, preceded by all of them; None is no type."""
     places: dict[str, list[int]] = {OVERALL: list(range(len(types)))}
     for name in sorted({name for name in types if name is not None}):
         places[name] = [place for place, one in enumerate(types) if one == name]

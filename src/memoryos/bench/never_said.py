@@ -27,7 +27,7 @@ _READ = 20_000  # characters that tell the language
 
 
 def questions_about(conversation: Conversation, kind: str) -> list[str]:
-    """The questions of a kind (NEVER, OPEN) in the conversation's language and about its user."""
+    """The questions of a kind (NEVER, OPEN) in the conversation's language, about its user."""
     language = _language(conversation)
     fill = _names(_user(conversation), language)
     return [text.format(**fill) for text in _read()[kind][language.value]]
@@ -46,7 +46,7 @@ def _language(conversation: Conversation) -> Tongue:
 
 
 def _user(conversation: Conversation) -> str | None:
-    """Who speaks most as the user; None where the user has no name."""
+    """The most frequent speaker name of the user; None without one."""
     turns = (turn for session in conversation.sessions for turn in session.turns)
     names = Counter(turn.speaker for turn in turns if turn.role is Role.USER and turn.speaker)
     named = [name for name, _ in names.most_common() if name.lower() != Role.USER.value]

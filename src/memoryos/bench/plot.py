@@ -25,7 +25,7 @@ _SHADE = 0.12  # opacity of an interval
 
 
 def check_plot(path: Path) -> None:
-    """Refuse, before a long run, a picture that could not be drawn. Raises InvalidInput or MissingExtra."""
+    """Check before a long run that the plot can be drawn. Raises InvalidInput or MissingExtra."""
     if path.suffix.lower() not in FORMATS:
         raise InvalidInput("--plot", f"{path} is not a picture", f"Name a file that ends in {', '.join(FORMATS)}")
     if not path.parent.is_dir():

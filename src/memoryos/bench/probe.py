@@ -31,7 +31,7 @@ SEED = 2  # not the dialogue's, whose first words would come again
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What the process measured."""
+    """The measurements of the process."""
 
     cold_start_ms: float  #: from before the store is opened to the first answer
     search_ms: dict[str, float]  #: p50, p95 and p99
@@ -48,7 +48,7 @@ def probe(store: Path, embedder: str) -> Probed:
 
 
 def searched(store: Path, embedder: str) -> Probed:
-    """Open the store and search it, in this process."""
+    """Open and search the store in this process."""
     settings = load_settings(embedder=embedder, mounts=())
     questions = Dialogue(SEED).questions(WARM_UP + SEARCHES)
     start = time.perf_counter()

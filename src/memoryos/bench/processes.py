@@ -34,7 +34,7 @@ _SHOWN_OF_ERROR = 500  # characters
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """How many processes there are, and for how long."""
+    """The number of processes, and the duration."""
 
     writers: int = 8
     readers: int = 8
@@ -44,7 +44,7 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True)
 class ProcessReport:
-    """What many processes did, and what was wrong."""
+    """The operations and faults of many processes."""
 
     crowd: Crowd
     counts: dict[str, int]  #: calls that returned, by operation
@@ -101,7 +101,7 @@ def _play(part: Part, crowd: Crowd, progress: Progress) -> dict[str, list[Done]]
 
 @contextmanager
 def _process(part: Part) -> Iterator[subprocess.Popen[str]]:
-    """A process, which does not outlive the block."""
+    """A process that is ended with the block."""
     command = [sys.executable, "-m", "memoryos.bench.actor", json.dumps(asdict(part))]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:  # noqa: S603 - ours

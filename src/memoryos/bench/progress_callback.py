@@ -1,4 +1,4 @@
-"""How a measurement tells how far it is."""
+"""Progress callbacks of measurements."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 def unwatched(_what: str, _done: int, _total: int) -> None:
-    """Nobody looks."""
+    """Ignore progress."""
 
 
 def each(items: Sequence[T], what: str, progress: Progress) -> Iterator[T]:
-    """The items, and after each of them how many are done."""
+    """Yield the items, and report progress after each."""
     for number, item in enumerate(items, 1):
         yield item
         progress(what, number, len(items))

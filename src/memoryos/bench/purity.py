@@ -42,7 +42,7 @@ _WORDS = 64  # of an event or a page that are compared: all but those of very lo
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """How far segments match what their pages come from; the mean over the conversations."""
+    """Agreement of segments with sessions or events; means over the conversations."""
 
     sessions: Agreement | None
     events: Agreement | None  #: None where the data names none
@@ -50,7 +50,7 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class PurityReport:
-    """What a run gave."""
+    """The results of a run."""
 
     before: Matched
     after: Matched
@@ -74,7 +74,7 @@ def measure(
     events: Mapping[str, Events],
     progress: Progress = unwatched,
 ) -> PurityReport:
-    """Import the conversations without repair, then repair each, in a store that is gone afterwards."""
+    """Import the conversations without repair, then repair each, in a temporary store."""
     embedder = load_embedder(settings.embedder, settings)
     quiet = settings.model_copy(update={"self_repair": False})
     before, after, repairs = [], [], []

@@ -16,7 +16,7 @@ REMEMBERED = 1 << 16  # costs of texts: the same ones come back for one question
 
 
 def candidates(conversation: Conversation) -> dict[str, Candidate]:
-    """Every turn of a conversation by its id. Raises InvalidInput when two turns share one."""
+    """The turns of a conversation by id. Raises InvalidInput if two turns share one."""
     turns: dict[str, Candidate] = {}
     for session in conversation.sessions:
         for turn in session.turns:
@@ -28,7 +28,7 @@ def candidates(conversation: Conversation) -> dict[str, Candidate]:
 
 
 def entries(recall: Recall) -> list[Candidate]:
-    """What was found, best first: each hit with the id of its turn and the cost of its own words."""
+    """The hits, best first, each with the id of its turn and the cost of its own words."""
     return [_entry(hit, hit.source_id) for hit in recall.turns if hit.source_id]
 
 

@@ -42,7 +42,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class TypeResult:
-    """What one way gave for the questions of one type."""
+    """The results of one strategy for one type of question."""
 
     by_questions: Summary
     by_memories: Summary | None  #: the same, with the interval that other users might give; None with one user
@@ -51,7 +51,7 @@ class TypeResult:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRecall:
-    """What one data set gave."""
+    """The results of one data set."""
 
     dataset: Dataset
     results: Mapping[str, Mapping[str, TypeResult]]  #: by way (context, then rankings), "overall" and each type
@@ -65,7 +65,7 @@ def measure(
     embedder: Embedder,
     progress: Progress = unwatched,
 ) -> MeasuredRecall:
-    """Measure `context` and the variants in a store that is gone afterwards."""
+    """Measure `context` and the variants in a temporary store."""
     with (
         TemporaryDirectory(prefix="memoryos-bench-") as folder,
         MemoryOS.open(Path(folder) / "recall.db", settings=settings, embedder=embedder) as memory,
@@ -115,7 +115,7 @@ def _group(
 
 
 def _leads(scores: Rows, baselines: Mapping[str, Rows]) -> dict[int, Lead]:
-    """The difference to the baseline that is best at each budget."""
+    """The difference to the best baseline at each budget."""
     return {budget: _lead(place, scores, baselines) for place, budget in enumerate(TOKEN_BUDGETS) if baselines}
 
 

@@ -34,7 +34,7 @@ LARGE = "large"  # the tenant of very many pages
 
 @dataclass(frozen=True, slots=True)
 class Populated:
-    """What was measured with so many tenants in the store."""
+    """The measurements at one number of tenants."""
 
     tenants: int
     pages: int  #: of each
@@ -88,7 +88,7 @@ def tenant_name(number: int) -> str:
 
 
 def _load(vault: SqlVault, embedder: Embedder, tenant: str, pages: int, progress: Progress) -> float:
-    """Store a dialogue of that many pages; returns the seconds it took, without those that made it up."""
+    """Store a dialogue of that many pages; return the seconds without generating it."""
     owner, dialogue, seconds = Scope(tenant=tenant, user=search_process.USER), Dialogue(sum(tenant.encode())), 0.0
     for done in range(0, pages, AT_A_TIME):
         session = dialogue.session(min(AT_A_TIME, pages - done))

@@ -28,7 +28,7 @@ _SHORTEST, _LONGEST = 15, 200  # characters of a sentence that it takes for a fa
 
 
 class ScriptedReader:
-    """Answers like a chat model; counts what it was asked."""
+    """A chat model that answers by rules and counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -43,7 +43,7 @@ class ScriptedReader:
         return Answer(text, Usage(prompt, count_tokens(text)), "scripted")
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
-        """The same, at once."""
+        """Yield the whole answer as one piece."""
         yield self.answer(messages).text
 
 
@@ -76,7 +76,7 @@ def _profile(dialogue: str) -> Iterator[dict[str, Any]]:
 
 
 def _topics(dialogue: str) -> Iterator[dict[str, Any]]:
-    """The first sentence that is known of a topic, and the last that is new."""
+    """The first known sentence of a topic, and the last new one."""
     parts = _TOPIC.split(dialogue.removesuffix("\n</dialogue>"))
     for letter, part in zip(parts[1::2], parts[2::2], strict=True):
         known, _, new = part.partition("\nnew:\n")
@@ -86,7 +86,7 @@ def _topics(dialogue: str) -> Iterator[dict[str, Any]]:
 
 
 def _own_sentences(dialogue: str) -> Iterator[tuple[int, str, str]]:
-    """What speakers say of themselves: page number, speaker, sentence."""
+    """First-person sentences: page number, speaker, sentence."""
     page = 0
     for line in dialogue.splitlines():
         if start := _PAGE.match(line):

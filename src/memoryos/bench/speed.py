@@ -70,7 +70,7 @@ class _Written:
 
 
 def measure_sizes(sizes: Sequence[int], settings: Settings, progress: Progress = unwatched) -> Iterator[Size]:
-    """Measure one size after the other, each in a store that is gone afterwards."""
+    """Measure one size after the other, each in a temporary store."""
     embedder = load_embedder(settings.embedder, settings)
     _warm_up(settings, embedder)
     for pages in sizes:
@@ -79,7 +79,7 @@ def measure_sizes(sizes: Sequence[int], settings: Settings, progress: Progress =
 
 
 def _warm_up(settings: Settings, embedder: Embedder) -> None:
-    """Store and settle some pages: to load the model and the rules of extraction is neither adding nor settling."""
+    """Store and settle some pages, so that loading the model and the rules is not measured."""
     with (
         TemporaryDirectory(prefix="memoryos-warm-up-") as folder,
         open_memory(Path(folder) / "warm-up.db", user=USER, settings=settings, embedder=embedder) as memory,
@@ -133,7 +133,7 @@ def _write(memory: Memory, pages: int, embedder: Embedder, least_store: Path, pr
 
 
 def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progress: Progress) -> Adds:
-    """Adds beside a busy worker, in a copy of the store: what is searched later is the one user's memory alone."""
+    """Measure adds beside a busy worker, in a copy of the store, so that later searches see one user's memory alone."""
     progress(f"{pages:,} pages: adding beside a worker", 0, 1)
     copied = store.with_name("busy.db")
     shutil.copy(store, copied)
@@ -144,7 +144,7 @@ def _busy(pages: int, store: Path, settings: Settings, embedder: Embedder, progr
 
 
 def _bulk(memory: Memory, dialogue: Dialogue, pages: int, progress: Progress) -> float:
-    """Load the pages; returns the seconds it took, without those that made them up."""
+    """Load the pages; return the seconds without generating them."""
     seconds = 0.0
     for done in range(0, pages, SESSION_PAGES):
         session = dialogue.session(min(SESSION_PAGES, pages - done))

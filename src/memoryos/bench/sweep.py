@@ -50,7 +50,7 @@ SMALL, LARGE = 1024, 2048  # tokens of context
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """Values set by hand; the defaults are the paper's."""
+    """Manual settings; the defaults are the paper's."""
 
     theta: float = 0.6
     tau: float = 5.0
@@ -60,12 +60,12 @@ class SweepPoint:
 
     @property
     def name(self) -> str:
-        """As a table calls it."""
+        """The name in tables."""
         return f"theta {self.theta:g}, tau {self.tau:g}, m {self.m}, k {self.k}, w {self.w:g}"
 
     @property
     def build(self) -> tuple[float, float]:
-        """What the import depends on."""
+        """The values that an import depends on."""
         return self.theta, self.tau
 
     @property
@@ -102,7 +102,7 @@ class Formed:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one point gave."""
+    """The results of one point."""
 
     formed: Formed
     recalled: Recalled | None  #: when the data has questions
@@ -110,7 +110,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What one data set gave."""
+    """The results of one data set."""
 
     points: Mapping[SweepPoint, Result]
     tuned: Result
@@ -169,7 +169,7 @@ JUDGED = ("f1", "small", "large", "hybrid")
 
 
 def measures(result: Result) -> dict[str, Sequence[float]]:
-    """Everything that was measured, by name."""
+    """All measures by name."""
     parts = (result.formed, result.recalled) if result.recalled else (result.formed,)
     return {field.name: getattr(part, field.name) for part in parts for field in fields(part)}
 
@@ -234,7 +234,7 @@ class _Counting:
 
 
 class _Remembering:
-    """An embedder that embeds each text once, whatever number of stores it is in."""
+    """An embedder that embeds each text once for all stores."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name, self.dim = embedder.name, embedder.dim

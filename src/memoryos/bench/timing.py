@@ -1,4 +1,4 @@
-"""Times of calls, and what is said of many of them."""
+"""Times of calls, and their percentiles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def milliseconds(call: Callable[[], object]) -> float:
-    """How long one call takes, ms of wall clock."""
+    """The wall-clock time of one call, ms."""
     start = time.perf_counter()
     call()
     return (time.perf_counter() - start) * 1000

@@ -1,4 +1,4 @@
-"""Ways to search that are measured side by side."""
+"""Search variants that are compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memoryos.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A strategy with its weights, and what a table calls them."""
+    """A strategy with its weights, and its name in tables."""
 
     name: str
     strategy: Strategy
@@ -34,7 +34,7 @@ class Variant:
 
 
 def whole(strategies: Sequence[Strategy]) -> dict[str, Variant]:
-    """The strategies as they are, by name."""
+    """The unchanged strategies, by name."""
     return {strategy.value: Variant(strategy.value, strategy) for strategy in strategies}
 
 

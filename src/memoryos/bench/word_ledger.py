@@ -18,7 +18,7 @@ _WORD = re.compile(r"zq(\d+)x(\d+)x(\d+)x(\d+)z", re.IGNORECASE)
 
 
 class PageWord(NamedTuple):
-    """What a page is known by."""
+    """The word that identifies a page."""
 
     scope: int
     writer: int
@@ -30,7 +30,7 @@ class PageWord(NamedTuple):
 
 
 class WordState(StrEnum):
-    """What a writer says of a word."""
+    """A state of a word, as its writer reports it."""
 
     THERE = "there"
     LEAVING = "leaving"
@@ -38,7 +38,7 @@ class WordState(StrEnum):
 
 
 class AnswerFault(StrEnum):
-    """What is wrong with an answer."""
+    """The faults of answers."""
 
     MISSING = "missing"  # a page that was stored is not found
     GHOST = "ghost"  # words that were taken away are served
@@ -50,7 +50,7 @@ class AnswerFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something that no answer may show."""
+    """A fault of an answer, with the word and the place."""
 
     fault: AnswerFault
     word: PageWord
@@ -61,17 +61,17 @@ class Violation:
 
 
 def words_in(text: str) -> set[PageWord]:
-    """The pages that a text comes from."""
+    """The page words in a text."""
     return {PageWord(*map(int, found)) for found in _WORD.findall(text)}
 
 
 def told(state: WordState, word: PageWord) -> str:
-    """The line by which a writer tells of a word."""
+    """The line by which a writer reports a word."""
     return f"{state} {word}\n"
 
 
 class WordLedger:
-    """What is known of every word, by the lines of all writers."""
+    """The state of every word, by the reports of all writers."""
 
     def __init__(self) -> None:
         self._there: dict[PageWord, None] = {}  # in the order they were told
@@ -81,11 +81,11 @@ class WordLedger:
 
     @property
     def moment(self) -> int:
-        """How much was heard up to now: take it before a call, and judge by it what the call returns."""
+        """The number of reports read so far. Take it before a call and judge the answer by it."""
         return self._heard
 
     def hear(self, lines: Iterable[str]) -> None:
-        """Take in what writers tell."""
+        """Read reports of writers."""
         for line in lines:
             state, _, name = line.strip().partition(" ")
             (word,) = words_in(name)
@@ -99,26 +99,26 @@ class WordLedger:
                 self._gone[word] = self._heard
 
     def latest(self, count: int) -> list[PageWord]:
-        """The words that came last and are to stay, as far as is known."""
+        """The latest words that no writer has reported as leaving."""
         newest = (word for word in reversed(self._there) if word not in self._leaving)
         return [word for word, _ in zip(newest, range(count), strict=False)]
 
     def departed(self, count: int) -> list[PageWord]:
-        """The words that went last."""
+        """The words that were deleted last."""
         return [word for word, _ in zip(reversed(self._gone), range(count), strict=False)]
 
     def there(self, scope: int) -> list[PageWord]:
-        """The words of a scope that are to stay, as far as is known."""
+        """The words of a scope that no writer has reported as leaving."""
         return [word for word in self._there if word.scope == scope and word not in self._leaving]
 
     def absent(self, wanted: Iterable[PageWord], served: Collection[PageWord], where: str) -> Iterator[Violation]:
-        """Words that were there before the call and are not in its answer, though nobody is taking them away."""
+        """Words that were stored before the call and are missing in its answer, though no writer is deleting them."""
         for word in wanted:
             if word not in served and word not in self._leaving:
                 yield Violation(AnswerFault.MISSING, word, where)
 
     def misplaced(self, served: Iterable[PageWord], scope: int, before: int, where: str) -> Iterator[Violation]:
-        """Words that may not be served in that scope, or were gone at the moment before the call."""
+        """Words of other scopes, or deleted before the call."""
         for word in served:
             if word.scope != scope:
                 yield Violation(AnswerFault.FOREIGN, word, where)
@@ -126,14 +126,14 @@ class WordLedger:
                 yield Violation(AnswerFault.GHOST, word, where)
 
     def invented(self, served: Iterable[PageWord], where: str) -> Iterator[Violation]:
-        """Words that nobody told of; to be asked when all writers have ended."""
+        """Words no writer reported; call after all writers have finished."""
         for word in served:
             if word not in self._there and word not in self._leaving:
                 yield Violation(AnswerFault.UNKNOWN, word, where)
 
 
 def disordered(served: Sequence[PageWord], where: str) -> Iterator[Violation]:
-    """Pages of one scope, as they stand, that are there twice or before an earlier one of the same writer."""
+    """Pages of a scope that occur twice, or before an earlier page of the same writer."""
     seen: set[tuple[int, int]] = set()
     last: dict[int, int] = {}
     for word in served:

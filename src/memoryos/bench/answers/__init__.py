@@ -1,3 +1,3 @@
-"""Answers: what a reader model says from what a memory hands it, and how good that is."""
+"""Answers of a reader model from the context of a memory, and their quality."""
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class _NoWordNet:
 
 
 def check_metrics() -> None:
-    """Refuse, before a long run, metrics that could not be computed. Raises MissingExtra."""
+    """Check before a long run that the metrics can be computed. Raises MissingExtra."""
     try:
         import nltk  # noqa: F401 - is it there?
         import rouge_score  # noqa: F401

@@ -1,4 +1,4 @@
-"""Which data set a file is: GVD with its questions beside it, LoCoMo, or a recall set whose questions have answers."""
+"""Detects the data set of a file: GVD with a questions file, LoCoMo, or a recall set with answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memoryos.errors import InvalidInput
 
 
 def read_answer_set(files: InputFiles) -> AnswerSet:
-    """The questions of the files. Raises InvalidInput for another shape, and when there is no question."""
+    """The questions of the files. Raises InvalidInput for another format, or without a question."""
     if files.questions:
         dataset = read_gvd_questions(files)
     elif is_locomo(files.data):
@@ -27,6 +27,6 @@ def read_answer_set(files: InputFiles) -> AnswerSet:
 
 
 def _at_the_end(dataset: AnswerSet) -> AnswerSet:
-    """Questions without a time are asked when the last turn is said: prompts do not depend on the day of the run."""
+    """A question without a time is asked at the time of the last turn, so prompts do not depend on today."""
     ends = {conversation.user: conversation.ended_at for conversation in dataset.conversations}
     return replace(dataset, asked=tuple(replace(one, at=one.at or ends[one.conversation]) for one in dataset.asked))

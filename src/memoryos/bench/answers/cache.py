@@ -36,7 +36,7 @@ class _Line(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswer:
-    """An answer, and how long the model took for it when it was asked."""
+    """An answer, and the time that the model took for it."""
 
     answer: Answer
     ms: float
@@ -44,7 +44,7 @@ class CachedAnswer:
 
 @dataclass
 class Cache:
-    """What models said, in memory and, with a path, in a file that grows."""
+    """Answers of models, in memory and, with a path, in a growing file."""
 
     path: Path | None = None
     _held: dict[str, _Line] = field(default_factory=dict)
@@ -52,21 +52,21 @@ class Cache:
 
     @classmethod
     def open(cls, path: Path | None) -> Cache:
-        """The cache in a file, which may not exist yet. Raises InvalidInput for a file of something else."""
+        """Open the cache in a file, which may not exist yet. Raises InvalidInput for a file in another format."""
         cache = cls(path)
         if path and path.exists():
             cache._held = {line.key: line for line in _read(path)}
         return cache
 
     def get(self, key: str) -> CachedAnswer | None:
-        """What was said to this prompt."""
+        """The cached answer to a prompt."""
         line = self._held.get(key)
         if line is None:
             return None
         return CachedAnswer(Answer(line.text, Usage(line.prompt_tokens, line.completion_tokens), line.model), line.ms)
 
     def put(self, key: str, said: CachedAnswer) -> None:
-        """Keep an answer; it is in the file when this returns."""
+        """Store an answer durably."""
         usage = said.answer.usage
         line = _Line(
             key=key,
@@ -84,7 +84,7 @@ class Cache:
 
 @dataclass
 class CachedChat:
-    """A chat model that is asked each prompt once; counts the calls it made. Threads may share it."""
+    """A chat model that sends each prompt once and counts its calls. Threads may share it."""
 
     chat: ChatModel
     cache: Cache
@@ -94,7 +94,7 @@ class CachedChat:
     _lock: Lock = field(default_factory=Lock)
 
     def said(self, messages: Sequence[Message]) -> CachedAnswer:
-        """The answer with its time, from the cache when it is there. Raises ModelError."""
+        """The answer with its time, from the cache if possible. Raises ModelError."""
         key = self._key(messages)
         if found := self.cache.get(key):
             return found
@@ -112,7 +112,7 @@ class CachedChat:
         return self.said(messages).answer
 
     def stream(self, messages: Sequence[Message]) -> Iterator[str]:
-        """The answer at once."""
+        """Yield the whole answer as one piece."""
         yield self.answer(messages).text
 
     def _key(self, messages: Sequence[Message]) -> str:

@@ -1,4 +1,4 @@
-"""Files between this program and a reader that has no endpoint: prompts out, answers back, one JSON object a line."""
+"""Files for readers without an endpoint: prompts out, answers back, as JSON Lines."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def read_gvd_questions(files: InputFiles) -> AnswerSet:
 
 
 def _probes(path: Path) -> Iterator[tuple[str, _Probe]]:
-    """Each question with its place in the file."""
+    """The questions with their places in the file."""
     with readable(path):
         lines = path.read_bytes().splitlines()
     for number, line in enumerate(lines, 1):

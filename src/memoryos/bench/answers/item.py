@@ -1,4 +1,4 @@
-"""Items: a question with what a system puts before the reader, and the reader's answer to it."""
+"""Items: a question with a system's context, and the reader's answer."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Item:
 
     @property
     def context_tokens(self) -> int | None:
-        """What the context costs."""
+        """The tokens of the context."""
         return None if self.context is None else count_tokens(self.context)
 
     @property
     def prompt_tokens(self) -> int | None:
-        """What the whole prompt costs, as this program counts."""
+        """The tokens of the whole prompt, as this program counts them."""
         return sum(count_tokens(message["content"]) for message in self.prompt) if self.prompt else None
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An item, and what the reader said."""
+    """An item with the reader's answer."""
 
     item: Item
     answer: str

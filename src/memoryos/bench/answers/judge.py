@@ -60,7 +60,7 @@ class Label(StrEnum):
 
 
 class GoldVerdict(BaseModel):
-    """What a judge of gold answers says."""
+    """The verdict of a judge with gold answers."""
 
     label: Label
 
@@ -71,7 +71,7 @@ class GoldVerdict(BaseModel):
 
 
 class DialogueScores(BaseModel):
-    """What a judge of dialogues says."""
+    """The scores of a judge of dialogues."""
 
     accuracy: Literal[0, 1]
     correctness: Literal[0, 1] | float
@@ -102,7 +102,7 @@ def verdicts(chat: CachedChat, answered: Answered, gold: Gold, dialogue: str) ->
 
 
 def expected(gold: Gold, wanted: Mapping[str, float]) -> bool:
-    """Whether an answer that should have been judged has no verdict."""
+    """Whether an answer that needs a verdict has none."""
     return gold.rule is not ScoringRule.ABSTAIN and not wanted
 
 

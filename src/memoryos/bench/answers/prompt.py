@@ -1,4 +1,4 @@
-"""What the reader is told: the same words for every system and every question of a data set."""
+"""The reader's prompt: the same for every system and every question of a data set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions, and apart from them what only the scoring may see."""
+"""Questions, kept apart from the gold answers that only the scoring may see."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReaderQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What only the scoring may see of a question."""
+    """The gold answer of a question, which only the scoring may see."""
 
     group: str  #: category, type or language, as a column of the table
     rule: ScoringRule
@@ -53,7 +53,7 @@ class AnswerSet:
     is_dialogue: bool = False  #: whether all answers are judged by the dialogue, as in GVD
 
     def limited(self, count: int) -> AnswerSet:
-        """The same with at most so many questions, spread evenly, and the conversations that they are about."""
+        """The set with at most `count` questions, spread evenly, and their conversations."""
         asked = tuple(spread(self.asked, count))
         wanted = {question.conversation for question in asked}
         return replace(self, asked=asked, conversations=tuple(one for one in self.conversations if one.user in wanted))
@@ -61,7 +61,7 @@ class AnswerSet:
 
 @dataclass(frozen=True, slots=True)
 class InputFiles:
-    """What the caller named."""
+    """The files that the caller named."""
 
     data: Path
     questions: Path | None = None

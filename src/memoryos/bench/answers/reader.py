@@ -1,4 +1,4 @@
-"""Reading: contexts for every question and system, and the reader's answers to them."""
+"""Contexts for every question and system, and the reader's answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WARM_UP = 5  # contexts before the clock runs
 
 
 def items(dataset: AnswerSet, system: System, contexts: Contexts, progress: Progress) -> list[Item]:
-    """Every question of the data set through one system, timed one by one."""
+    """The contexts of one system for all questions, each timed."""
     for asked in dataset.asked[:WARM_UP]:
         contexts.of(system, asked)
     questions = each(dataset.asked, f"{system.value}: contexts", progress)
@@ -30,7 +30,7 @@ def items(dataset: AnswerSet, system: System, contexts: Contexts, progress: Prog
 
 
 def answers(chat: CachedChat, asked: Sequence[Item], at_once: int, progress: Progress) -> list[Answered]:
-    """The reader's answers, in the order of the items. Raises the first ModelError; what was answered is cached."""
+    """The reader's answers, in the order of the items. Raises the first ModelError; earlier answers are cached."""
 
     def answered(item: Item) -> Answered:
         said = chat.said(item.prompt)

@@ -1,4 +1,4 @@
-"""What the answers of each system are worth, by group of questions, and what they cost."""
+"""The scores and costs of each system's answers, by group of questions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class QuestionGroup:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Means over the answers; None where it is not known, because the answers came from elsewhere."""
+    """Means over the answers; None if the answers were imported."""
 
     context_tokens: float | None
     prompt_tokens: float | None  #: with instructions and question
@@ -42,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What one system hands over, without a reader: means, and times."""
+    """The contexts of one system without a reader: means and times."""
 
     prompts: int
     context_tokens: float
@@ -63,7 +63,7 @@ class SystemReport:
 
 
 def system_report(scored: Sequence[Scored], *, unanswered: int, unjudged: int) -> SystemReport:
-    """The report of one system's answers; there must be one."""
+    """The report of one system's answers, at least one."""
     groups = {OVERALL: [one for one in scored if one.gold.rule is not ScoringRule.ABSTAIN]}
     for one in sorted(scored, key=lambda one: one.gold.group):
         groups.setdefault(one.gold.group, []).append(one)
@@ -76,7 +76,7 @@ def system_report(scored: Sequence[Scored], *, unanswered: int, unjudged: int) -
 
 
 def handed(items: Sequence[Item]) -> Handed:
-    """What the items of one system hand over; there must be one."""
+    """The means of one system's contexts, at least one."""
     tokens, prompts = _mean([item.context_tokens for item in items]), _mean([item.prompt_tokens for item in items])
     return Handed(len(items), tokens or 0.0, prompts or 0.0, _percentiles([item.context_ms for item in items]))
 

@@ -1,4 +1,4 @@
-"""A run: conversations into a store, contexts of every system, answers, verdicts, and the report of all that.
+"""A run: load conversations, make contexts of every system, get answers and verdicts, and report.
 
 Every system searches a store that only the public operations have touched. A context is made of the words of the
 question, and of when it was asked where the data says so; what only the scoring may see is looked up afterwards.
@@ -37,7 +37,7 @@ OURS, PAPER = "ours", "paper"  # the stores
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What it took to fill a store, until the work behind the writes was done, too."""
+    """The cost of filling a store, including the background work."""
 
     seconds: float
     model_calls: int  #: of consolidation; 0 when rules read the pages
@@ -55,7 +55,7 @@ class Run:
     ingested: dict[str, Ingested] = field(default_factory=dict)  #: by store, once it was filled
 
     def prompts(self, systems: Sequence[System]) -> Generator[list[Item], None, None]:
-        """Every question through each system, one system after the other, in temporary stores."""
+        """The contexts of each system for every question, in temporary stores."""
         ours = [system for system in systems if system is not System.TWO_STAGE]
         if ours:
             yield from self._prompts(OURS, ours, self.settings)
@@ -63,7 +63,7 @@ class Run:
             yield from self._prompts(PAPER, [System.TWO_STAGE], paper_settings(self.settings, self.budgets.pages))
 
     def answered(self, systems: Sequence[System], reader: CachedChat) -> list[Answered]:
-        """The reader's answers to all of them."""
+        """The reader's answers to all prompts."""
         at_once = self.settings.llm_concurrency
         with closing(self.prompts(systems)) as prompts:  # a reader that fails leaves a store open in it
             found = [answers(reader, asked, at_once, self.progress) for asked in prompts]
@@ -126,7 +126,7 @@ def _filled(memory: MemoryOS, talks: Sequence[Conversation], progress: Progress)
 
 
 def check_judge(dataset: AnswerSet, answered: Sequence[Answered], judge: CachedChat | None) -> None:
-    """Refuse what cannot be judged. Raises InvalidInput."""
+    """Check that the data can be judged. Raises InvalidInput."""
     if not dataset.is_dialogue:
         return
     if judge is None:
@@ -138,7 +138,7 @@ def check_judge(dataset: AnswerSet, answered: Sequence[Answered], judge: CachedC
 
 
 class _Dialogues:
-    """What a judge is shown of a conversation."""
+    """The parts of a conversation that a judge is shown."""
 
     def __init__(self, dataset: AnswerSet) -> None:
         self._gold = dataset.gold
@@ -161,5 +161,5 @@ def _system(one: Answered) -> str:
 
 
 def given_answer(item: Item, answer: str) -> Answered:
-    """An answer that came from elsewhere."""
+    """An imported answer."""
     return Answered(item, answer, count_tokens(answer))

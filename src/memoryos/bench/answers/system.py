@@ -1,4 +1,4 @@
-"""Systems: ways to put a conversation before the same reader, ours and the ones it is compared with."""
+"""Systems: ways to give a conversation to the same reader, ours and the baselines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINE_TOKENS = 1  # a line break
 
 
 class System(StrEnum):
-    """What the reader is given beside the question."""
+    """The kind of context that the reader gets."""
 
     CONTEXT = "context"  # ours: what context() hands over within the budget
     HYBRID = "hybrid"  # our ranking of single turns, filled to the budget
@@ -50,7 +50,7 @@ _TIERS: Mapping[System, Sequence[Tier]] = {
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """How much a reader is given."""
+    """Token budgets of contexts."""
 
     tokens: int  #: of context
     window: int  #: of the whole conversation
@@ -89,7 +89,7 @@ class Contexts:
     _whole: dict[str, list[tuple[Turn, int]]] = field(default_factory=dict)  # turns with their tokens
 
     def of(self, system: System, asked: ReaderQuestion) -> str:
-        """What the system puts before the reader."""
+        """The context of the system."""
         if system in _TIERS:
             return self._context(asked, _TIERS[system])
         if system in (System.TWO_STAGE, System.NO_CHAIN):
@@ -132,7 +132,7 @@ class Contexts:
 
 
 def found_text(found: Recall, *, chains: bool = True) -> str:
-    """All that the paper's search hands over: profile, knowledge, pages with the summaries of their chains, STM."""
+    """The result of the paper's search: profile, knowledge, pages with the summaries of their chains, STM."""
     retrieved = [hit for hit in found.hits if hit not in found.recent]
     sections = {
         "User profile": [cube.text for cube in (*found.profile, *found.traits)],
@@ -146,7 +146,7 @@ def found_text(found: Recall, *, chains: bool = True) -> str:
 
 
 def transcript(turns: Sequence[Turn]) -> str:
-    """The turns with their times and speakers, one in a line."""
+    """The turns with times and speakers, one per line."""
     return _lines(turns)
 
 
