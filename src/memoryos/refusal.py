@@ -33,7 +33,7 @@ _EXPECTED = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What is wrong with a value: an unknown field, if there is one, because it explains a missing one."""
+    """The error of a value: an unknown field first, because it explains a missing one."""
 
     place: str  #: the field; empty for the value as a whole
     problem: str

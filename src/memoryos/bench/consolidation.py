@@ -28,7 +28,7 @@ from memoryos.scope import Scope
 
 
 class ReaderKind(StrEnum):
-    """Who reads the pages."""
+    """The readers of pages: rules or a model."""
 
     RULES = "rules"
     SCRIPTED = "scripted"
@@ -36,7 +36,7 @@ class ReaderKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """What reading some conversations took and gave; sums add up."""
+    """The costs and results of reading conversations; they can be added."""
 
     pages: int = 0
     read: int = 0  #: of these: the others are still in STM

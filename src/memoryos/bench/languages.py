@@ -41,7 +41,7 @@ class LanguageHits:
 
 @dataclass(frozen=True, slots=True)
 class LanguagesReport:
-    """What was found by language, set of questions and strategy."""
+    """The results by language, set of questions and strategy."""
 
     languages: Mapping[str, Mapping[str, Mapping[Strategy, LanguageHits]]]
     embedder: str

@@ -31,7 +31,7 @@ _SEED = 2
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """What a search process measured."""
+    """The measurements of a search process."""
 
     first_ms: (
         float  #: of the first search of the first tenant, in a process that searched nothing yet but an empty scope

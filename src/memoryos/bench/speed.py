@@ -48,7 +48,7 @@ _UNHEARD_SEED = 3  # and more for each size: an embedder remembers the words it 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What was measured in a store of so many pages."""
+    """The measurements in a store of that size."""
 
     pages: int  #: loaded in bulk, before the single adds
     archived_pages: int  #: of these; they were evicted, and a search looks there, too

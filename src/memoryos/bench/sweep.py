@@ -81,7 +81,7 @@ P = TypeVar("P", SweepPoint, None)
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What came back of LoCoMo's evidence, one number for each question."""
+    """Recall of LoCoMo's evidence, one number per question."""
 
     small: Sequence[float]  #: by two_stage within 1,024 tokens
     large: Sequence[float]  #: within 2,048
@@ -92,7 +92,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Formed:
-    """What an import formed, one number for each conversation."""
+    """Measures of the imported segments, one number per conversation."""
 
     f1: Sequence[float]  #: of pairs of pages: in one segment, in one session
     purity: Sequence[float]  #: share of the pages that are of their segment's most frequent session
@@ -262,7 +262,7 @@ class _Bench:
         self.embedder = _Remembering(load_embedder(base.embedder, base))
 
     def results(self, points: Sequence[P]) -> dict[P, Result]:
-        """What each point gives; the first one's values form the segments."""
+        """The results of each point; the values of the first one form the segments."""
         with TemporaryDirectory(prefix="memoryos-bench-") as folder:
             path = Path(folder) / "sweep.db"
             formed, hybrid = self._formed(path, points[0])

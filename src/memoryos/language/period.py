@@ -16,7 +16,7 @@ _TO = "/"
 
 
 class Grain(StrEnum):
-    """What stretch of the calendar a period is."""
+    """The unit of a period, such as day or month."""
 
     DAY = "day"
     WEEK = "week"  # from Monday on
@@ -59,7 +59,7 @@ def termed(word: str) -> Period | None:
 
 
 def day_of(day: date) -> Period:
-    """That day alone."""
+    """The period of one day."""
     return Period(day, day, Grain.DAY)
 
 

@@ -67,7 +67,7 @@ def item(text: str) -> str:
 
 
 def said(speaker: str | None, role: str, text: str) -> str:
-    """What somebody says, behind their name; without a name, behind their role."""
+    """A speaker's words after their name, or after their role if they have no name."""
     return f"{name(speaker, role)}: {quotation(text)}"
 
 

@@ -25,7 +25,7 @@ class Rule:
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What finds it, in any case."""
+        """The pattern that finds it, ignoring case."""
         return _compiled(self.expression)
 
     def may_match(self, folded: str) -> bool:

@@ -1,3 +1,3 @@
-"""What a memory operating system does, as functions over values and a vault."""
+"""The operations of the memory operating system, as functions over values and a vault."""
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Narrow:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What happened to an owner's pages between two moments of the event log."""
+    """The changes of an owner's pages between two positions in the event log."""
 
     after: int  #: the sequence that the index had reached
     reached: int  #: and the one it reaches with this

@@ -9,7 +9,7 @@ from memoryos.plain import Plain
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed(Plain):
-    """What was done, and what was not possible."""
+    """The completed and the refused steps of a scrub."""
 
     done: tuple[str, ...]  #: names of what was rewritten or emptied
     refused: tuple[str, ...]  #: what could not be, and why

@@ -22,7 +22,7 @@ class BlobNotes(Protocol):
     """The blob records of one owner's session."""
 
     def kept(self, shas: Iterable[str]) -> dict[str, StoredBlob]:
-        """Those of these blobs that a cube refers to, by their sha256."""
+        """The blobs among these that a cube refers to, by sha256."""
         ...
 
     def begin(self, blobs: Sequence[StoredBlob], *, remove_at: datetime) -> None:

@@ -148,7 +148,7 @@ def _tables(found: SavedRun) -> list[tuple[str, ...]]:
 
 
 def _group_name(dataset: AnswerSet, group: str) -> str:
-    """What a table and the plot call a group of questions."""
+    """The name of a group of questions in tables and plots."""
     return CATEGORY_NAMES.get(group, group) if dataset.name == "locomo" else group
 
 

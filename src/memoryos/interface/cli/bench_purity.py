@@ -18,7 +18,7 @@ from memoryos.interface.cli.options import Json
 
 
 class Shape(StrEnum):
-    """What a file is."""
+    """The formats of files."""
 
     LOCOMO = "locomo"
     GVD = "gvd"

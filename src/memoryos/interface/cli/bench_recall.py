@@ -67,7 +67,7 @@ def recall(
 def _measured(
     data: Sequence[Path], limit: int | None, variants: Mapping[str, Variant], settings: Settings
 ) -> tuple[list[MeasuredRecall], str]:
-    """What every file gave, and the embedder's name."""
+    """The results of all files, and the embedder's name."""
     embedder = load_embedder(settings.embedder, settings)
     datasets = read_datasets(data, limit)
     with watched() as progress:

@@ -134,7 +134,7 @@ def print_sweep(data: str, swept: Swept) -> None:
 
 
 def _compared(swept: Swept) -> dict[str, Mapping[str, Estimate]]:
-    """What self-tuning is compared with, and how far it is ahead; what is best elsewhere only if there is such."""
+    """The points that self-tuning is compared with, and its lead over each."""
     found = {"the best by hand": swept.ahead(swept.best)}
     if swept.best_by_cosine != swept.best:
         found[f"the best with w 0 ({swept.best_by_cosine.name})"] = swept.ahead(swept.best_by_cosine)

@@ -113,7 +113,7 @@ def _table(jobs: Sequence[Job]) -> Table:
 
 
 def _lines(job: Job) -> Iterator[str]:
-    """What a person is told of a job; ids have a line of their own, to be copied."""
+    """A job as text; ids stand on their own lines, so that they can be copied."""
     yield f"{job.kind}, {job.state.value}, {job.attempts} {'try' if job.attempts == 1 else 'tries'}"
     yield f"since {job.created_at:%Y-%m-%d %H:%M}"
     if job.not_before:

@@ -37,7 +37,7 @@ CHARS = 200  # of a memory in the table
 
 
 class Listed(Choice):
-    """What can be listed."""
+    """The things that can be listed."""
 
     PAGES = "pages"
     FACTS = "facts"

@@ -182,7 +182,7 @@ def statement(sentence: str) -> Statement | None:
 
 
 def shape_of(sentence: str, start: int = 0) -> tuple[SemanticType, float] | None:
-    """What kind of statement begins there, and how sure that is."""
+    """The kind of statement that begins there, and its confidence."""
     for shapes, kind, confidence in _SHAPES:
         if any(shape.match(sentence, start) for shape in shapes):
             return kind, confidence

@@ -38,7 +38,7 @@ def statements(sentence: str) -> list[Statement]:
 
 
 def _kind(part: str) -> SemanticType | None:
-    """What a clause says of the speaker; None where it may tell of somebody else, or depend on another clause."""
+    """The kind of statement about the speaker; None if it may concern others or depends on another clause."""
     told = _with_subject(part)
     if _OTHERS.search(told):
         return None

@@ -55,7 +55,7 @@ def previous_pages(reader: Reader, pages: Iterable[MemCube]) -> dict[str, MemCub
 
 
 def played(previous: Mapping[str, MemCube], pages: Iterable[MemCube]) -> set[str]:
-    """Those of these pages that continue a game of roles."""
+    """The pages that continue a role-playing game."""
     return {
         page.id
         for page in pages
@@ -86,6 +86,6 @@ def _rests_on(cube: MemCube, pages: Collection[str]) -> bool:
 
 
 def _said(page: MemCube) -> str:
-    """What the user says on a page."""
+    """The user's words on a page."""
     turn = page.payload.turn_of(Role.USER) if isinstance(page.payload, Page) else None
     return turn.text.replace("’", "'") if turn else ""

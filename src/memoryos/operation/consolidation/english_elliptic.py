@@ -76,7 +76,7 @@ def contacts(sentence: str, plain: str) -> Iterator[Statement]:
 
 
 def completed(quote: str, name: str) -> str | None:
-    """Such a statement as a sentence about `name`; None for any other."""
+    """The statement as a sentence about `name`; None for other statements."""
     if match := _REACH.fullmatch(quote):
         return f"{name} can be reached at {match['reached']}"
     for verb, shape in _SHAPES:

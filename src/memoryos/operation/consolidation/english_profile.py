@@ -104,7 +104,7 @@ _REPORTED = re.compile(
 
 
 def _asserted(plain: str, found: _Found) -> _Found:
-    """What is neither denied in its clause nor reported."""
+    """The parts that are neither denied nor reported speech."""
     for value, start, end in found:
         begin = max((mark.end() for mark in _BREAK.finditer(plain, 0, start)), default=0)
         is_denied = _DENIED.search(plain, begin, end) or _DENIED_AFTER.match(plain, end)

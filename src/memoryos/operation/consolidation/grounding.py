@@ -92,7 +92,7 @@ class Evidence:
         return own._flaw_of_words(untimed(statement, source.at), quote) or flaw_of_stance(statement, quote, source)
 
     def flaw_of_summary(self, summary: str) -> Flaw | None:
-        """What is wrong with a summary of all of it; None when nothing is."""
+        """The flaw of a summary of all of it; None if there is none."""
         if gives_orders(summary) or not self.utterances:
             return Flaw.ORDER
         latest = max(one.at for one in self.utterances)
@@ -116,7 +116,7 @@ class Evidence:
 
     @cached_property
     def _by_page(self) -> dict[str, Evidence]:
-        """What each page says by itself; several statements rest on one."""
+        """The statements of each page by itself."""
         said: dict[str, list[Utterance]] = {}
         for one in self.utterances:
             said.setdefault(one.page, []).append(one)
@@ -165,7 +165,7 @@ def flaw_of_stance(statement: str, quote: str, source: Utterance) -> Flaw | None
 
 
 def flaw_of_value(value: str, quote: str, source: Utterance) -> Flaw | None:
-    """The same for the value of a profile field, which is the speaker's own."""
+    """The flaw of the value of a profile field, which must be the speaker's own; None if there is none."""
     return flaw_of_stance(f"用户是{value}" if HAN.search(value) else f"The user is {value}", quote, source)
 
 

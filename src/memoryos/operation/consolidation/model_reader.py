@@ -51,7 +51,7 @@ class SummaryTarget:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What pages say."""
+    """The facts, traits and profile fields that pages state."""
 
     findings: Sequence[Finding]
     summaries: Mapping[str, str] = field(default_factory=dict)  #: by topic
@@ -202,7 +202,7 @@ class _Call:
         return found
 
     def compare(self, pairs: Sequence[Pair]) -> dict[Pair, Verdict]:
-        """What the new fact of each pair is to the old one; a pair without a usable verdict is left out."""
+        """The relation of the new fact to the old one for each pair; pairs without a usable verdict are left out."""
         answer = self._asked(prompts.comparison(pairs), _Verdicts, Purpose.JUDGE)
         numbered = dict(enumerate(pairs, 1))
         said = [one for item in answer.verdicts if (one := self._checked(item, _Verdict))]
@@ -282,7 +282,7 @@ def _trait(dimension: str, sources: Sequence[Utterance], quote: str) -> Finding:
 
 
 def _evidence(topic: SummaryTarget) -> Evidence:
-    """What a summary may rest on: the new pages, and the summary before."""
+    """The evidence of a summary: the new pages, and the earlier summary."""
     evidence = Evidence.of(topic.pages)
     if not topic.summary or not evidence.utterances:
         return evidence

@@ -152,12 +152,12 @@ class QuotedPiece:
 
     @property
     def before(self) -> str:
-        """What leads to it, in its line."""
+        """The text before it, in its line."""
         return self.text[max(0, self.start - _NEAR) : self.start].rpartition("\n")[2]
 
     @property
     def behind(self) -> str:
-        """What follows it, in its line."""
+        """The text after it, in its line."""
         return self.text[self.end : self.end + _NEAR].partition("\n")[0]
 
 

@@ -131,7 +131,7 @@ class Promoter:
         return portions
 
     def _portions(self, scope: Scope, jobs: Sequence[Job]) -> list[Portion]:
-        """What is read next: the new pages of the first jobs, as many as are read together."""
+        """The pages to read next: the new pages of the first jobs, as many as are read together."""
         portions: list[Portion] = []
         room = self.settings.batch_pages if self.reader else PAGES_AT_ONCE
         with self.vault.read(scope) as reader:
@@ -227,7 +227,7 @@ class Promoter:
             _check_unchanged(reader, portions)
 
     def _stretches(self, scope: Scope, pages: Sequence[MemCube]) -> list[Stretch]:
-        """What a model is asked to tell of the chains; rules have told it when the pages came in."""
+        """The chains that a model is to summarise; rules summarised them when the pages came in."""
         if self.reader is None:
             return []
         with self.vault.read(scope) as reader:
@@ -351,7 +351,7 @@ def count_rejected(writer: Writer, rejected: Mapping[str, int]) -> None:
 
 
 def rejections(reader: Reader) -> dict[str, int]:
-    """What was not believed of models' answers, by flaw."""
+    """The rejected statements of models, counted by flaw."""
     counted: dict[str, int] = json.loads(reader.note(_REJECTED) or "{}")
     return counted
 

@@ -20,7 +20,7 @@ _AGAIN_CHARS = 300  # of a page that the same sheet has shown: of its segment, t
 
 @dataclass(frozen=True)
 class Sheet:
-    """What one prompt shows: some pages, or a part of a long one."""
+    """The pages of one prompt, or a part of a long page."""
 
     cubes: tuple[MemCube, ...]
 
@@ -36,7 +36,7 @@ class Sheet:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What it says."""
+        """Its text."""
         return Evidence.of(self.cubes)
 
 
@@ -79,7 +79,7 @@ def _numbered(number: int, cube: MemCube) -> str:
 
 
 def _told(cube: MemCube) -> str:
-    """Who says what on the page."""
+    """The turns of a page with their speakers."""
     turns = cube.payload.turns if isinstance(cube.payload, Page) else ()
     return "\n".join(said(turn.speaker, turn.role.value, turn.words[:READ_CHARS]) for turn in turns)
 

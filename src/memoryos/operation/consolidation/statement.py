@@ -1,4 +1,4 @@
-"""What a sentence says about its speaker, before it becomes a memory."""
+"""A statement of a sentence about its speaker, before it becomes a memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Statement:
 
     @property
     def said(self) -> str:
-        """What is said, as a sentence of its own."""
+        """The statement as a complete sentence."""
         return self.clause or self.quote
 
 

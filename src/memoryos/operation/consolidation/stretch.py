@@ -33,7 +33,7 @@ class Stretch:
 
     @property
     def words(self) -> tuple[str, tuple[str, ...]]:
-        """What a model is shown of it: the meta so far, and which pages."""
+        """The prompt for a model: the summary so far, and the pages."""
         return self.known, tuple(page.id for page in self.pages)
 
 

@@ -34,7 +34,7 @@ _OF_OTHERS = re.compile(
 
 @dataclass(slots=True)
 class _Shown:
-    """What texts show of a dimension."""
+    """The evidence of texts for a dimension."""
 
     pages: dict[str, bool] = field(default_factory=dict)  # whether a page speaks for it, or only against it
     cues: Counter[str] = field(default_factory=Counter)

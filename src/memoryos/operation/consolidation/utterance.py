@@ -51,12 +51,12 @@ class Utterance:
 
     @property
     def own_text(self) -> str:
-        """What the speaker wrote, as far as it is read."""
+        """The speaker's own text, up to the limit that is read."""
         return self.turn.text[:READ_CHARS]
 
     @cached_property
     def own_sentences(self) -> list[str]:
-        """What the speaker says of themselves and means."""
+        """The sentences in which speakers talk about themselves seriously."""
         return own_sentences(self.own_text)
 
     @cached_property
@@ -66,13 +66,13 @@ class Utterance:
 
     @cached_property
     def text(self) -> str:
-        """What it says, without the sentences that give orders."""
+        """Its text, without sentences that give orders."""
         words = self.turn.words[:READ_CHARS]
         return " ".join(sentence for sentence in split_sentences(words) if not gives_orders(sentence))
 
     @cached_property
     def wording(self) -> str:
-        """The same without case, marks and width."""
+        """Its text without case, marks and width."""
         return wording(self.text)
 
     def says(self, words: str) -> bool:
@@ -81,7 +81,7 @@ class Utterance:
 
 
 def utterances(pages: Sequence[MemCube]) -> Iterator[Utterance]:
-    """What user and assistant said on these pages, in order."""
+    """The words of user and assistant on these pages, in order."""
     for cube in pages:
         if isinstance(cube.payload, Page):
             for turn in cube.payload.turns:

@@ -66,7 +66,7 @@ class Again:
         return self.promoter.planned(changes.reader, self.home, lessons, changes=changes, freed=[*related, *freed])
 
     def lessons(self, pages: Sequence[MemCube]) -> list[Lesson]:
-        """What the pages say, by rules, that belongs into `home`."""
+        """The lessons that rules find in the pages and that belong to `home`."""
         lessons = self.promoter.lessons(self.promoter.extractor.extract(pages))
         persona = persona_scope(self.scope, self.promoter.settings)
         if persona == self.scope.owner:
@@ -89,7 +89,7 @@ class Again:
     def _confirmed(
         self, derived: Sequence[MemCube], evidence: Mapping[str, MemCube], changed: Sequence[str]
     ) -> Iterator[Lesson]:
-        """What a model had found and still stands."""
+        """The lessons that a model found and that are still supported."""
         promoter = self.promoter
         return confirmed(derived, evidence, changed, promoter.embedder, rules=promoter.extractor.name)
 

@@ -58,7 +58,7 @@ def named(plan: Plan) -> list[Rehoming]:
 
 
 def rehoming_of(event: Event) -> Rehoming:
-    """What an event of `Operation.REHOME` tells."""
+    """The rehoming that an event of `Operation.REHOME` records."""
     detail = json.loads(event.detail or "{}")
     return Rehoming(event.cube_id, detail["from"], detail["to"], Reason(detail["why"]))
 
@@ -99,7 +99,7 @@ class Rehomer:
 
     @property
     def rests_on(self) -> set[str]:
-        """What may not change before it is written."""
+        """The ids of cubes that may not change before it is written."""
         return {*self._before, *self._homes}
 
     @property

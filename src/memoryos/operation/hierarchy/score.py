@@ -54,7 +54,7 @@ class FScores:
     jaccards: NDArray[np.float64]
 
     def __getitem__(self, index: int) -> FScore:
-        """That of one segment."""
+        """The score of one segment."""
         return FScore(float(self.cosines[index]), float(self.jaccards[index]))
 
     def best(self, limit: int) -> list[int]:

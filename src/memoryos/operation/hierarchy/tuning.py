@@ -97,12 +97,12 @@ class Calibration:
         return not (is_whole and self.pages / growth < pages < self.pages * growth)
 
     def to_json(self) -> str:
-        """As a store notes it."""
+        """Return it as the JSON that a store keeps."""
         return _NOTED.dump_json(self).decode()
 
     @classmethod
     def from_json(cls, text: str | None) -> Calibration | None:
-        """What was noted; None when nothing was, or by a program that noted something else."""
+        """Read the stored JSON; None if there is none or it has another format."""
         try:
             return _NOTED.validate_json(text) if text else None
         except ValidationError:
@@ -114,7 +114,7 @@ _NOTED = TypeAdapter(Calibration)
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What a calibration rests on."""
+    """The samples of a calibration."""
 
     near: Sequence[float]  #: F_scores of pages that follow each other in a sitting
     far: Sequence[float]  #: F_scores of pages of different sittings

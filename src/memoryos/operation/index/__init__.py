@@ -1,3 +1,3 @@
-"""What search and paging keep in memory of each owner, and how it follows the log."""
+"""The indexes that search and paging keep in memory for each owner; they follow the log."""
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def turns_of_messages(messages: Messages, *, now: datetime, limit: int) -> list[
 
 @dataclass
 class _SpokenPart:
-    """What a message says between two tool calls or results."""
+    """The text of a message between two tool calls or results."""
 
     texts: list[str] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)

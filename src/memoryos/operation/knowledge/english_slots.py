@@ -222,7 +222,7 @@ def _is_denied(match: re.Match[str], clause: str) -> bool:
 
 
 def _lost(clause: str, speaker: str) -> Filling | None:
-    """What somebody no longer has: "sold their car", "Ann's dog died"."""
+    """Things that somebody no longer has: "sold their car", "Ann's dog died"."""
     match = _LOST.match(clause) or _DIED.match(clause)
     holder = _holder(match["holder"], speaker) if match else None
     if match is None or holder is None:
@@ -242,7 +242,7 @@ def _being(clause: str, speaker: str) -> Filling | None:
 
 
 def _object(said: Iterable[str]) -> str:
-    """What kind of thing it is, however it looks."""
+    """The kind of a thing, without its attributes."""
     return " ".join(sorted({stem(word) for word in said if word not in FUNCTION_WORDS and word not in _LOOKS}))
 
 

@@ -77,7 +77,7 @@ def is_guarded(cube: MemCube, lesson: Lesson) -> bool:
 
 
 def filling_of(cube: MemCube) -> Filling | None:
-    """What the fact fills its slot with."""
+    """The filling of the fact's slot."""
     return filled(cube.text, min(mention.said for mention in mentions_of(cube)))
 
 

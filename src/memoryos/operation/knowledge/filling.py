@@ -1,4 +1,4 @@
-"""What a statement fills a slot with, and when it holds."""
+"""Fillings: the value that a statement gives a slot, and when it is valid."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Slot:
 
     @property
     def family(self) -> Slot:
-        """What it has in common with the slots that may end with it."""
+        """The family of slots that may end together with it."""
         return Slot(self.holder, _FAMILIES.get(self.relation, self.relation), self.of)
 
 

@@ -53,7 +53,7 @@ class Lesson:
 
 
 def identity(payload: object) -> Identity:
-    """What makes two learned things the same memory: equal facts, the same dimension, the same field."""
+    """The key of a memory: equal facts, the same dimension or the same field are one memory."""
     if isinstance(payload, Fact):
         return fact_identity(payload, payload.text)
     if isinstance(payload, Trait):

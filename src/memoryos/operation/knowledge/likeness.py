@@ -52,7 +52,7 @@ _NAME_TAGS = ("nr", "ns", "nt", "nz")  # people, places, organisations, other na
 
 
 class Verdict(StrEnum):
-    """What a new fact is to an old one."""
+    """The relation of a new fact to an old one."""
 
     SAME = "same"  # says the same in other words
     UPDATES = "updates"  # holds in its place
@@ -67,7 +67,7 @@ class Judge(Protocol):
     """Compares facts that are close in meaning, where words cannot tell."""
 
     def compare(self, pairs: Sequence[Pair]) -> Mapping[Pair, Verdict]:
-        """What the new fact of each pair is to the old one; without a verdict both hold."""
+        """The relation of the new fact to the old one for each pair; without a verdict both are valid."""
         ...
 
 

@@ -166,12 +166,12 @@ class LongTerm:
 
 
 def _said(cube: MemCube) -> tuple[str, datetime | None]:
-    """What it says, and until when: a change of either is a new version."""
+    """The text and the end of its validity: a change of either is a new version."""
     return cube.text, cube.descriptive.valid_to
 
 
 def _later(known: MemCube, lesson: Lesson, support: Sequence[str]) -> MemCube:
-    """What it is after the lesson: traits grow and shrink with their support, the later field value wins."""
+    """The memory after the lesson: traits change with their support, and the later field value wins."""
     old, new = known.payload, lesson.payload
     if isinstance(old, ProfileField) and isinstance(new, ProfileField):
         return told(known, old, lesson, new)

@@ -1,4 +1,4 @@
-"""What is told outright, rather than found in pages: facts and profile fields."""
+"""Stated memories: facts and profile fields that the caller stated instead of pages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def told_in(reader: Reader, lesson: Lesson) -> str | None:
 
 
 def restated(versions: Sequence[MemCube], embedder: Embedder) -> Lesson | None:
-    """What was last said of a memory outright, which no page can take back; `versions` are oldest first."""
+    """The caller's last statement of a memory, which no page can revoke; `versions` are oldest first."""
     for version in reversed(versions):
         if version.descriptive.origin is not Origin.INFERENCE and isinstance(version.payload, Learned):
             is_fact = version.kind is Kind.FACT

@@ -237,7 +237,7 @@ def _linked(
 
 
 def _ended(lines: Iterable[Sequence[_Stage]]) -> dict[str, str]:
-    """What each cube ended in another slot than its own, by its id; the first of several."""
+    """The filling of another slot that each cube ended, by its id; the first of several."""
     found: dict[str, str] = {}
     for line in lines:
         for before, stage in pairwise(line):

@@ -1,1 +1,1 @@
-"""What follows a write: moves between tiers, repair, rebuilding, re-embedding, cold storage, the worker."""
+"""Maintenance: moves between tiers, repair, rebuild, re-embedding, cold storage, the worker."""

@@ -58,7 +58,7 @@ class Housekeeping:
         # Calls of a model take seconds: pages do not wait for them.
         is_slow = settings.extractor is ExtractorKind.MODEL
         self._worker = Background("jobs") if is_slow else self._background
-        self._alarm = ScopeTimer(self._schedule)
+        self._timer = ScopeTimer(self._schedule)
         self._lock = Lock()
         self._tidy: set[Scope] = set()  # owners of whom no page waits, as far as this process knows
         self._scheduled: set[Scope] = set()  # owners to keep; a task for each waits in the background
@@ -193,7 +193,7 @@ class Housekeeping:
         if self._is_closed:  # visits that could not be written are lost, and no reason to fail now
             return
         self._is_closed = True
-        self._alarm.close()
+        self._timer.close()
         for owner in self._visits.owners():
             self._schedule(owner)
         self._is_closing = self._worker is not self._background
@@ -293,7 +293,7 @@ class Housekeeping:
             _log_delay(error)
             return
         if seconds is not None:
-            self._alarm.set(owner, max(seconds, RETRY_SECONDS))
+            self._timer.set(owner, max(seconds, RETRY_SECONDS))
 
     def _run_jobs(self, owner: Scope) -> None:
         """Run the due jobs, or leave them to workers."""
@@ -311,7 +311,7 @@ class Housekeeping:
         last = None
         while (moment := self._runner.next_due(owner)) is not None and self._works_on():
             if (seconds := (moment - self._runner.clock()).total_seconds()) > 0:
-                self._alarm.set(owner, seconds)
+                self._timer.set(owner, seconds)
                 return
             finished = self._runner.take_turn(
                 owner, TimeSlice(self._works_on, lambda: self._others_wait(owner, self._due))
@@ -320,7 +320,7 @@ class Housekeeping:
                 self._hire(owner)
                 return
             if moment == last or not finished:
-                self._alarm.set(owner, RETRY_SECONDS)
+                self._timer.set(owner, RETRY_SECONDS)
                 return
             last = moment
 
@@ -330,7 +330,7 @@ class Housekeeping:
         return not self._is_abandoned
 
     def _works_on(self) -> bool:
-        """The same for jobs; at the end of the process, jobs with a model are left to the next one."""
+        """Whether to run jobs; at the end of the process, jobs with a model are left to the next process."""
         self._worker.give_way()
         return not self._is_abandoned and not self._is_closing
 

@@ -154,7 +154,7 @@ class Repairer:
         return PlannedRepair(made, reader.sequence(), len(placed), len(members))
 
     def _suspects(self, reader: Reader, scope: Scope, names: Iterable[str]) -> list[str]:
-        """Those segments that seem mixed or seem to hold strays, and the segments where the strays seem to belong."""
+        """The segments that seem mixed or hold strays, and the segments where the strays seem to belong."""
         resident = self.residency.following(scope, reader)
         topics = _topics(resident)
         found: dict[str, None] = {}

@@ -45,7 +45,7 @@ def share(text: str, asked: Collection[str]) -> float:
 
 
 def _cut(text: str, asked: Collection[str], room: int, count_tokens: CountTokens, level: int) -> Span | None:
-    """The same with parts of a level: sentences, clauses, words or characters."""
+    """Cut at the parts of one level: sentences, clauses, words or characters."""
     places = _trimmed(text, _LEVELS[level](text))
     if not places:
         return None

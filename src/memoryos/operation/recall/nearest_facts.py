@@ -29,7 +29,7 @@ _COUNTED = {  # the paper's LPM is searched by meaning alone (MemoryOS paper, se
 
 @dataclass(frozen=True, slots=True)
 class FactLikeness:
-    """What facts are compared with a question by: its meaning, and its words, the rarer the more."""
+    """The comparison of facts with a question: by meaning, and by words weighted by rarity."""
 
     question: Vector
     weights: Mapping[str, float]  #: of the question's stems
@@ -94,7 +94,7 @@ class Outdated:
 
 
 def outdated(facts: Sequence[Entry]) -> Outdated:
-    """What the facts of LPM among these say of the archived ones."""
+    """A test for archived facts that facts of LPM repeat or replace."""
     return Outdated([entry.cube for entry in facts if entry.cube.tier is Tier.LPM])
 
 

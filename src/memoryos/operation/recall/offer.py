@@ -114,7 +114,7 @@ def _stored(entry: Entry, position: int) -> Iterator[StoredPassage]:
 
 
 def _closeness(fact: Entry, wanted: Wanted) -> float:
-    """As facts of this memory are scored, but each word counts the same: how rare it is there is unknown."""
+    """The closeness of a fact to the question; all words weigh the same, because their rarity elsewhere is unknown."""
     if wanted.asked is None:
         return 0.0
     forms = set(map(stem, index_words(wanted.text)))

@@ -25,7 +25,7 @@ from memoryos.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Persona(Plain):
-    """What LPM holds about the user or the agent."""
+    """The contents of LPM about the user or the agent."""
 
     profile: tuple[MemCube, ...]  #: static fields, such as the name
     traits: tuple[MemCube, ...]  #: levels on dimensions

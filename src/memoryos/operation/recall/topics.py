@@ -44,7 +44,7 @@ class Fit:
 
     @property
     def parts(self) -> dict[str, float]:
-        """What the F_score is made of."""
+        """The parts of the F_score."""
         return {"segment_cosine": self.score.cosine, "segment_jaccard": self.score.jaccard}
 
 

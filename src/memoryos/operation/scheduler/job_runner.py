@@ -194,7 +194,7 @@ def _log_failure(kind: str, error: Exception) -> None:
 
 
 def _about(job: Job) -> tuple[str, str]:
-    """What a job is about: a memory, or a unique value for a job about the scope."""
+    """The subject of a job: a memory, or a unique value for a job about the scope."""
     return job.kind, job.cube_id or job.id
 
 

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one transaction writes."""
+    """The writes of one transaction."""
 
     write: Callable[[Writer], object]  #: may raise, and then nothing is written
     rests_on: Collection[str]  #: pages, segments, and the cubes that it changes
