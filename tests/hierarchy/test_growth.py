@@ -10,12 +10,11 @@ import pytest
 
 from memoryos import Memory, Subject
 from memoryos.cube import Fact
-from memoryos.infrastructure.vault.records import LinkKind
+from memoryos.infrastructure.vault.records import REVISIONS, LinkKind
 from memoryos.kinds import Origin, SemanticType
 from memoryos.operation.correction.correct import PAGES_AT_ONCE, Corrector
 from memoryos.operation.correction.rederive import Again
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
-from memoryos.operation.hierarchy.changes import REVISIONS
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE

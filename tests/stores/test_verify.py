@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+import memoryos
 from contract import server
 from memoryos import stores
 from memoryos.errors import EmbedderMismatch, InvalidInput, StorageError, StoreCorrupt
@@ -325,3 +326,16 @@ def test_a_store_on_a_server_is_held_against_its_cubes_too(full):
     expected = {Fault.COLUMNS, Fault.PASSAGES, Fault.LINK, Fault.EVENT}
     assert faults(stores.verify(place)) == expected
     assert faults(stores.verify(place, repair=True, settings=SETTINGS)) == {Fault.EVENT}
+
+
+def test_versions_that_an_operation_left_out_are_no_damage(tmp_path: Path):
+    """Of a field that one page changes more than 32 times, the history keeps the first version and the last 32."""
+    path = tmp_path / "towns.db"
+    with memoryos.open(path, user="tom", settings=SETTINGS) as memory:
+        for first in (0, 40):
+            memory.add(" ".join(f"I live in Town{number}." for number in range(first, first + 40)), "I see.")
+            memory.wait()
+    assert stores.verify(path).damages == ()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM versions WHERE version = (SELECT max(version) - 3 FROM versions)")
+    assert faults(stores.verify(path)) == {Fault.VERSIONS}

@@ -2,17 +2,17 @@
 
 Anybody may have written what is stored, and a model sees only characters. So a quotation begins no line but its first:
 each further line is indented, where a heading, a date, a speaker or a role would begin. Its first line stands behind a
-speaker's name or a dash. Marks that open or close a fence (`</memory>`), or that a model's chat template reads as the
-beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their bracket: known by how they look, not by
-how they are spelled (`looks`). So does the beginning of a fence at the end of a text (`<`, `</mem`), for the next line
-may end it. Control characters, and characters that hide text or turn its direction, are left out.
+speaker's name, behind a title in brackets or behind a dash. Marks that open or close a fence (`</memory>`), or that a
+model's chat template reads as the beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their
+bracket: known by how they look, not by how they are spelled (`looks`). So does the beginning of a fence at the end of
+a text (`<`, `</mem`), for the next line may end it. Control characters, and characters that hide text or turn its direction, are left out.
 All else, such as code and lists, stays as it was.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from memoryos.language.looks import begins, may_begin, reads, signs
@@ -42,6 +42,8 @@ _SQUARED = "inst system_prompt available_tools tool_results tool_calls".split()
 _CLOSING = frozenset(">]］】" + signs("close"))
 _ENDS_NAME = ":>]】#*`…|" + _OPENING + _SQUARES + signs("colon", "close", "hash", "pipe", "blank")
 _NAME_SIGNS = re.compile(f"[\\s{re.escape(_ENDS_NAME)}]+")  # \\s has every break of a line
+_ENDS_LABEL = ">]】" + _OPENING + _SQUARES + signs("close", "pipe") + "|"
+_LABEL_SIGNS = re.compile(f"[{re.escape(_ENDS_LABEL)}]|[:{signs('colon')}](?=\\s|$)")  # a colon names a speaker
 _NAME_LEAD = "-–—=+~>.,;!?/\\()_'\"“”‘’ "
 _BLOCK = re.compile(r"[#＃>＞`~|=]|[-*+•]\s")
 
@@ -86,6 +88,13 @@ def name(speaker: str | None, role: str) -> str:
     if not known:
         return role
     return f"{role} ({known})" if _is_role(known) and known.casefold() != role else known
+
+
+def label(parts: Iterable[str], limit: int) -> str:
+    """Titles and the like in square brackets, each short, on one line and without a sign that ends it; "" if empty."""
+    shown = (" ".join(_LABEL_SIGNS.sub(" ", visible(" ".join(part.split()))).split()) for part in parts)
+    told = [short for one in shown if (short := one[:limit].rstrip(" :"))]
+    return f"[{', '.join(told)}]" if told else ""
 
 
 def visible(text: str) -> str:

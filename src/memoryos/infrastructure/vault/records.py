@@ -23,6 +23,9 @@ from memoryos.plain import Plain
 Vector = NDArray[np.float32]
 
 
+REVISIONS = 32  # of one cube that one operation writes at most; the history keeps the last ones
+
+
 class LinkKind(StrEnum):
     """The relation between two cubes; read it as `source kind target`."""
 

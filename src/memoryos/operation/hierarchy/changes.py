@@ -15,11 +15,9 @@ from enum import IntEnum
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation, Vector
+from memoryos.infrastructure.vault.records import REVISIONS, Entry, JobKind, Link, LinkKind, Operation, Vector
 from memoryos.kinds import Tier
 from memoryos.operation.scheduler.step import together
-
-REVISIONS = 32  # of one memory, written by one operation
 
 CHARS_AT_ONCE = 1_000_000  # of documents of which only the support changes, written in one transaction
 

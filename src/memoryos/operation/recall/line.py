@@ -11,7 +11,7 @@ from typing import Any
 from memoryos.cube import Fact, MemCube
 from memoryos.kinds import Kind
 from memoryos.language.calendar import spoken
-from memoryos.language.quotation import said
+from memoryos.language.quotation import label, said
 from memoryos.operation.hierarchy.page_entries import turns_of
 from memoryos.operation.recall.hit import Span, TurnHit, quoted
 from memoryos.plain import Plain, plain
@@ -108,8 +108,8 @@ def turn_line(section: Section, cube: MemCube, number: int, spans: Iterable[Span
 
 def _origin(cube: MemCube) -> str:
     """The title and source of its document."""
-    told = [" ".join(part.split())[:ORIGIN_CHARS] for part in (cube.descriptive.title, cube.descriptive.source) if part]
-    return f"[{', '.join(told)}] " if told else ""
+    told = label(filter(None, (cube.descriptive.title, cube.descriptive.source)), ORIGIN_CHARS)
+    return f"{told} " if told else ""
 
 
 def whole_turn(section: Section, cube: MemCube, number: int) -> Line:
