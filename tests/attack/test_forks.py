@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 
@@ -121,3 +123,29 @@ def test_children_that_open_the_store_again_lose_nothing_while_the_parent_goes_o
     for child in range(len(children)):
         with memoryos.open(tmp_path / "a.db", user=f"child {child}", settings=SETTINGS) as memory:
             assert len(memory.pages.list()) == ADDS
+
+
+FORKING = """
+import faulthandler, multiprocessing, sys, time
+import memoryos
+folder, delay = sys.argv[1], float(sys.argv[2])
+def child():
+    faulthandler.dump_traceback_later(30, exit=True)
+    with memoryos.open(f"{folder}/child.db", user="ben") as other:
+        other.add("hello")
+        other.search("hello")
+memory = memoryos.open(f"{folder}/parent.db", user="ann")
+memory.add("I live in Oslo.", "ok")  # the work behind it imports modules and uses SQLite
+time.sleep(delay)
+forked = multiprocessing.get_context("fork").Process(target=child)
+forked.start()
+forked.join()
+sys.exit(forked.exitcode)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.1, 0.2])
+def test_a_child_that_was_forked_amid_the_work_of_its_parent_uses_a_store_of_its_own(tmp_path, delay):
+    """In a new process, where the modules are not loaded yet: a fork in the middle of an import left a lock behind."""
+    done = subprocess.run([sys.executable, "-c", FORKING, tmp_path, str(delay)], check=False, timeout=60)
+    assert done.returncode == 0

@@ -5,8 +5,8 @@ each further line is indented, where a heading, a date, a speaker or a role woul
 speaker's name, behind a title in brackets or behind a dash. Marks that open or close a fence (`</memory>`), or that a
 model's chat template reads as the beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their
 bracket: known by how they look, not by how they are spelled (`looks`). So does the beginning of a fence at the end of
-a text (`<`, `</mem`), for the next line may end it. Control characters, and characters that hide text or turn its direction, are left out.
-All else, such as code and lists, stays as it was.
+a text (`<`, `</mem`), for the next line may end it. Control characters, and characters that hide text or turn its
+direction, are left out. All else, such as code and lists, stays as it was.
 """
 
 from __future__ import annotations

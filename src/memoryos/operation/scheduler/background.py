@@ -13,6 +13,7 @@ from threading import Event, Lock
 
 from memoryos.caller import SYSTEM, acting
 from memoryos.infrastructure.vault.patience import apart
+from memoryos.operation.scheduler import forked_imports  # noqa: F401 - the tasks import modules
 
 QUIET_SECONDS = 0.02  # without a call, and the callers are taken to be busy with something else
 

@@ -35,6 +35,7 @@ from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
 from memoryos.infrastructure.vault.sqlite import new_file
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
+from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
 from memoryos.infrastructure.vault.sqlite.still import StillFile, log_of
 from memoryos.progress import Progress
@@ -154,6 +155,11 @@ class SqliteVault(SqlVault):
         with self._usable(), self._undisturbed(), self._reader.connect() as connection:
             _start(connection, self._most)
             yield connection
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        with in_session(), super()._usable():
+            yield
 
     @contextmanager
     def _undisturbed(self) -> Iterator[None]:
