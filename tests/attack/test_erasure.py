@@ -95,10 +95,22 @@ def test_scrub_takes_deleted_words_out_of_the_statistics_on_postgres(tmp_path, r
                 memory.delete(page)
             memory.add_many([Turn(role=Role.USER, text=text) for text in rest])
             memory.wait()
-            for refused in stores.scrub(place).refused:
+            scrubbed = stores.scrub(place)
+            for refused in scrubbed.refused:
                 if refused.startswith("statistics"):  # before PostgreSQL 18; what it says that a superuser has to do
                     administrator.execute(refused.partition("run ")[2])
+                    administrator.execute("VACUUM FULL pg_statistic")
+            assert "pg_statistic" in scrubbed.done
             assert (len(pages), quoting(administrator)) == (6, [])
+            assert WORD.encode() not in statistics_file(administrator).read_bytes()
+
+
+def statistics_file(administrator: psycopg.Connection) -> Path:
+    """The file in which PostgreSQL keeps samples of values, as it is on the disk now."""
+    administrator.execute("CHECKPOINT")
+    question = "SELECT current_setting('data_directory'), pg_relation_filepath('pg_statistic')"
+    folder, name = administrator.execute(question).fetchone()
+    return Path(folder, name)
 
 
 def quoting(administrator: psycopg.Connection) -> list[str]:

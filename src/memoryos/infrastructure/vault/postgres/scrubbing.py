@@ -44,6 +44,13 @@ _MAY_NOT_CLEAR = (
     "statistics: PostgreSQL before 18 keeps those of tables that became empty; let a superuser run"
     " DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE reltuples = 0)"
 )
+_MAY_REWRITE_STATISTICS = text(  # the owner of the database may, and a superuser
+    "SELECT pg_has_role(datdba, 'USAGE') FROM pg_catalog.pg_database WHERE datname = current_database()"
+)
+_STATISTICS = "pg_catalog.pg_statistic"  # the file of the table keeps its dead rows, too
+_MAY_NOT_REWRITE_STATISTICS = (
+    "pg_statistic: only the owner of the database may rewrite it; let them run VACUUM FULL pg_catalog.pg_statistic"
+)
 _MAY_NOT_CHECKPOINT = "checkpoint: the role may not; let an administrator run CHECKPOINT, or GRANT pg_checkpoint"
 
 
@@ -66,6 +73,11 @@ def scrub(
             if progress:
                 progress(number, len(found) + 1)
         done.extend(_analyzed(connection))
+        if connection.scalar(_MAY_REWRITE_STATISTICS):
+            connection.execute(text(f"VACUUM FULL {_STATISTICS}"))
+            done.append("pg_statistic")
+        else:
+            refused.append(_MAY_NOT_REWRITE_STATISTICS)
         if _has_checkpoint(connection):
             done.append("checkpoint")
         else:
