@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from enum import StrEnum
 from io import TextIOBase
@@ -144,11 +144,11 @@ def idempotency_key(value: str | None) -> str | None:
 
 def one_of(field: str, value: _Choice | str, choices: type[_Choice]) -> _Choice:
     """Check that a value belongs to an enum."""
-    try:
-        return choices(value)
-    except ValueError:
-        known = ", ".join(choice.value for choice in choices)
-        raise InvalidInput(field, f"{shown(value)} is unknown", f"Use one of: {known}") from None
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return choices(value)
+    known = ", ".join(choice.value for choice in choices)
+    raise InvalidInput(field, f"{shown(value)} is unknown", f"Use one of: {known}")
 
 
 def positive(field: str, value: int | None, default: int) -> int:

@@ -112,7 +112,8 @@ class MemoryOS:
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.
 
-        Raises StillRunning after `timeout` seconds, with counts of what is left; the work goes on.
+        With the setting `jobs=worker` it does not wait for the jobs, which workers do (`memoryos jobs wait`). Raises
+        StillRunning after `timeout` seconds, with counts of what is left; the work goes on.
         """
         self._engine.wait(timeout)
 
@@ -125,6 +126,7 @@ class MemoryOS:
         self._engine.close(timeout)
 
     def __enter__(self) -> Self:
+        self._engine.check_open()
         return self
 
     def __exit__(

@@ -1,6 +1,6 @@
-"""The fence around what is stored: with `--long` the tests of `tests/generation/test_forgery.py` in many rounds.
+"""The fence around what is stored: the tests of `tests/generation/test_forgery.py`, with `--long` in many rounds.
 
-Each round draws other texts. One round of them is what runs there.
+Each round draws other texts.
 """
 
 from __future__ import annotations
@@ -19,4 +19,4 @@ globals().update({name: test for name, test in vars(test_forgery).items() if nam
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.fixturenames.append("round")
-    metafunc.parametrize("round", range(LONG_ROUNDS if metafunc.config.getoption("--long") else 0))
+    metafunc.parametrize("round", range(LONG_ROUNDS if metafunc.config.getoption("--long") else 1))

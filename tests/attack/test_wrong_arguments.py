@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, date, datetime
 from threading import Event
 
@@ -219,3 +220,31 @@ def test_work_on_a_closed_memory_is_refused(memory, operation):
     memory.close()
     with pytest.raises(StorageError, match="closed"):
         method_of(memory, operation)()
+
+
+def test_a_value_nested_too_deeply_to_be_shown_is_refused_like_any_other(memory):
+    deep: object = "x"
+    for _ in range(100_000):
+        deep = [deep]
+    for ask in (
+        lambda: memory.pages.list(tier=deep),
+        lambda: memory.facts.list(subject=deep),
+        lambda: memory.profile.set("location", "Oslo", origin=deep),
+    ):
+        with pytest.raises(InvalidInput, match="list is unknown"):
+            ask()
+
+
+def test_a_memory_is_not_pickled(memory):
+    for value in (memory, memory.facts, store_of(memory)):
+        with pytest.raises(TypeError, match="open the store in the other process"):
+            pickle.dumps(value)
+
+
+def test_a_closed_memory_is_not_entered(tmp_path):
+    store = MemoryOS.open(tmp_path / "a.db")
+    memory = store.memory("ann")
+    store.close()
+    for enter in (store.__enter__, memory.__enter__, store.mounts.list):
+        with pytest.raises(StorageError, match="closed"):
+            enter()

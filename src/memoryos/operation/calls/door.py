@@ -37,7 +37,12 @@ def door(cls: C) -> C:
     for name, method in list(vars(cls).items()):
         if isfunction(method) and not name.startswith("_"):
             setattr(cls, name, _entered(method))
+    cls.__reduce__ = _refuse_pickling  # type: ignore[method-assign,assignment]
     return cls
+
+
+def _refuse_pickling(self: BehindDoor) -> Any:
+    raise TypeError(f"a {type(self).__name__} cannot be pickled: open the store in the other process")
 
 
 def _entered(method: Callable[..., T]) -> Callable[..., T]:
