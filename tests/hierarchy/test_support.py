@@ -156,7 +156,7 @@ def test_a_deletion_that_stops_between_the_parts_can_be_called_again(world: Worl
 
 @pytest.mark.parametrize("parts", range(1, 12, 2))
 def test_what_stopped_between_the_parts_goes_with_the_pages_one_by_one(world: World, monkeypatch, parts: int):
-    memory, pages = said(world, 12)
+    memory, pages = said(world, 20)
     with monkeypatch.context() as patch:
         stopping(world, patch, parts)
         with pytest.raises(Stopped):
