@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -21,11 +22,13 @@ class Counted:
         self.calls = 0
 
     def __enter__(self) -> Counted:
+        gc.disable()  # it would call what waits to be finalized, of any test
         sys.setprofile(self._count)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
+        gc.enable()
 
     def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
         self.calls += event in ("call", "c_call")
