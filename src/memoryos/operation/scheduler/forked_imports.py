@@ -1,8 +1,8 @@
 """Forked imports: a forked child drops the import locks of threads that do not exist in it.
 
 A background thread may be importing a module when another thread forks. The child then has a module that is half
-loaded, and a lock on it that nobody releases: an import of it would wait forever. Python itself does not care for these
-locks. So the child forgets both, and imports the module anew when it is needed.
+loaded, and a lock on it that nobody releases: an import of it would wait forever. Python does not reset these locks.
+So the child drops both, and imports the module anew when it is needed.
 """
 
 from __future__ import annotations

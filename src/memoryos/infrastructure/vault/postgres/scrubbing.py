@@ -2,8 +2,9 @@
 
 VACUUM FULL writes a table anew without its dead rows, and holds it alone meanwhile; a checkpoint brings it to the disk.
 `pg_stats` quotes values of columns, also of a partitioned table as a whole; ANALYZE takes new samples, but of an empty
-table it keeps the old ones, so all are cleared first, which PostgreSQL can do since 18. The server's log of changes
-(WAL), its archive and its standbys keep what they were told until they let it go by their own settings.
+table it keeps the old ones, so all are cleared first, which PostgreSQL can do since 18. Their table is rewritten last:
+its file keeps dead rows, too. The server's log of changes (WAL), its archive and its standbys keep what they were told
+until they let it go by their own settings.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _CLEARING = text(  # our role cannot see which there are: the fence between tena
     " AND pg_has_role(c.relowner, 'USAGE')"
 )
 _MAY_NOT_CLEAR = (
-    "statistics: PostgreSQL before 18 keeps those of tables that became empty; let a superuser run"
+    "statistics: PostgreSQL before 18 keeps those of tables that became empty; scrub again after a superuser has run"
     " DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE reltuples = 0)"
 )
 _MAY_REWRITE_STATISTICS = text(  # the owner of the database may, and a superuser

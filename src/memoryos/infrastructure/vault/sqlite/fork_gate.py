@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 LONGEST_WAIT = 1.0  # seconds; a long session uses SQLite in few of its moments
 
-_changed = threading.Condition(threading.Lock())
+_changed = threading.Condition()
 _inside: Counter[int] = Counter()  # the sessions of each thread
 
 
