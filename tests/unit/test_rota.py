@@ -55,6 +55,25 @@ def test_ever_new_owners_do_not_keep_one_who_was_served_waiting():
         assert turns < 3, "ann waits for ever"
 
 
+def test_a_newcomer_waits_for_one_turn_of_those_who_flood_its_tenant_however_many():
+    rota, floods, new = Rota(), [owner(f"flood{number}") for number in range(20)], owner("new")
+    served(rota, floods, 20 * 2)
+    assert served(rota, [*floods, new], 2)[0] == new
+
+
+def test_new_tenants_wait_for_one_turn_of_those_who_flood_the_store():
+    rota, floods, new = Rota(), [owner("ann", f"tenant{number}") for number in range(20)], owner("ben", "new")
+    served(rota, floods, 20 * 2)
+    assert served(rota, [*floods, new], 2)[0] == new
+
+
+def test_ever_new_owners_take_at_most_every_second_turn():
+    rota, known = Rota(), [owner("ann"), owner("ben")]
+    served(rota, known, 4)
+    order = [served(rota, [*known, owner(f"new{turn}")], 1)[0] for turn in range(40)]
+    assert sum(one in known for one in order) >= 20
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), min_size=1, unique=True), st.integers(1, 60))
 def test_of_those_who_wait_all_the_time_none_gets_two_turns_more_than_another_of_their_tenant(names, turns):
     waiting = [owner(str(user), tenant) for tenant, user in names]
@@ -71,7 +90,7 @@ def test_it_forgets_those_who_were_served_longest_ago(monkeypatch):
     for number in range(100):
         rota.served(owner(f"user{number}"))
     assert rota.ordered([owner("user98"), owner("user1"), owner("user99")])[0] == owner("user98")
-    assert len(rota._ranks) <= 10
+    assert len(rota._served) <= 10
 
 
 def test_a_turn_is_a_step_at_least_and_ends_when_others_wait(monkeypatch):
