@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from memoryos.async_memory import (
         AsyncAdmin,
         AsyncFacts,
+        AsyncGovernance,
         AsyncJobs,
         AsyncLog,
         AsyncMemory,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from memoryos.errors import MemoryOSError
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.kinds import Kind, Origin, Role, Subject, Tier
+    from memoryos.lifecycle import Transition
     from memoryos.listing import Listing
     from memoryos.memory import Memory
     from memoryos.memory_os import (
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from memoryos.mount import Mount
     from memoryos.nouns.admin import Admin
     from memoryos.nouns.facts import Facts
+    from memoryos.nouns.governance import Governance
     from memoryos.nouns.jobs import Jobs
     from memoryos.nouns.log import Log
     from memoryos.nouns.mounts import Mounts
@@ -81,6 +84,7 @@ __all__ = [
     "AnswerStream",
     "AsyncAdmin",
     "AsyncFacts",
+    "AsyncGovernance",
     "AsyncJobs",
     "AsyncLog",
     "AsyncMemory",
@@ -107,6 +111,7 @@ __all__ = [
     "FileBytes",
     "Forgotten",
     "Gate",
+    "Governance",
     "Hit",
     "Job",
     "JobFunction",
@@ -149,6 +154,7 @@ __all__ = [
     "Strategy",
     "Subject",
     "Tier",
+    "Transition",
     "Turn",
     "TurnHit",
     "Upkeep",
@@ -168,6 +174,7 @@ _MODULES = {
     "AnswerStream": "operation.answer.answer_stream",
     "AsyncAdmin": "async_memory",
     "AsyncFacts": "async_memory",
+    "AsyncGovernance": "async_memory",
     "AsyncJobs": "async_memory",
     "AsyncLog": "async_memory",
     "AsyncMemory": "async_memory",
@@ -194,6 +201,7 @@ _MODULES = {
     "FileBytes": "operation.attachments.attached_file",
     "Forgotten": "operation.correction.forget",
     "Gate": "caller",
+    "Governance": "nouns.governance",
     "Hit": "operation.recall.hit",
     "Job": "infrastructure.vault.records",
     "JobFunction": "operation.scheduler.job_kinds",
@@ -236,6 +244,7 @@ _MODULES = {
     "Strategy": "operation.recall.hit",
     "Subject": "kinds",
     "Tier": "kinds",
+    "Transition": "lifecycle",
     "Turn": "cube",
     "TurnHit": "operation.recall.hit",
     "Upkeep": "nouns.upkeep",

@@ -25,6 +25,7 @@ from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.facts import Facts
+from memoryos.nouns.governance import Governance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
 from memoryos.nouns.mounts import Mounts
@@ -126,6 +127,15 @@ class AsyncLog(Awaited[Log]):
 
     events = _awaited(Log.events)
     usage = _awaited(Log.usage)
+
+
+class AsyncGovernance(Awaited[Governance]):
+    """The states of one owner's memories (MemLifecycle), and who changed them."""
+
+    freeze = _awaited(Governance.freeze)
+    thaw = _awaited(Governance.thaw)
+    expire = _awaited(Governance.expire)
+    transitions = _awaited(Governance.transitions)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):
@@ -231,6 +241,11 @@ class AsyncMemory(Awaited[Memory]):
     def log(self) -> AsyncLog:
         """The log of changes and the usage of models."""
         return AsyncLog(self.sync.log)
+
+    @property
+    def governance(self) -> AsyncGovernance:
+        """The states of memories: freeze, thaw, expire."""
+        return AsyncGovernance(self.sync.governance)
 
     @property
     def upkeep(self) -> AsyncUpkeep:

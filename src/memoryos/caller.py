@@ -91,6 +91,11 @@ def acting(caller: Caller, call: Callable[[], T]) -> T:
     return copy_context().run(run)
 
 
+def acting_caller() -> Caller:
+    """The caller of the running call, or SYSTEM if there is none."""
+    return _CURRENT.get(SYSTEM)
+
+
 def current() -> Caller:
     """The caller of the running call. Raises LookupError if there is none: such a path must not reach a vault."""
     return _CURRENT.get()

@@ -423,9 +423,21 @@ class MemCube(Plain):
         }
 
     def has_expired(self, now: datetime) -> bool:
-        """Whether the cube has expired, by its state or by its lifespan."""
+        """Whether the cube has expired, by its state or by its lifespan. What is frozen does not expire."""
+        if self.is_frozen:
+            return False
         end = self.governance.lifespan.expires_at
         return self.state is State.EXPIRED or (end is not None and end <= now)
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether nothing may change the cube until it is thawed."""
+        return self.state is State.FROZEN
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the cube keeps its words."""
+        return self.governance.access.mode is AccessMode.READ_ONLY
 
     def is_over(self, now: datetime) -> bool:
         """Whether the fact was valid when it was stated, and its stated end has passed since.
@@ -440,13 +452,14 @@ class MemCube(Plain):
         return replace(self, tier=tier)
 
     def visited(self, times: int, at: datetime) -> MemCube:
-        """Return this cube after `times` more retrievals, the last one at `at`."""
+        """Return this cube after `times` more retrievals, the last one at `at`. Use activates it."""
         behaviour = replace(
             self.behaviour,
             visits=self.behaviour.visits + times,
             last_access=max(self.behaviour.last_access, at),
         )
-        return replace(self, behaviour=behaviour)
+        is_idle = self.state in (State.GENERATED, State.ARCHIVED)
+        return replace(self, behaviour=behaviour, state=State.ACTIVATED if is_idle else self.state)
 
 
 _ADAPTER = TypeAdapter(MemCube)

@@ -173,11 +173,15 @@ class Engine:
     def forget(self, scope: Scope) -> Forgotten:
         """Remove everything of an owner, or of the session of the scope."""
         corrector = self.corrector(scope)
-        forgetter = Forgetter(self.vault, self.sources, self.cooler)
         if scope.session is not None:
-            return forgetter.session(scope, corrector)
+            return self.forgetter.session(scope, corrector)
         self.housekeeping.unvisited(scope.owner)
-        return forgetter.owner(scope.owner, corrector)
+        return self.forgetter.owner(scope.owner, corrector)
+
+    @property
+    def forgetter(self) -> Forgetter:
+        """The object that removes owners and sessions."""
+        return Forgetter(self.vault, self.sources, self.cooler)
 
     def learn(self, owner: Scope, lesson: Lesson) -> str | None:
         """Store a stated fact in LPM and return the id of the memory that says it."""

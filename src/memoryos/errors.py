@@ -3,7 +3,10 @@
     MemoryOSError
     ├── InvalidInput            a value from the caller is wrong; the message names the field and the fix
     ├── NotFound                no such user, session, memory, job or proposal
-    ├── PermissionDenied        the caller may not do this
+    ├── Refused                 this may not be done
+    │   ├── PermissionDenied    the caller may not do it
+    │   ├── CubeProtected       the memory is frozen or read-only
+    │   └── TransitionRefused   a memory in that state cannot get the other one
     ├── ModelError              a model failed; nothing was stored
     │   ├── ModelNotConfigured  no model was given, or no key
     │   ├── ModelUnavailable    it cannot be reached or is too busy; try again later
@@ -60,8 +63,20 @@ class NotFound(MemoryOSError, LookupError):
     """There is no such user, session, memory, job or proposal."""
 
 
-class PermissionDenied(MemoryOSError, PermissionError):
+class Refused(MemoryOSError):
+    """This may not be done; nothing was changed."""
+
+
+class PermissionDenied(Refused, PermissionError):
     """The caller may not do this."""
+
+
+class CubeProtected(Refused):
+    """The memory is frozen or read-only; nothing was changed."""
+
+
+class TransitionRefused(Refused):
+    """A memory in this state cannot get the other one; nothing was changed."""
 
 
 class ModelError(MemoryOSError):

@@ -1,10 +1,20 @@
-"""Tier, state and mark of a cube: three things that change independently."""
+"""Tier, state and mark of a cube: three things that change independently.
+
+The states are those of MemLifecycle (MemOS paper, section 5.4.3). `TRANSITIONS` is the one table of the changes that
+are allowed; the vault checks each change of a state against it, whoever asks for it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 
+from memoryos.choice import Choice
 from memoryos.kinds import State, Tier
+from memoryos.plain import Plain
 
 
 class CubeMark(StrEnum):
@@ -16,6 +26,64 @@ class CubeMark(StrEnum):
 
 
 PROPOSALS = frozenset((CubeMark.PROPOSED, CubeMark.REJECTED))  # facts that are not believed
+
+
+class Actor(Choice):
+    """Who causes a transition."""
+
+    CALLER = "caller"  # somebody who calls a method
+    PROGRAM = "program"  # background work, or a consequence of something else that is stored
+
+
+_BY_ALL = frozenset(Actor)
+_BY_CALLERS = frozenset((Actor.CALLER,))
+
+_G, _A, _M, _V, _E, _F = (
+    State.GENERATED,
+    State.ACTIVATED,
+    State.MERGED,
+    State.ARCHIVED,
+    State.EXPIRED,
+    State.FROZEN,
+)
+
+TRANSITIONS: Mapping[tuple[State, State], frozenset[Actor]] = MappingProxyType(
+    {
+        (_G, _A): _BY_ALL,  # used
+        (_G, _M): _BY_ALL,  # another memory took its place
+        (_A, _M): _BY_ALL,
+        (_M, _A): _BY_ALL,  # what took its place is gone
+        (_G, _V): _BY_ALL,  # not used for long
+        (_A, _V): _BY_ALL,
+        (_M, _V): _BY_ALL,
+        (_V, _A): _BY_ALL,  # used again
+        (_V, _M): _BY_ALL,
+        (_G, _E): _BY_ALL,  # its lifespan has ended; nothing brings it back
+        (_A, _E): _BY_ALL,
+        (_M, _E): _BY_ALL,
+        (_V, _E): _BY_ALL,
+        (_G, _F): _BY_CALLERS,  # frozen
+        (_A, _F): _BY_CALLERS,
+        (_M, _F): _BY_CALLERS,
+        (_V, _F): _BY_CALLERS,
+        (_F, _G): _BY_CALLERS,  # thawed: as it was before
+        (_F, _A): _BY_CALLERS,
+        (_F, _M): _BY_CALLERS,
+        (_F, _V): _BY_CALLERS,
+    }
+)  # from a state to another; who may cause it
+
+
+@dataclass(frozen=True, slots=True)
+class Transition(Plain):
+    """One change of a memory's state."""
+
+    at: datetime  #: when it was stored
+    before: State  #: the state until then
+    after: State  #: the state since then
+    by: str  #: identity of the caller, or "memoryos" for background work
+    cause: str  #: the reason that the caller gave, or the operation that caused it
+
 
 _PLACED = frozenset((State.GENERATED, State.ACTIVATED, State.ARCHIVED))  # set by moves in schema 1
 

@@ -24,6 +24,7 @@ from memoryos.kinds import Kind, Origin, Role, Tier
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.facts import Facts
+from memoryos.nouns.governance import Governance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
 from memoryos.nouns.mounts import Mounts
@@ -118,6 +119,11 @@ class Memory:
     def log(self) -> Log:
         """The log of changes and the usage of models."""
         return Log(self._engine, self._scope, self._caller)
+
+    @property
+    def governance(self) -> Governance:
+        """The states of memories: freeze, thaw, expire."""
+        return Governance(self._engine, self._scope, self._caller)
 
     @property
     def upkeep(self) -> Upkeep:
@@ -240,7 +246,8 @@ class Memory:
         """Remove everything of this owner, or of this session: memories with all their versions, jobs and counts.
 
         Returns counts of what was removed; `left` counts what a check found afterwards and is empty. What other agents
-        of the user know stays; `MemoryOS.admin.forget` removes a user for all agents.
+        of the user know stays; `MemoryOS.admin.forget` removes a user for all agents. Raises CubeProtected, and removes
+        nothing, if a memory is frozen.
         """
         return self._engine.forget(self._scope)
 

@@ -110,6 +110,20 @@ def test_the_caller_is_the_user_unless_somebody_else_is_named(store, gate):
     }
 
 
+def test_who_may_not_administer_may_freeze_and_not_thaw(vault, clock):
+    class Gate:
+        def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+            if caller == DOCTOR and action is Action.ADMINISTER:
+                raise PermissionDenied(f"{caller.identity} may not {action}")
+
+    with closing(MemoryOS(Engine(vault, Hashing(), clock=clock, gate=Gate()))) as store:
+        page = store.of(ANN).add("I keep bees.")
+        store.of(ANN, DOCTOR).governance.freeze(page)
+        with pytest.raises(PermissionDenied, match="dr-lee"):
+            store.of(ANN, DOCTOR).governance.thaw(page)
+        assert store.of(ANN).governance.thaw(page).state.value == "generated"
+
+
 def test_the_gate_is_told_what_is_to_be_done(store, gate):
     memory = store.of(ANN)
     memory.search("bees")

@@ -8,6 +8,8 @@ import tomllib
 from pathlib import Path
 
 import memoryos
+from memoryos.kinds import State
+from memoryos.lifecycle import TRANSITIONS, Actor
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(memoryos.__file__).parent
@@ -38,4 +40,16 @@ def test_links_that_are_called_reserved_are_used_nowhere():
 def test_the_description_of_the_package_promises_only_what_is_built():
     description = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["description"]
     assert "layered" in description
-    assert "governed" not in description  # nothing enforces READ_ONLY and FROZEN yet
+    assert "governed" not in description  # there are no policies and no audit log yet
+
+
+def test_the_table_of_transitions_is_that_of_the_code():
+    page = (ROOT / "docs" / "explanation" / "governance.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([a-z, ]+) \| ([a-z, ]+) \| (callers|callers and the program) \|$", page, re.MULTILINE)
+    told = {
+        (State(before), State(after)): frozenset(Actor) if "program" in by else frozenset({Actor.CALLER})
+        for befores, afters, by in rows
+        for before in befores.split(", ")
+        for after in afters.split(", ")
+    }
+    assert told == dict(TRANSITIONS)

@@ -7,7 +7,7 @@ import pytest
 
 from memoryos import Kind, Memory, Scope, Subject, Tier
 from memoryos.cube import Fact
-from memoryos.errors import NotFound
+from memoryos.errors import CubeProtected, NotFound
 from memoryos.kinds import AccessMode, Origin, SemanticType
 from memoryos.operation.knowledge.lesson import Lesson
 
@@ -54,6 +54,18 @@ def test_an_update_of_a_trusted_source_is_proposed_and_changes_nothing(world: Wo
     assert NEW not in memory.context("paracetamol").text
     assert NEW not in [hit.text for hit in memory.search("paracetamol", as_of=world.clock()).user_facts]
     assert memory.stats().facts.proposed == 1
+
+
+def test_a_fuller_wording_of_what_was_published_leaves_its_words_as_they_are(world: World) -> None:
+    memory = world.open()
+    text = "Nurses wash their hands before each visit"
+    memory.proposals.publish([text], source="guideline 2025")
+    memory.facts.add(f"{text} of patients")
+    (fact,) = memory.facts.list()
+    assert (fact.text, fact.payload.wordings) == (text, (f"{text} of patients",))
+    with pytest.raises(CubeProtected, match="read-only"):
+        memory.update(fact.id, "Nurses wash nothing.")
+    assert texts(memory.facts.list()) == [text]
 
 
 def test_an_accepted_change_keeps_the_old_version(world: World) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound
+from memoryos.errors import InvalidInput, MemoryOSError, ModelError, NotFound, Refused
 
 INTERRUPTED = 130  # as shells report SIGINT; Typer exits with it on Ctrl-C
 
@@ -11,6 +11,7 @@ EXIT_CODES: tuple[tuple[type[MemoryOSError], int, str], ...] = (
     (InvalidInput, 2, "Wrong usage or wrong input."),
     (NotFound, 3, "There is no such user, session, memory, job or proposal."),
     (ModelError, 4, "A model failed."),
+    (Refused, 5, "Refused: the caller may not do this, or the memory is frozen or read-only."),
     (MemoryOSError, 1, "The store or the machine failed."),
 )
 

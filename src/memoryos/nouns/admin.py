@@ -99,10 +99,12 @@ class Admin:
 
         Returns counts of what was removed; `left` counts what a check found afterwards and is empty. The store keeps
         only the ids of the removed memories, with the user's name, so that other processes drop them too. Raises
-        NotFound if the user has no memory. Raises ObjectsUnreachable if objects cannot be removed yet; call it
-        again later.
+        NotFound if the user has no memory, and CubeProtected if a memory is frozen. Raises ObjectsUnreachable if
+        objects cannot be removed yet; call it again later.
         """
         owners = self._known(user, tenant)
+        for owner in owners:  # all of them, before anything is removed
+            self._engine.forgetter.refuse_frozen(owner)
         return sum((self._engine.forget(owner) for owner in owners), Forgotten())
 
     def _known(self, user: str, tenant: str) -> list[Scope]:

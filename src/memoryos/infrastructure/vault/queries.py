@@ -201,7 +201,15 @@ ADDED = select(_events.c.cube_id).where(
     _owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.ADD.value
 )
 
+TRANSITIONS = (
+    select(_events.c.at, _events.c.detail)
+    .where(_owned_by_key(_events), _among(_events.c.cube_id), _events.c.operation == Operation.TRANSITION.value)
+    .order_by(_events.c.sequence)
+)
+
 HEADS = select(_cubes.c.id, _cubes.c.kind, _cubes.c.version).where(_owned_by_key(), _among(_cubes.c.id))
+
+STATES = select(_cubes.c.id, _cubes.c.state).where(_owned_by_key(), _among(_cubes.c.id))
 
 VERSIONS = select(_cubes.c.id, _cubes.c.version).where(_owned_by_key(), _among(_cubes.c.id))
 
@@ -239,7 +247,9 @@ REFERENCES = select(_cubes.c.id, _cubes.c.document).where(
 
 _IS_COLD = and_(_cubes.c.tier == Tier.ARCHIVE.value, is_cold(_cubes.c.document))  # only there a document is looked at
 
-_EXPIRES_AT = case((_cubes.c.state == State.EXPIRED.value, 0), else_=_cubes.c.expires_at)
+_EXPIRES_AT = case(
+    (_cubes.c.state == State.EXPIRED.value, 0), (_cubes.c.state != State.FROZEN.value, _cubes.c.expires_at)
+)  # NULL, as of a frozen cube: it does not expire
 
 _WITH_SEGMENTS = _cubes.outerjoin(
     _links,

@@ -53,6 +53,9 @@ class Operation(StrEnum):
     DELETE = "delete"
     COOL = "cool"  # its document went into the object store
     WARM = "warm"  # and came back
+    TRANSITION = (
+        "transition"  # its state changed, together with another operation; `detail` says before, after, by, cause
+    )
 
 
 class JobKind(StrEnum):

@@ -69,7 +69,7 @@ def _conditions(wanted: Selection) -> Iterator[ColumnElement[bool]]:
     yield told.kind == wanted.kind.value
     yield told.state != State.EXPIRED.value
     yield or_(told.mark.is_(None), told.mark.not_in(sorted(PROPOSALS)))
-    yield or_(told.expires_at.is_(None), told.expires_at > now)
+    yield or_(told.expires_at.is_(None), told.expires_at > now, told.state == State.FROZEN.value)
     yield told.tier.in_([tier.value for tier in wanted.tiers]) if wanted.tiers else true()
     for column, value in ((told.subject, wanted.subject), (told.session_id, wanted.session)):
         if value is not None:

@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import Table, delete
 
+from memoryos.caller import acting_caller
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.errors import StorageError
 from memoryos.infrastructure.cold.pack import Pack
-from memoryos.infrastructure.vault import queries, tables
+from memoryos.infrastructure.vault import guard, queries, tables
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.documents import (
     passage_rows,
@@ -106,10 +107,15 @@ class SqlWriter(SqlReader):
         self._index(entries)
         self._log((entry.cube for entry in entries), Operation.ADD)
 
-    def update(self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None) -> None:
+    def update(
+        self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None, cause: str | None = None
+    ) -> None:
         if not entries:
             return
         self._check_scope(entries)
+        stored = self.states(entry.cube.id for entry in entries)
+        guard.check_contents(entries, operation, stored, self.get)
+        changed_states = guard.state_changes(entries, stored, acting_caller(), cause or operation.value)
         self._bring_back(entry.cube.id for entry in entries)
         if operation is Operation.REVISE:
             self._keep_versions([entry.cube.id for entry in entries])
@@ -121,12 +127,15 @@ class SqlWriter(SqlReader):
         self._unindex(entries)
         self._index(entries)
         self._log((entry.cube for entry in entries), operation, detail)
+        for one in changed_states:
+            self._log([one.cube], Operation.TRANSITION, one.detail)
 
     def delete(self, ids: Sequence[str]) -> None:
         self._bring_back(ids)
         self.discard(ids)
 
     def discard(self, ids: Sequence[str]) -> None:
+        guard.check_deletion(self.states(ids))
         doomed = list(self._asked(queries.HEADS, ids))  # without the documents, which may be damaged
         self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in doomed)
         self.has_erased |= bool(doomed)

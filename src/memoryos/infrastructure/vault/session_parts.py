@@ -30,7 +30,7 @@ from memoryos.infrastructure.vault.records import (
 )
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.kinds import Kind, State, Subject, Tier
-from memoryos.lifecycle import CubeMark
+from memoryos.lifecycle import CubeMark, Transition
 
 
 class CubeReader(Protocol):
@@ -68,6 +68,10 @@ class CubeReader(Protocol):
 
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the version numbers of those cubes that exist."""
+        ...
+
+    def states(self, ids: Iterable[str]) -> dict[str, State]:
+        """Return the states of those cubes that exist, including damaged ones."""
         ...
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
@@ -153,6 +157,10 @@ class LogReader(Protocol):
         """Return the scope's events with a sequence above `after`, oldest first."""
         ...
 
+    def transitions(self, cube_id: str) -> list[Transition]:
+        """Return the changes of a cube's state, oldest first."""
+        ...
+
 
 class QueueReader(Protocol):
     """The jobs of an owner."""
@@ -205,15 +213,22 @@ class CubeWriter(Protocol):
         """Store new cubes. An id that already exists in the tenant is a programming error."""
         ...
 
-    def update(self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None) -> None:
+    def update(
+        self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None, cause: str | None = None
+    ) -> None:
         """Replace cubes by their new versions. REVISE keeps the old version in the history.
 
-        `detail` is stored with the events: what undoing the operation needs, as JSON.
+        `detail` is stored with the events: what undoing the operation needs, as JSON. A change of the state is one more
+        event, TRANSITION, with its `cause` (default: the operation). Raises CubeProtected if a frozen or read-only cube
+        would change, and TransitionRefused if a state may not follow the other.
         """
         ...
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Delete cubes with their vectors, passages, links, versions and jobs; only the event remains."""
+        """Delete cubes with their vectors, passages, links, versions and jobs; only the event remains.
+
+        Raises CubeProtected if one is frozen.
+        """
         ...
 
     def discard(self, ids: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ not as it was written is left out and logged, so that one damaged memory does no
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -48,7 +49,7 @@ from memoryos.infrastructure.vault.statements import (
 )
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
 from memoryos.kinds import Kind, State, Subject, Tier
-from memoryos.lifecycle import CubeMark
+from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
 _OPERATIONS, _KINDS = {one.value: one for one in Operation}, {one.value: one for one in Kind}
@@ -133,6 +134,10 @@ class StoredCubes:
     def versions(self, ids: Iterable[str]) -> dict[str, int]:
         return dict(self._asked(queries.VERSIONS, ids))
 
+    def states(self, ids: Iterable[str]) -> dict[str, State]:
+        with legible("cubes"):
+            return {cube_id: State(state) for cube_id, state in self._asked(queries.STATES, ids)}
+
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         return {
             cube_id: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False)
@@ -180,6 +185,10 @@ class StoredCubes:
     def history(self, cube_id: str) -> list[MemCube]:
         rows = ask(self._connection, queries.HISTORY, {**self._owner, "cube_id": cube_id})
         return [parse_document(cube_id, document, told, f"version {version} of ") for version, document, told in rows]
+
+    def transitions(self, cube_id: str) -> list[Transition]:
+        with legible("events"):
+            return [_transition(*row) for row in self._asked(queries.TRANSITIONS, [cube_id])]
 
     def events(self, *, after: int = 0, limit: int = 1000) -> list[Event]:
         rows = ask(self._connection, queries.EVENTS, {**self._owner, "after": after, "limit": limit})
@@ -234,3 +243,8 @@ def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
     distinct = list(dict.fromkeys(ids))
     for start in range(0, len(distinct), IDS_PER_STATEMENT):
         yield distinct[start : start + IDS_PER_STATEMENT]
+
+
+def _transition(at: int, detail: str) -> Transition:
+    told = json.loads(detail)
+    return Transition(from_micros(at), State(told["before"]), State(told["after"]), told["by"], told["cause"])

@@ -54,6 +54,7 @@ class _Commands(LazyGroup):
         "profile": ("app", "profile"),
         "jobs": ("app", "jobs"),
         "proposals": ("app", "proposals"),
+        "governance": ("app", "governance"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "import": ("app", "imports"),
@@ -82,6 +83,15 @@ class _Proposals(LazyGroup):
         "list": ("proposals_command", "list_proposals"),
         "accept": ("proposals_command", "accept"),
         "reject": ("proposals_command", "reject"),
+    }
+
+
+class _Governance(LazyGroup):
+    places: ClassVar[Places] = {
+        "freeze": ("governance_command", "freeze"),
+        "thaw": ("governance_command", "thaw"),
+        "expire": ("governance_command", "expire"),
+        "transitions": ("governance_command", "transitions"),
     }
 
 
@@ -125,6 +135,7 @@ facts = group(_FactCommands, "State a fact. `memoryos list facts` lists them, `u
 profile = group(_Profile, "What is known about the user and the agent: show it, set a field.")
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
+governance = group(_Governance, "The states of memories: freeze, thaw, let expire, and see who did.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 

@@ -430,7 +430,8 @@ def _mark_extracted(writer: Writer, portions: Sequence[Portion], summaries: Mapp
     segments = {name: cube for name, cube in cubes.items() if isinstance(cube.payload, Segment)}
     here = {one.job.known_cube_id: one for one in reversed(portions) if one.job.known_cube_id in segments}
     note_extracted(writer, [page.id for portion in here.values() for page in portion.pages])
-    read = {name: _read_on(writer, segments[name], one, summaries.get(name)) for name, one in here.items()}
+    told = {name: summary for name, summary in summaries.items() if name in segments and not segments[name].is_frozen}
+    read = {name: _read_on(writer, segments[name], one, told.get(name)) for name, one in here.items()}
     writer.update([Entry(segment) for segment in read.values()], Operation.PROMOTE)
     return read
 

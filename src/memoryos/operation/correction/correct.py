@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
-from memoryos.errors import InvalidInput, NotFound
+from memoryos.errors import CubeProtected, InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
-from memoryos.kinds import Kind, Origin, Role
+from memoryos.kinds import Kind, Origin, Role, State
 from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.rederive import Again, derived_from
@@ -44,11 +44,14 @@ class Corrector:
     scope: Scope
 
     def delete(self, cube_id: str) -> None:
-        """Remove a memory with what rests on it alone; deleting a segment deletes its pages. Raises NotFound.
+        """Remove a memory with what rests on it alone; deleting a segment deletes its pages.
+
+        Raises NotFound, and CubeProtected if something that would go or change is frozen.
 
         A damaged memory can be deleted, too, because only its kind is read.
         """
         kind, home = self._kind(cube_id)
+        self._refuse_frozen(home, cube_id, kind)
         self._load_rules()
         if kind in (Kind.PAGE, Kind.SEGMENT):
             with self._vault.read(self._owner) as reader:
@@ -75,11 +78,13 @@ class Corrector:
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
     def revise(self, cube_id: str, text: str, *, role: Role = Role.USER) -> MemCube:
-        """Give a memory new words; its old version stays in the history. Raises NotFound.
+        """Give a memory new words; its old version stays in the history.
 
+        Raises NotFound, and CubeProtected if the memory, or one that depends on it, is frozen, or it is read-only.
         `role` selects the turn of a page.
         """
         cube, home = self.find(cube_id)
+        self._refuse_frozen(home, cube_id, cube.kind)
         self._load_rules()
         revision = _Revision(self, home, cube_id, text, role)
         if cube.kind is Kind.PAGE:
@@ -108,6 +113,20 @@ class Corrector:
                 if kind := reader.kinds([cube_id]).get(cube_id):
                     return kind, home
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
+
+    def _refuse_frozen(self, home: Scope, cube_id: str, kind: Kind) -> None:
+        """Refuse a change that would reach a frozen memory, before anything is written. Raises CubeProtected."""
+        with self._vault.read(home) as reader:
+            pages = _pages_of(reader, cube_id, kind)
+            segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
+        wanted = {cube_id, *pages, *segments}
+        for place in self.homes:
+            with self._vault.read(place) as reader:
+                derived = derived_from(reader, pages)
+                states = reader.states({*wanted, *derived, *reader.successions(derived)})
+            for frozen in (one for one, state in states.items() if state is State.FROZEN):
+                reason = "" if frozen == cube_id else ", which depends on it,"
+                raise CubeProtected(f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first")
 
     @property
     def shares_persona(self) -> bool:

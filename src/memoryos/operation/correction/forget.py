@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from memoryos.errors import NotFound
+from memoryos.errors import CubeProtected, NotFound
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import CubePlace, Operation
-from memoryos.kinds import Kind
+from memoryos.kinds import Kind, State
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.maintenance.cooler import Cooler
 from memoryos.operation.recall.sources import Sources
@@ -55,7 +55,11 @@ class Forgetter:
     cooler: Cooler
 
     def owner(self, owner: Scope, corrector: Corrector) -> Forgotten:
-        """Remove everything of an owner. Raises ObjectsUnreachable if objects cannot be removed yet: call again."""
+        """Remove everything of an owner. Raises ObjectsUnreachable if objects cannot be removed yet: call again.
+
+        Raises CubeProtected, and removes nothing, if a memory is frozen.
+        """
+        self.refuse_frozen(owner)
         if corrector.shares_persona:
             corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
         gone = self._memories(owner)
@@ -67,7 +71,8 @@ class Forgetter:
             return Forgotten(gone, rows, packs, reader.remains())
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
-        """Remove the pages and facts of a session, and what rests on them alone."""
+        """Remove the pages and facts of a session, and what rests on them alone. Raises CubeProtected as `owner`."""
+        self.refuse_frozen(scope)
         before = {home: self._sequence(home) for home in corrector.homes}
         for one in list(self._placed(scope, scope.session)):
             self._delete(corrector, one.id)
@@ -75,6 +80,15 @@ class Forgetter:
         gone = Counter(kind for home, sequence in before.items() for kind in self._deleted(home, sequence))
         left = Counter(one.kind.value for one in self._placed(scope, scope.session))
         return Forgotten(dict(gone), left=dict(left))
+
+    def refuse_frozen(self, scope: Scope) -> None:
+        """Raise CubeProtected if a memory of the owner, or of the session, is frozen."""
+        with self.vault.read(scope.owner) as reader:
+            frozen = [cube for kind in Kind for cube in reader.cubes(kind, states=[State.FROZEN])]
+        if mine := [cube.id for cube in frozen if scope.session in (None, cube.scope.session)]:
+            raise CubeProtected(
+                f"{len(mine):,} memories are frozen, and nothing was removed: thaw them first ({mine[0]})"
+            )
 
     def _sequence(self, home: Scope) -> int:
         with self.vault.read(home) as reader:

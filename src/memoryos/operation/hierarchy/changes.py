@@ -19,7 +19,7 @@ from memoryos.infrastructure.vault.records import REVISIONS, Entry, JobKind, Lin
 from memoryos.kinds import Tier
 from memoryos.operation.scheduler.step import together
 
-CHARS_AT_ONCE = 1_000_000  # of documents of which only the support changes, written in one transaction
+CHARS_AT_ONCE = 500_000  # of documents of which only the support changes, written in one transaction
 
 
 class Urgency(IntEnum):

@@ -286,7 +286,7 @@ class Resident:
 
 
 _CHANGES = {Operation.ADD, Operation.REVISE, Operation.REFRESH}  # of a page's words; other operations leave them
-_UNNOTED = {Operation.CHAIN, Operation.DELETE}  # change no facet
+_UNNOTED = {Operation.CHAIN, Operation.DELETE, Operation.TRANSITION}  # change no facet
 
 
 def _is_evicted(cube: MemCube) -> bool:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from uuid_utils.compat import uuid7
 
 from memoryos.cube import Fact, MemCube, Mention
+from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.contract import Reader
 from memoryos.infrastructure.vault.records import Entry, LinkKind, Operation, Vector
 from memoryos.kinds import Kind, Origin, Subject, Tier
@@ -99,6 +100,9 @@ class Knowledge:
             )
             return
         words = fact_of(former) if former else payload
+        if known and known.is_frozen:
+            refuse_statement(known, lesson)
+            return
         if known:
             known = self._described(known, lesson)
             known = self._reworded(known, lesson)
@@ -115,7 +119,7 @@ class Knowledge:
 
     def overflow(self, subject: Subject, capacity: int) -> None:
         """First in, first out."""
-        facts = [cube for cube in self._open.values() if cube.subject is subject]
+        facts = [cube for cube in self._open.values() if cube.subject is subject and not cube.is_frozen]
         overflow = facts[: max(0, len(facts) - capacity)]
         for cube in overflow:
             self._release(cube)
@@ -205,11 +209,11 @@ class Knowledge:
         return cube
 
     def _reworded(self, known: MemCube, lesson: Lesson) -> MemCube:
-        """The known fact with the lesson's words as another wording; what says more is its text."""
+        """The known fact with the lesson's words as a wording; the fuller text stands, unless it is read-only."""
         old, new = fact_of(known), fact_of(lesson)
         if identity(new) in identities(old):
             return known
-        text = more_specific(old.text, new.text)
+        text = old.text if known.is_read_only else more_specific(old.text, new.text)
         revised = text != old.text
         payload = replace(
             old,
@@ -306,7 +310,8 @@ class Knowledge:
             for cube in after.cubes
             if cube.id in chain and is_superseded(cube) and not is_superseded(chain.cubes[cube.id])
         ]
-        guarded = [cube for cube in victims if is_guarded(cube, lesson)]
+        frozen = _frozen_that_change(chain, after)
+        guarded = [*frozen, *(cube for cube in victims if is_guarded(cube, lesson) and cube not in frozen)]
         if guarded:
             self._propose(lesson, candidate, guarded)
             return chain
@@ -329,7 +334,12 @@ class Knowledge:
         vector: Vector | None,
         place: slice | None = None,
     ) -> Chain:
-        """Make the facts what they are afterwards: all of the chain, or those in one place; returns the chain then."""
+        """Make the facts what they are afterwards: all of the chain, or those in one place; returns the chain then.
+
+        Raises CubeProtected if a frozen one would change.
+        """
+        for cube in _frozen_that_change(chain, after):
+            raise CubeProtected(f"the fact {cube.id} is frozen, and nothing was changed: thaw it first")
         models = dict(after.copied)
         for cube in after.cubes:
             before = chain.cubes.get(cube.id)
@@ -445,6 +455,20 @@ class Knowledge:
     def _derive(self, cube: MemCube, pages: Sequence[str]) -> None:
         for page in pages:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
+
+
+def refuse_statement(known: MemCube, lesson: Lesson) -> None:
+    """Refuse what a caller states of a frozen memory, unless it says the same. Raises CubeProtected."""
+    is_same_thing = lesson.payload.text in (known.text, *getattr(known.payload, "wordings", ()))
+    if not lesson.pages and not (is_same_thing and lesson.about.add_to(known) == known):
+        raise CubeProtected(f"the memory {known.id} is frozen, and nothing was changed: thaw it first")
+
+
+def _frozen_that_change(chain: Chain, after: Succession) -> list[MemCube]:
+    """The frozen facts of a chain that would be other ones afterwards, or gone."""
+    later = {cube.id: cube for cube in after.cubes}
+    frozen = [cube for cube in chain.cubes.values() if cube.is_frozen]
+    return [cube for cube in frozen if cube.id in after.gone or later.get(cube.id, cube) != cube]
 
 
 def relatives(reader: Reader, cubes: Iterable[MemCube]) -> list[list[MemCube]]:

@@ -10,7 +10,7 @@ from uuid_utils.compat import uuid7
 
 from memoryos.cube import Access, Behaviour, Descriptive, Fact, Governance, MemCube, Mention
 from memoryos.infrastructure.vault.records import Link, LinkKind
-from memoryos.kinds import AccessMode, Origin, Tier
+from memoryos.kinds import Origin, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.knowledge.filling import YES, Filling
 from memoryos.operation.knowledge.lesson import Lesson
@@ -73,7 +73,7 @@ def fresh_mentions(candidate: MemCube, lesson: Lesson, same: Sequence[MemCube]) 
 def is_guarded(cube: MemCube, lesson: Lesson) -> bool:
     """Whether the lesson may only propose to replace the fact."""
     stated = cube.descriptive.origin is Origin.USER_INPUT and lesson.origin is Origin.INFERENCE
-    return lesson.is_published or stated or cube.governance.access.mode is AccessMode.READ_ONLY
+    return lesson.is_published or stated or cube.is_read_only
 
 
 def filling_of(cube: MemCube) -> Filling | None:

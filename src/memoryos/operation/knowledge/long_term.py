@@ -20,7 +20,7 @@ from memoryos.infrastructure.vault.records import Entry, LinkKind
 from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
-from memoryos.operation.knowledge.fact_base import Knowledge
+from memoryos.operation.knowledge.fact_base import Knowledge, refuse_statement
 from memoryos.operation.knowledge.lesson import Lesson, identity
 from memoryos.operation.knowledge.likeness import Verdicts
 from memoryos.operation.knowledge.tally import Tally, count
@@ -134,7 +134,13 @@ class LongTerm:
         self._link(cube, lesson.pages)
 
     def _support(self, known: MemCube, lesson: Lesson) -> None:
-        """Add the lesson's pages to what supports a known memory; a later, different value revises it."""
+        """Add the lesson's pages to what supports a known memory; a later, different value revises it.
+
+        A frozen memory stays as it is. Raises CubeProtected if a caller states another value.
+        """
+        if known.is_frozen:
+            refuse_statement(known, lesson)
+            return
         if lesson.pages and self._heard.get(known.id, frozenset()).issuperset(lesson.pages):
             return  # these pages were read before: the job runs again after a crash
         heard = set(known.descriptive.provenance)

@@ -18,9 +18,10 @@ from enum import StrEnum
 from functools import partial
 
 from memoryos.cube import MemCube, Segment, Trait
+from memoryos.errors import CubeProtected
 from memoryos.infrastructure.vault.contract import Reader, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, LinkKind, Operation
-from memoryos.kinds import Kind, Origin, Tier
+from memoryos.kinds import Kind, Origin, State, Tier
 from memoryos.lifecycle import CubeMark
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.hierarchy.changes import Changes
@@ -95,9 +96,11 @@ class Rebuilder:
     promoter: Promoter
 
     def begin(self, owner: Scope) -> None:
-        """Start a rebuild, unless one is running."""
+        """Start a rebuild, unless one is running. Raises CubeProtected if a segment is frozen."""
         with self.promoter.vault.read(owner) as reader:  # to count takes long
             pages = reader.census().of(Kind.PAGE)
+            if frozen := reader.cubes(Kind.SEGMENT, states=[State.FROZEN], first=1):
+                raise CubeProtected(f"the segment {frozen[0].id} is frozen, and nothing was rebuilt: thaw it first")
         with self.promoter.vault.write(owner) as writer:
             if stage_of(writer) is None:
                 write_stage(writer, Stage(Phase.UNWIND, pages))
@@ -134,7 +137,7 @@ class Rebuilder:
     def _forget(self, owner: Scope) -> None:
         for home in dict.fromkeys((owner, persona_scope(owner, self.promoter.settings))):
             with self.promoter.vault.read(home) as reader:
-                cubes = [cube for kind in LEARNED for cube in reader.cubes(kind) if _is_inferred(cube)]
+                cubes = [cube for kind in LEARNED for cube in reader.cubes(kind) if _may_forget(cube)]
             for chunk in some_at_a_time(cubes):
                 gone, ids = self._own_pages(owner, home, chunk), [cube.id for cube in chunk]
                 thin_out(self.promoter.vault, home, ids, gone)
@@ -155,7 +158,7 @@ class Rebuilder:
     def _unlearn(self, reader: Reader, *, home: Scope, ids: Sequence[str], gone: set[str]) -> Step:
         """Remove these pages from the support of the memories; delete those without support that nobody stated."""
         changes = Changes(reader)
-        cubes = [cube for cube in reader.get(ids).values() if _is_inferred(cube)]
+        cubes = [cube for cube in reader.get(ids).values() if _may_forget(cube)]
         kept = [_resting(cube, rest) for cube in cubes if (rest := _rest(cube, gone))]
         lost = [cube for cube in cubes if not _rest(cube, gone)]
         lessons = [restated([*reader.history(cube.id), cube], self.promoter.embedder) for cube in lost]
@@ -245,8 +248,10 @@ def _smaller(segment: MemCube, leaving: Sequence[str]) -> MemCube:
     return replace(segment, payload=replace(payload, pages=pages), behaviour=behaviour)
 
 
-def _is_inferred(cube: MemCube) -> bool:
-    return cube.descriptive.origin is Origin.INFERENCE and bool(cube.descriptive.provenance)
+def _may_forget(cube: MemCube) -> bool:
+    """Whether it was inferred and is not frozen."""
+    is_inferred = cube.descriptive.origin is Origin.INFERENCE and bool(cube.descriptive.provenance)
+    return is_inferred and not cube.is_frozen
 
 
 def _rest(cube: MemCube, gone: set[str]) -> tuple[str, ...]:

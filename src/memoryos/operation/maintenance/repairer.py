@@ -17,7 +17,7 @@ from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound, StoreBusy
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Event, Job, JobKind, JobState, LinkKind, Operation
-from memoryos.kinds import Tier
+from memoryos.kinds import State, Tier
 from memoryos.operation.hierarchy.arrangement import Placed, Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.changes import Changes
 from memoryos.operation.hierarchy.mid_term import Topic, segment_of
@@ -188,9 +188,9 @@ def _at_once(cubes: Iterable[MemCube]) -> list[str]:
 
 
 def _free(reader: Reader, members: Mapping[str, Members]) -> dict[str, Members]:
-    """Leave out segments that are being extracted: their pages must not move meanwhile."""
+    """Leave out segments that are frozen or being extracted: their pages must not move meanwhile."""
     busy = _being_extracted(reader)
-    return {name: one for name, one in members.items() if name not in busy}
+    return {name: one for name, one in members.items() if name not in busy and not one.cube.is_frozen}
 
 
 def _being_extracted(reader: Reader) -> set[str]:
@@ -204,6 +204,7 @@ def _placed(reader: Reader, resident: Resident, members: Mapping[str, Members]) 
     vectors = resident.page_vectors(reader, homes)
     several = reader.sources(members, LinkKind.MEMBER_OF) if len(members) > 1 else []
     ordered = [link.source for link in several if link.source in homes] or list(homes)
+    kept |= {page for page, state in reader.states(homes).items() if state is State.FROZEN}
     return [Placed(page, homes[page].cube.id, vectors[page], page in kept) for page in ordered]
 
 
@@ -211,8 +212,9 @@ def _possible(reader: Reader, moves: Sequence[Rehoming], busy: set[str]) -> list
     """The moves that are still possible."""
     homes = {link.source: link.target for link in reader.targets([one.page for one in moves], LinkKind.MEMBER_OF)}
     cubes = reader.get({name for one in moves for name in (one.source, one.target)})
-    away = busy | {name for name, cube in cubes.items() if cube.tier is not Tier.MTM}
-    return [one for one in moves if homes.get(one.page) == one.source and not away & {one.source, one.target}]
+    away = busy | {name for name, cube in cubes.items() if cube.tier is not Tier.MTM or cube.is_frozen}
+    away |= {page for page, state in reader.states(one.page for one in moves).items() if state is State.FROZEN}
+    return [one for one in moves if homes.get(one.page) == one.source and not away & {one.page, one.source, one.target}]
 
 
 def _segments(moves: Iterable[Rehoming]) -> set[str]:

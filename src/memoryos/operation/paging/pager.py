@@ -87,7 +87,13 @@ class Pager:
         return waits or waits_for_recent
 
     def form_anew(self, writer: Writer) -> None:
-        """Form the segments of a young scope again with its current theta; the writer also serves as reader."""
+        """Form the segments of a young scope again with its current theta; the writer also serves as reader.
+
+        Nothing changes if one of them is frozen.
+        """
+        if any(topic.cube.is_frozen for topic in self._mid_term):
+            self._calibrator.formed()
+            return
         settings = self._calibrator.settings
         self._mid_term = MidTerm(form_anew(writer, settings, self._now), settings)
         self._calibrator.formed()
@@ -115,7 +121,7 @@ class Pager:
     def _place(self, page: Entry) -> None:
         """Move a page from STM into the segment it fits, or into one of its own."""
         self.changes.move([page.cube], Tier.MTM)
-        home = self._mid_term.home_of(page)
+        home = self._open_home_of(page)
         topic = joined(home, page, self._now) if home else opened(page, self._now)
         if home:
             self.changes.change(topic.entry, Operation.JOIN)
@@ -128,6 +134,11 @@ class Pager:
             self.changes.look_at(topic.cube.id)
         self._evict(fresh=topic.cube.id)
         self._calibrator.placed(page.cube.id, topic.cube.id, self._mid_term)
+
+    def _open_home_of(self, page: Entry) -> Topic | None:
+        """The segment that the page joins; a frozen one takes no page."""
+        home = self._mid_term.home_of(page)
+        return None if home and home.cube.is_frozen else home
 
     def _promote_if_hot(self, segment_id: str, *, at_once: bool = False) -> None:
         """Add an extraction job for a segment: soon if it is hot or `at_once`, otherwise later."""
@@ -169,9 +180,15 @@ class Pager:
                 self.changes.enqueue(topic.cube.id, Urgency.HOT)
 
     def _evict(self, *, fresh: str) -> None:
-        """Archive the coldest segments with their pages, but not the fresh one or those that wait for extraction."""
+        """Archive the coldest segments with their pages, but not the fresh one or those that wait for extraction.
+
+        A frozen segment stays, and so does one with a frozen page: MTM is larger by these.
+        """
         if not self._mid_term.surplus:
             return
         for topic in self._mid_term.evict(self._now, spared={fresh} | self.changes.waiting):
             members = self.changes.members(topic.cube.id)
-            self.changes.move([topic.cube, *members], Tier.ARCHIVE)
+            if any(cube.is_frozen for cube in (topic.cube, *members)):
+                self._mid_term.put(topic)
+            else:
+                self.changes.move([topic.cube, *members], Tier.ARCHIVE)

@@ -20,6 +20,8 @@ LEARNED = (Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a plan rests on all of them: 
 
 CUBES_AT_ONCE = 32  # facts learned, or memories derived again, in one transaction
 
+_HARMLESS = (Operation.VISIT, Operation.TRANSITION)  # a transition comes with another operation
+
 _TRIES = 4
 _EVENTS = 1_000  # if there are more since the snapshot, planning again is simpler
 
@@ -98,5 +100,5 @@ def _holds(writer: Writer, step: Step, sequence: int) -> bool:
 
 def _spoils(event: Event, step: Step) -> bool:
     """Whether this event may change the plan."""
-    is_learned = event.kind in LEARNED and event.operation is not Operation.VISIT
+    is_learned = event.kind in LEARNED and event.operation not in _HARMLESS
     return is_learned or event.cube_id in step.rests_on

@@ -1,0 +1,88 @@
+"""`memoryos governance`: freeze and thaw memories, let them expire, and see how their states changed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from memoryos.cube import MemCube
+from memoryos.interface.cli import render
+from memoryos.interface.cli.options import Agent, Db, Json, Tenant, User, open_memory
+
+Id = Annotated[str, typer.Argument(help="Id of the memory, from `list` or `search`.")]
+Reason = Annotated[str, typer.Option(help="Why; kept with the transition.")]
+
+
+def freeze(
+    memory_id: Id,
+    reason: Reason = "freeze",
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Freeze a memory: nothing changes, deletes or expires it until it is thawed."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        _tell(memory.governance.freeze(memory_id, reason=reason), json=json)
+
+
+def thaw(
+    memory_id: Id,
+    reason: Reason = "thaw",
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Give a frozen memory the state that it had before."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        _tell(memory.governance.thaw(memory_id, reason=reason), json=json)
+
+
+def expire(
+    memory_id: Id,
+    reason: Reason = "expire",
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Let a memory expire now: nothing shows it again. `delete` removes it from the store, too."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        _tell(memory.governance.expire(memory_id, reason=reason), json=json)
+
+
+def transitions(
+    memory_id: Id,
+    user: User = "default",
+    agent: Agent = "default",
+    tenant: Tenant = "default",
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """List how the state of a memory changed: when, by whom and why."""
+    with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
+        found = memory.governance.transitions(memory_id)
+    if json:
+        render.print_json({"id": memory_id, "transitions": [one.to_dict() for one in found]})
+        return
+    table = Table(title=f"Transitions of {memory_id}", title_justify="left")
+    for column in ("at", "before", "after", "by", "cause"):
+        table.add_column(column, overflow="fold")
+    for one in found:
+        told = (one.at.isoformat(timespec="seconds"), one.before, one.after, one.by, one.cause)
+        table.add_row(*(Text(cell) for cell in told))
+    render.console().print(table if found else "Its state never changed.")
+
+
+def _tell(cube: MemCube, *, json: bool) -> None:
+    if json:
+        render.print_json({"id": cube.id, "state": cube.state.value})
+    else:
+        render.console().print(f"{cube.id} is {cube.state.value}.", markup=False)

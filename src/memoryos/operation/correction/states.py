@@ -1,0 +1,49 @@
+"""States: what callers change of the life of a memory: freeze it, thaw it, let it expire.
+
+Which state may follow which is in `lifecycle.TRANSITIONS`, and the vault checks it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memoryos.cube import MemCube
+from memoryos.errors import NotFound
+from memoryos.infrastructure.vault.contract import Reader, Vault
+from memoryos.infrastructure.vault.records import Entry, Operation
+from memoryos.kinds import State
+from memoryos.scope import Scope
+
+
+def set_state(vault: Vault, home: Scope, cube_id: str, state: State, cause: str) -> MemCube:
+    """Give a memory another state and return it. Raises NotFound, TransitionRefused."""
+    with vault.write(home) as writer:
+        cube = _present(writer, cube_id)
+        changed = replace(cube, state=state)
+        if changed != cube:
+            writer.update([Entry(changed)], Operation.REFRESH, cause=cause)
+        return changed
+
+
+def thaw(vault: Vault, home: Scope, cube_id: str, cause: str) -> MemCube:
+    """Give a frozen memory the state that it had before. Raises NotFound."""
+    with vault.write(home) as writer:
+        cube = _present(writer, cube_id)
+        if not cube.is_frozen:
+            return cube
+        thawed = replace(cube, state=_before_freezing(writer, cube_id))
+        writer.update([Entry(thawed)], Operation.REFRESH, cause=cause)
+        return thawed
+
+
+def _present(reader: Reader, cube_id: str) -> MemCube:
+    cube = reader.one(cube_id)
+    if cube is None:
+        raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
+    return cube
+
+
+def _before_freezing(reader: Reader, cube_id: str) -> State:
+    """The state before the memory was frozen; one that was frozen in another store has no record of it."""
+    states = [one.before for one in reader.transitions(cube_id) if one.after is State.FROZEN]
+    return states[-1] if states else State.GENERATED
