@@ -79,11 +79,11 @@ def test_what_a_frozen_cube_says_is_changed_by_no_operation(vault, store, operat
     assert stored(vault, cube.id) == cube
 
 
-@pytest.mark.parametrize("remove", ["delete", "discard"])
-def test_a_frozen_cube_is_not_deleted_and_neither_are_those_beside_it(vault, store, remove):
+@pytest.mark.parametrize(("remove", "bounds"), [("delete", {}), ("discard", {"rows": 100, "characters": 10_000})])
+def test_a_frozen_cube_is_not_deleted_and_neither_are_those_beside_it(vault, store, remove, bounds):
     other, cube = store("another").cube, frozen(vault, store)
     with pytest.raises(CubeProtected, match=cube.id), vault.write(ALICE) as writer:
-        getattr(writer, remove)([other.id, cube.id])
+        getattr(writer, remove)([other.id, cube.id], **bounds)
     assert {stored(vault, one.id).id for one in (other, cube)} == {other.id, cube.id}
 
 

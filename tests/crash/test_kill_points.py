@@ -161,6 +161,27 @@ def test_a_deletion_in_parts_leaves_links_too_many_and_is_done_again(template, t
     assert len(rests) >= 3, "with all its pages, with fewer, and with those that stay"
 
 
+def memories_in(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM cubes").fetchone()
+    return count
+
+
+def test_what_was_forgotten_in_part_is_forgotten_by_the_next_call(template, tmp_path):
+    found, left = victims("forget", template, tmp_path), []
+    for victim in found:
+        path = copy(victim.path, tmp_path)
+        left.append(memories_in(path))
+        with open_store(path) as memory:
+            memory.search("noodle soup")
+            assert memory.forget().is_complete
+        assert memories_in(path) == 0
+    assert left == sorted(left, reverse=True)
+    assert left[-1] == 0
+    assert len(set(left)) >= 5
+    assert len(found) > len(set(left)), "some died between two transactions of one memory"
+
+
 def grouping(memory: Memory) -> list[tuple[str, ...]]:
     return sorted(tuple(sorted(view.page_ids)) for view in memory.segments.list(archive=True))
 

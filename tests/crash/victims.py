@@ -42,6 +42,7 @@ from memoryos.infrastructure.vault import rows
 from memoryos.kinds import Tier
 from memoryos.models.embedder import load_embedder
 from memoryos.operation.correction import correct
+from memoryos.operation.correction import forget as forgetting
 from memoryos.operation.hierarchy import changes
 from memoryos.operation.knowledge import support
 from memoryos.operation.maintenance import rebuild as rebuilding
@@ -51,6 +52,7 @@ STRIDES = {
     "create": 2,
     "rebuild": 8,
     "delete_segment": 4,
+    "forget": 4,
     "reembed": 3,
     "backup": 11,
     "restore": 11,
@@ -168,6 +170,15 @@ def delete_segment(path: Path, step: int, done: Done) -> None:
         kill_at(step)
         memory.delete(segment)
         done(segment)
+
+
+def forget(path: Path, step: int, done: Done) -> None:
+    """Forget everything, a few rows in each transaction."""
+    forgetting.PARTS_AT_ONCE, forgetting.ROWS_AT_ONCE = 2, 20
+    with opened(path) as memory:
+        kill_at(step)
+        memory.forget()
+        done("forget")
 
 
 def rebuild(path: Path, step: int, done: Done) -> None:
@@ -349,6 +360,7 @@ if __name__ == "__main__":
             update,
             delete,
             delete_segment,
+            forget,
             rebuild,
             reembed,
             backup,

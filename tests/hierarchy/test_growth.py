@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import Connection, func, select
 
 from memoryos import Memory, Subject
 from memoryos.cube import Fact
-from memoryos.infrastructure.vault.records import REVISIONS, LinkKind
-from memoryos.kinds import Origin, SemanticType
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.records import REVISIONS, Entry, LinkKind, Operation
+from memoryos.infrastructure.vault.sql_vault import SqlVault
+from memoryos.kinds import Kind, Origin, SemanticType
+from memoryos.operation.correction import forget
 from memoryos.operation.correction.correct import PAGES_AT_ONCE, Corrector
 from memoryos.operation.correction.rederive import Again
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.knowledge.lesson import Lesson
 from memoryos.operation.scheduler.step import CUBES_AT_ONCE
+from memoryos.scope import Scope
 
-from .work import calls_in, locks_of
+from .work import Writing, calls_in, locks_of
 from .world import ANN, START, LineExtractor, World
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
@@ -284,3 +292,64 @@ def test_a_large_segment_goes_with_its_pages(world: World):
     memory.delete(segment.cube.id)
     assert memory.segments.list(archive=True) == []
     assert [page.id for page in memory.pages.list()] == [other]
+
+
+@contextmanager
+def removed_from(vault: SqlVault) -> Iterator[list[tuple[int, int]]]:
+    """What goes in each write transaction of the vault: rows of memories, and characters of documents."""
+    removed: list[tuple[int, int]] = []
+    writing: Writing = vault._writing
+
+    @contextmanager
+    def counting(owner: Scope) -> Iterator[Any]:
+        with writing(owner) as connection:
+            before = stored_in(connection)
+            yield connection
+            rows, characters = (one - other for one, other in zip(before, stored_in(connection), strict=True))
+            removed.append((rows, characters))
+
+    vault._writing = counting  # type: ignore[method-assign]
+    yield removed
+    vault._writing = writing  # type: ignore[method-assign]
+
+
+def stored_in(connection: Connection) -> tuple[int, int]:
+    cubes, versions = tables.cubes, tables.versions
+    counted = (cubes, versions, tables.links, tables.passages)
+    rows = [connection.scalar(select(func.count()).select_from(table)) or 0 for table in counted]
+    sizes = [connection.scalar(select(func.sum(func.length(table.c.document)))) or 0 for table in (cubes, versions)]
+    return sum(rows), sum(sizes)
+
+
+def resting_on_all(world: World, count: int) -> Memory:
+    """A trait that rests on so many pages and has as many earlier versions, each with all these pages."""
+    memory = world.open(f"rests-{count}.db", short_term_capacity=1, heat_threshold=10**6)
+    for number in range(count):
+        Memory.add(memory, f"🍵 tea {number}\ntrait: calm")
+    memory.add("🚲 bye")
+    world.extract()
+    (trait,) = world.cubes(Kind.TRAIT)
+    assert len(trait.descriptive.provenance) == count
+    for number in range(trait.version.number, trait.version.number + count):
+        newer = replace(trait, version=replace(trait.version, number=number + 1))
+        with world.vault.write(ANN) as writer:
+            writer.update([Entry(newer)], Operation.REVISE)
+    return memory
+
+
+@pytest.mark.parametrize(("rows", "characters"), [(40, 10**9), (10**9, 20_000), (60, 30_000)])
+def test_what_an_owner_forgets_in_one_step_does_not_grow(world: World, monkeypatch, rows: int, characters: int):
+    """One transaction removed 64 memories with all their versions and links, however many they had."""
+    monkeypatch.setattr(forget, "PARTS_AT_ONCE", rows)
+    monkeypatch.setattr(forget, "CHARS_AT_ONCE", characters)
+    for count in (40, 80):
+        memory = resting_on_all(world, count)
+        with world.vault.read(ANN) as reader:
+            before = reader.census()
+        with removed_from(world.vault) as removed:
+            forgotten = memory.forget()
+        assert forgotten.is_complete
+        assert forgotten.memories == {"page": count + 1, "segment": before.of(Kind.SEGMENT), "trait": 1}
+        assert sum(gone for gone, _ in removed) > 3 * count
+        assert max(gone for gone, _ in removed) <= rows
+        assert max(size for _, size in removed) <= characters

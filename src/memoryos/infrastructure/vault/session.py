@@ -34,6 +34,7 @@ from memoryos.infrastructure.vault.records import (
     Operation,
     Spending,
 )
+from memoryos.infrastructure.vault.removal_part import RemovalPart
 from memoryos.infrastructure.vault.statements import (
     delete_links,
     insert_links,
@@ -131,20 +132,33 @@ class SqlWriter(SqlReader):
             self._log([one.cube], Operation.TRANSITION, one.detail)
 
     def delete(self, ids: Sequence[str]) -> None:
-        self._bring_back(ids)
-        self.discard(ids)
-
-    def discard(self, ids: Sequence[str]) -> None:
         guard.check_deletion(self.states(ids))
-        doomed = list(self._asked(queries.HEADS, ids))  # without the documents, which may be damaged
-        self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in doomed)
-        self.has_erased |= bool(doomed)
+        self._bring_back(ids)
+        self._remove(ids)
+
+    def discard(self, ids: Sequence[str], *, rows: int, characters: int) -> list[str]:
+        guard.check_deletion(self.states(ids))
+        known = {cube_id for cube_id, _, _ in self._doomed(ids)}
+        removal = RemovalPart(self._connection, self._scope.tenant, rows, characters)
+        gone = removal.strip([cube_id for cube_id in ids if cube_id in known])
+        self._remove(gone)
+        return gone
+
+    def _remove(self, ids: Sequence[str]) -> None:
+        doomed = self._doomed(ids)
         for chunk in chunks(cube_id for cube_id, _, _ in doomed):
             removal = partial(self._connection.execute, queries.REMOVAL, {**self._owner, "ids": chunk})
             self.blobs.let_go(chunk, removal)
         if self.blobs.has_let_go:  # the bytes go when this is committed; if that fails, a little later
             self.enqueue(JobKind.SWEEP, not_before=self._clock() + GRACE)
         self._log_rows(doomed, Operation.DELETE)
+
+    def _doomed(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
+        """The id, kind and version of what will be removed: told without the documents, which may be damaged."""
+        found = list(self._asked(queries.HEADS, ids))
+        self.has_removed_words |= any(kind == Kind.PAGE.value for _, kind, _ in found)
+        self.has_erased |= bool(found)
+        return found
 
     def link(self, links: Sequence[Link]) -> None:
         if links:

@@ -231,10 +231,13 @@ class CubeWriter(Protocol):
         """
         ...
 
-    def discard(self, ids: Sequence[str]) -> None:
-        """Delete cubes without restoring those in packs; unknown ids are ignored.
+    def discard(self, ids: Sequence[str], *, rows: int, characters: int) -> list[str]:
+        """Delete cubes without restoring those in packs; return those that are gone; unknown ids are ignored.
 
-        Use it only when all memories of the owner are deleted: the packs stay in use until `purge` releases them.
+        At most so many rows go, and characters of documents: the cubes with their versions, passages and links. If no
+        cube fits with them, the first one loses some of them and stays. At least one row goes, so that the next call
+        gets further. Use it only when all memories of the owner are deleted: the packs stay in use until `purge`
+        releases them.
         """
         ...
 

@@ -47,7 +47,13 @@ def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> 
 
 def delete_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
     """Delete links."""
-    _run(connection, _link_deletion(connection.dialect.name), [_link_row(tenant, link) for link in links])
+    delete_rows(connection, tables.links, [_link_row(tenant, link) for link in links])
+
+
+def delete_rows(connection: Connection, table: Table, keys: Sequence[Row]) -> None:
+    """Delete the rows with these keys; missing ones are ignored."""
+    if keys:
+        _run(connection, _deletion(connection.dialect.name, table), keys)
 
 
 def insert_or(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
@@ -148,9 +154,9 @@ def _link_insertion(dialect: str) -> str:
 
 
 @cache
-def _link_deletion(dialect: str) -> str:
-    links = tables.links
-    return str(_compiled(dialect, delete(links).where(*(column == bindparam(column.name) for column in links.c))))
+def _deletion(dialect: str, table: Table) -> str:
+    key = [column == bindparam(column.name) for column in table.primary_key]
+    return str(_compiled(dialect, delete(table).where(*key)))
 
 
 def _link_row(tenant: str, link: Link) -> Row:

@@ -2,8 +2,9 @@
 
 A session is removed page by page, and what also rests on other pages is derived again. An owner is removed row by row,
 in short transactions: first memories of every kind, tier and state with all their versions, then jobs, notes, events
-and the usage of models. A list of the removed ids stays, which other processes follow. After a crash, a second call
-continues.
+and the usage of models. A memory with more versions, passages and links than one transaction may remove loses them in
+several, and goes with the last of them. A list of the removed ids stays, which other processes follow. After a crash, a
+second call continues.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from memoryos.operation.recall.sources import Sources
 from memoryos.plain import Plain
 from memoryos.scope import Scope
 
-AT_ONCE = 64  # memories that go in one transaction
+AT_ONCE = 64  # memories that go in one transaction, at most
+PARTS_AT_ONCE = 1_000  # rows of memories, with their versions, passages and links, that go in one transaction
+CHARS_AT_ONCE = 1_000_000  # of the documents among them
 ROWS_AT_ONCE = 500  # other rows that go in one transaction
 
 
@@ -119,11 +122,11 @@ class Forgetter:
         gone: Counter[str] = Counter()
         while True:
             with self.vault.write(owner) as writer:
-                found = writer.placed(limit=AT_ONCE)
-                writer.discard([one.id for one in found])
-            if not found:
+                kinds = {one.id: one.kind.value for one in writer.placed(limit=AT_ONCE)}
+                removed = writer.discard(list(kinds), rows=PARTS_AT_ONCE, characters=CHARS_AT_ONCE)
+            if not kinds:
                 return dict(gone)
-            gone.update(one.kind.value for one in found)
+            gone.update(kinds[cube_id] for cube_id in removed)
 
     def _rows(self, owner: Scope) -> int:
         total = 0
