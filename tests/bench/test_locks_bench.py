@@ -19,12 +19,19 @@ from memoryos.interface.cli.app import app
 from memoryos.models.hashing import Hashing
 from memoryos.scope import Scope
 
-OPERATIONS = {"add", "move", "consolidate", "update", "delete, a page", "repair", "rebuild"}
+OPERATIONS = {"add", "move", "consolidate", "update", "delete, a page", "repair", "rebuild", "forget"}
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, size in {"SINGLE": 10, "CHANGED": 2, "STATEMENTS": 40, "NAMING": 10, "HUGE_CHARS": 3_200}.items():
+    for name, size in {
+        "SINGLE": 10,
+        "CHANGED": 2,
+        "STATEMENTS": 40,
+        "NAMING": 10,
+        "HUGE_CHARS": 3_200,
+        "BOOK_CHARS": 6_400,
+    }.items():
         monkeypatch.setattr(lock_times, name, size)
 
 
@@ -37,6 +44,15 @@ def test_each_operation_is_measured_in_both_scopes():
         assert all(held.longest_cpu_ms >= held.longest_work_ms >= 0 for held in found.held.values())
     assert "delete, special pages" in hostile.held
     assert "delete, special pages" not in ordinary.held
+    for change in ("add", "update"):
+        assert hostile.held[f"{change}, a page of 6,400 characters"].steps > 0
+        assert f"{change}, a page of 6,400 characters" not in ordinary.held
+
+
+def test_what_is_forgotten_last_leaves_nothing_to_measure():
+    (found,) = measure([ScopeKind.ORDINARY], 60, load_settings(embedder="hashing"))
+    assert list(found.held)[-1] == "forget"
+    assert found.held["forget"].steps > 1
 
 
 def test_the_command_tells_it_as_json(monkeypatch: pytest.MonkeyPatch):

@@ -3,7 +3,8 @@
 On SQLite a writer keeps all others waiting, whoever they are. So long work is planned beside them and written in
 steps; here every step is timed, from when it has the lock until it lets go, with the commit. The hostile scope is one
 talk about one thing, which is one segment and one chain, with facts that rest on every page; a page that fills one slot
-1,000 times, 400 pages that fill it once each, and a page of 400,000 characters.
+1,000 times, 400 pages that fill it once each, and pages of 400,000 and 1,000,000 characters. The last operation is
+`forget` of everything.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ AT_ONCE = 64  # pages in one add_many
 STATEMENTS = 1_000  # of one slot, on one page
 NAMING = 400  # pages that name the slot
 HUGE_CHARS = 400_000
+BOOK_CHARS = 1_000_000
 
 BESIDE = "memoryos-housekeeping"  # the name of the thread that moves pages beside the calls
 
@@ -182,6 +184,25 @@ def _operations(
     yield "rebuild", lambda: _rebuilt(store, memory), None
     largest = max(memory.segments.list(archive=True), key=lambda view: len(view.page_ids))
     yield f"delete, a segment of {len(largest.page_ids):,} pages", lambda: memory.delete(largest.cube.id), None
+    if special:
+        yield from _of_a_book(memory)
+    yield "forget", memory.forget, None
+
+
+def _of_a_book(memory: Memory) -> Iterator[tuple[str, Callable[[], object], str | None]]:
+    """A page as large as a book, stored and changed; `forget` finds both of its versions."""
+    size, ids = f"a page of {BOOK_CHARS:,} characters", list[str]()
+
+    def add() -> None:
+        ids.append(memory.add(_long_text(BOOK_CHARS)))
+        memory.wait()
+
+    def update() -> None:
+        memory.update(ids[0], "Erratum. " + _long_text(BOOK_CHARS))
+        memory.wait()
+
+    yield f"add, {size}", add, None
+    yield f"update, {size}", update, None
 
 
 def _each(pages: Sequence[str], change: Callable[..., object], *words: str) -> None:
@@ -217,6 +238,9 @@ def _add_special(memory: Memory) -> list[str]:
     """The special hostile pages."""
     statements = " ".join(f"I live in Town{number}." for number in range(STATEMENTS))
     naming = [Turn(role=Role.USER, text=f"I live in City{number}.") for number in range(NAMING)]
-    huge = " ".join(f"Word{number} of a very long text." for number in range(HUGE_CHARS // 32))
     first, second = (memory.add(f"{name} speaks. {statements}") for name in ("Ann", "Ben"))
-    return [first, second, *memory.add_many(naming)[:: NAMING // CHANGED], memory.add(huge)]
+    return [first, second, *memory.add_many(naming)[:: NAMING // CHANGED], memory.add(_long_text(HUGE_CHARS))]
+
+
+def _long_text(chars: int) -> str:
+    return " ".join(f"Word{number} of a very long text." for number in range(chars // 24))[:chars]
