@@ -96,6 +96,11 @@ def acting_caller() -> Caller:
     return _CURRENT.get(SYSTEM)
 
 
+def is_background() -> bool:
+    """Whether this runs in the work behind the calls."""
+    return _CURRENT.get(None) is SYSTEM
+
+
 def current() -> Caller:
     """The caller of the running call. Raises LookupError if there is none: such a path must not reach a vault."""
     return _CURRENT.get()

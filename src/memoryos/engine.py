@@ -11,7 +11,7 @@ from memoryos import arguments
 from memoryos.caller import Action, Gate, OpenGate, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
-from memoryos.errors import StillRunning, StorageError
+from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
@@ -56,6 +56,7 @@ from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
 from memoryos.scope import Scope
 
+RELEASE_SECONDS = 5.0  # that a store with nothing left to do may take to close, whatever the timeout
 LEXICON = "static"  # the embedder whose words tell which are close in meaning
 
 
@@ -84,7 +85,6 @@ class Engine:
         self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
-        self._is_closed = False
         self._ending: Ending | None = None
         self.mounted = Mounted()
         self._find_with(candidates)
@@ -144,11 +144,6 @@ class Engine:
         """Ask the gate about work without a vault session of its own. Raises PermissionDenied."""
         self._gate.admit(current(), action, scope)
 
-    def check_open(self) -> None:
-        """Raise StorageError if the store is closed."""
-        if self._is_closed:
-            raise StorageError("the memory is closed; open it again")
-
     def caught_up(self, owner: Scope) -> Scope:
         """Move the owner's pages to their segments, and return the owner."""
         self.responder.wait()
@@ -192,14 +187,12 @@ class Engine:
 
     def register_job(self, kind: JobType) -> None:
         """Run jobs of that kind from now on. Raises InvalidInput if the name is taken."""
-        self.check_open()
         self.job_types.register(kind)
         if kind.needs_model:
             self.housekeeping.work_apart()
 
     def wait(self, timeout: float | None = None) -> None:
         """Return when the background work is done. Raises StillRunning after `timeout` seconds."""
-        self.check_open()
         self.finish(lambda until: self.housekeeping.wait(until) and self._have_mounts_synced(until), timeout)
 
     def finish(self, work: Callable[[float], bool], timeout: float | None) -> None:
@@ -213,20 +206,21 @@ class Engine:
             raise self._still_running(seconds, "it goes on")
 
     def close(self, timeout: float | None = None) -> None:
-        """Finish the background work and release the store. A second call does nothing.
+        """Refuse new calls, finish the background work and release the store. A second call does nothing.
 
         After `timeout` seconds it raises StillRunning; only running work is then still completed.
         """
         seconds = arguments.timeout(timeout)
-        self._is_closed = True
+        self.hand.refuse()
         if timeout is None and self._ending is None:
             self._release()
             return
+        longest = seconds if any(self._unfinished.values()) else max(seconds, RELEASE_SECONDS)
         self._ending = self._ending or Ending(self._release)
-        if not self._ending.comes_within(None if timeout is None else seconds):
+        if not self._ending.comes_within(None if timeout is None else longest):
             self.housekeeping.abandon()
             left = "what is under way is finished before the store is released, the rest is left to the next process"
-            raise self._still_running(seconds, left)
+            raise self._still_running(longest, left)
 
     def _release(self) -> None:
         with ExitStack() as steps:  # each step runs, whatever became of those before it
@@ -249,8 +243,12 @@ class Engine:
             return True
         return Ending(self.mounted.sync).comes_within(max(0.0, until - time.monotonic()))
 
+    @property
+    def _unfinished(self) -> dict[str, int]:
+        return {"answers": self.responder.unfinished, **self.housekeeping.unfinished}
+
     def _still_running(self, seconds: float, outlook: str) -> StillRunning:
-        running = {"answers": self.responder.unfinished, **self.housekeeping.unfinished}
+        running = self._unfinished
         told = (
             f"{running['answers']} answers to store, pages of {running['pages']} owners to move,"
             f" jobs of {running['jobs']} owners to do"

@@ -488,7 +488,7 @@ class Memory:
             self._release(timeout)
 
     def __enter__(self) -> Self:
-        self._engine.check_open()
+        self._engine.hand.check_open()
         return self
 
     def __exit__(

@@ -120,13 +120,14 @@ class MemoryOS:
     def close(self, timeout: float | None = None) -> None:
         """Finish the background work of earlier calls and release the store. A second call does nothing.
 
-        After `timeout` seconds it raises StillRunning. Running work is still completed before the store is released;
-        the rest is left to the next process. Nothing that was stored is lost.
+        From its beginning on, new calls raise StorageError. After `timeout` seconds it raises StillRunning. Running work
+        is still completed before the store is released; the rest is left to the next process. Nothing that was stored is
+        lost. A store that has nothing left to do is closed whatever the timeout, even 0.
         """
         self._engine.close(timeout)
 
     def __enter__(self) -> Self:
-        self._engine.check_open()
+        self._engine.hand.check_open()
         return self
 
     def __exit__(

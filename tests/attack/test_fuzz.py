@@ -62,7 +62,6 @@ from unit.test_exports import KINDS, functions_of, named_in
 from .arguments import Arguments, fractions, hostile, moments, plain, texts
 
 ENDS = {"close"}
-WITHOUT_A_STORE = {"of", "mounts.list", "mounts.remove"}  # they read nothing
 
 EXAMPLES, LONG_EXAMPLES = 30, 250  # calls of each method, on each store
 
@@ -346,7 +345,7 @@ def test_awaited_calls_are_refused_likewise(memory, name, long):
     attack()
 
 
-@pytest.mark.parametrize("name", sorted(set(METHODS) - WITHOUT_A_STORE))
+@pytest.mark.parametrize("name", METHODS)
 def test_a_closed_memory_says_so(tmp_path, name):
     memory = opened(tmp_path)
     positional, named = plain(function_of(Memory, name))

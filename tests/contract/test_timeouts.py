@@ -13,7 +13,7 @@ import pytest
 
 from contract import server
 from contract.back_ends import BACK_ENDS
-from memoryos import AsyncMemory, AsyncMemoryOS, MemoryOS, load_settings
+from memoryos import AsyncMemory, AsyncMemoryOS, Job, MemoryOS, Scope, load_settings
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, StillRunning, StorageError
 from memoryos.models.chat import Answer, Usage
@@ -104,8 +104,6 @@ def test_who_closes_with_a_timeout_leaves_the_rest_to_the_next_process(opened, s
     with pytest.raises(StillRunning) as told:
         store.close(timeout=SHORT)
     assert told.value.running["jobs"] == 2
-    with pytest.raises(StorageError, match="closed"):
-        store.wait()
     chat.may_answer.set()
     store.close(timeout=SOON)  # the one that ran is finished, and the store released
     again = opened()
@@ -126,6 +124,63 @@ def test_closing_in_time_is_closing(opened):
     store.close(timeout=SOON)
     with pytest.raises(StorageError, match="closed"):
         store.wait(timeout=SOON)
+
+
+def test_a_store_with_nothing_left_to_do_closes_at_once(opened):
+    store = opened()
+    store.memory("Ann").pages.list()
+    store.close(timeout=0)
+    assert opened().memory("Ann").pages.list() == []
+
+
+def test_visits_are_written_before_an_idle_store_closes(opened, chat: Thinker):
+    store = opened()
+    page = store.memory("Ann").add("My secret is a kite.")
+    chat.may_answer.set()
+    store.wait(timeout=SOON)
+    store.memory("Ann").search("kite")
+    store.close(timeout=0)
+    assert opened().memory("Ann").get(page).behaviour.visits == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ann: ann.add("I live in Oslo."),
+        lambda ann: ann.search("kite"),
+        lambda ann: ann.pages.list(),
+        lambda ann: ann.wait(),
+        lambda ann: ann.__enter__(),
+        lambda ann: asyncio.run(AsyncMemory(ann).search("kite")),
+    ],
+)
+def test_a_store_that_began_to_close_takes_no_new_calls(opened, store: MemoryOS, chat: Thinker, call):
+    ann = store.memory("Ann")
+    with pytest.raises(StillRunning):
+        store.close(timeout=SHORT)
+    with pytest.raises(StorageError, match="closed"):
+        call(ann)
+    chat.may_answer.set()
+    store.close(timeout=SOON)
+    assert len(opened().memory("Ann").pages.list()) == 1
+
+
+def test_a_job_that_runs_while_the_store_closes_may_use_its_memory(opened):
+    store, has_begun, may_go_on = opened(), Event(), Event()
+
+    def act(scope: Scope, job: Job) -> None:
+        has_begun.set()
+        assert may_go_on.wait(SOON)
+        store.of(scope).facts.add("likes tea")
+
+    store.admin.register_job("note", act)
+    store.memory("Ann").jobs.add("note")
+    assert has_begun.wait(SOON)
+    with pytest.raises(StillRunning):
+        store.close(timeout=SHORT)
+    may_go_on.set()
+    store.close(timeout=SOON)
+    assert [fact.text for fact in opened().memory("Ann").facts.list()] == ["likes tea"]
 
 
 def test_a_view_of_a_memory_closes_nothing(store: MemoryOS):

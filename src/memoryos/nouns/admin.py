@@ -127,7 +127,6 @@ class Admin:
         if poll_seconds is not None:
             arguments.duration("poll_seconds", poll_seconds, most=LONGEST_WAIT)
         self._engine.admit(Action.ADMINISTER)
-        self._engine.check_open()
         worker = Worker(self._engine.vault, self._engine.housekeeping)
         return worker.run(stop, threads=at_once, poll_seconds=poll_seconds)
 

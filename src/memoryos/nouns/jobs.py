@@ -42,7 +42,6 @@ class Jobs(Noun):
         higher priority. Raises InvalidInput and NotFound.
         """
         self._engine.admit(Action.WRITE, self._scope)
-        self._engine.check_open()
         wanted = self._engine.job_types.named(checked_text("kind", kind, limit=64))
         checked = wanted.checked(payload)
         cube_id = None if about is None else arguments.cube_id(about, field="about")
@@ -72,7 +71,6 @@ class Jobs(Noun):
         Raises StillRunning after `timeout` seconds; the jobs go on.
         """
         self._engine.admit(Action.WRITE, self._scope)
-        self._engine.check_open()
         self._engine.housekeeping.check_writable()
         self._engine.housekeeping.queued(self._scope)
         self._engine.wait(timeout)

@@ -31,7 +31,6 @@ class Mounts:
 
     def list(self) -> Sequence[Mount]:
         """List the mounts in the order in which they were added."""
-        self._engine.check_open()
         self._engine.admit(Action.ADMINISTER)
         return self._engine.mounted.mounts
 

@@ -55,5 +55,4 @@ class Upkeep(Noun):
         Returns False if the store has no candidate index: a file has one only if the settings name it.
         """
         self._engine.admit(Action.WRITE, self._scope)
-        self._engine.check_open()
         return self._engine.sources.move_out(self._scope.owner)

@@ -82,6 +82,11 @@ def in_one_call(call: Callable[[], T]) -> T:
     return call() if _CALL.get() else _under(_Account(), call)
 
 
+def is_in_a_call() -> bool:
+    """Whether this runs within a call."""
+    return _CALL.get() is not None
+
+
 def one_call(function: Callable[P, T]) -> Callable[P, T]:
     """A decorator that runs each call through `in_one_call`."""
 

@@ -1,7 +1,8 @@
 """Door: what each public method passes through first, in every class.
 
-A copy in a forked child is refused. Everything else runs in the hand of the store, where no interrupt reaches it, as
-one call for its waiting time, on behalf of its caller.
+A copy in a forked child is refused, and so is a new call once the store began to close, which only `close` itself may
+follow. Everything else runs in the hand of the store, where no interrupt reaches it, as one call for its waiting time,
+on behalf of its caller.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any, Protocol, TypeVar
 
 from memoryos.caller import Caller, acting
 from memoryos.clock import zoned
-from memoryos.errors import StorageError
 from memoryos.infrastructure.vault.patience import in_one_call
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.calls.keywords import keyword_check
@@ -47,12 +47,14 @@ def _refuse_pickling(self: BehindDoor) -> Any:
 
 def _entered(method: Callable[..., T]) -> Callable[..., T]:
     check = keyword_check(method)
+    is_end = method.__name__ == "close"
 
     @wraps(method)
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
         check(kwargs)
-        if self._hand.is_forked:
-            raise StorageError("this memory was opened before the process forked: open it again in the child")
+        self._hand.check_process()
+        if not is_end:
+            self._hand.check_open()
         inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, lambda: method(self, *args, **kwargs)))  # noqa: E731
         return self._hand.run(lambda: in_one_call(inside))
 

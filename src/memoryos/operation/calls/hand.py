@@ -18,6 +18,9 @@ from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 from weakref import finalize
 
+from memoryos.caller import is_background
+from memoryos.errors import StorageError
+from memoryos.infrastructure.vault.patience import is_in_a_call
 from memoryos.interruptible import received
 
 T = TypeVar("T")
@@ -35,12 +38,30 @@ class Hand:
         self._name = name
         self.zone = zone
         self._process = os.getpid()
+        self._is_closing = False
         self._start()
 
     @property
     def is_forked(self) -> bool:
         """Whether this is a copy in a forked child, which has none of the threads."""
         return self._process != os.getpid()
+
+    def check_process(self) -> None:
+        """Raise StorageError in a forked child."""
+        if self.is_forked:
+            raise StorageError("this memory was opened before the process forked: open it again in the child")
+
+    def check_open(self) -> None:
+        """Raise StorageError for a new call if the store is closed or closing.
+
+        What has begun goes on: the rest of a call, and background work that calls the memory, such as a job.
+        """
+        if self._is_closing and not (is_in_a_call() or is_background()):
+            raise StorageError("the memory is closed; open it again")
+
+    def refuse(self) -> None:
+        """Refuse new calls from now on."""
+        self._is_closing = True
 
     def run(self, call: Callable[[], T]) -> T:
         """Run the call; return its result or raise its exception."""
