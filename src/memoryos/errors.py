@@ -21,7 +21,7 @@
         │   ├── OutcomeUnknown  during the commit: the write may have happened
         │   └── ObjectsUnreachable  the object store does not answer
         ├── StoreReadOnly       the file or its folder is read-only
-        ├── StoreFull           the disk is full
+        ├── StoreFull           the disk, a quota or a file's size is at its limit
         ├── IdTaken             a memory of another owner has that id
         ├── BlobMissing         the bytes of an attachment are missing
         ├── StoreCorrupt        the file is damaged or is not a MemoryOS store
@@ -159,7 +159,7 @@ class StoreReadOnly(StorageError):
 
 
 class StoreFull(StorageError):
-    """The disk is full: free some space and try again; nothing was written."""
+    """The disk is full, or a quota or file size limit reached: free some space and try again; nothing was written."""
 
 
 class IdTaken(StorageError):

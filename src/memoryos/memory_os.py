@@ -120,9 +120,9 @@ class MemoryOS:
     def close(self, timeout: float | None = None) -> None:
         """Finish the background work of earlier calls and release the store. A second call does nothing.
 
-        From its beginning on, new calls raise StorageError. After `timeout` seconds it raises StillRunning. Running work
-        is still completed before the store is released; the rest is left to the next process. Nothing that was stored is
-        lost. A store that has nothing left to do is closed whatever the timeout, even 0.
+        As soon as it begins, new calls raise StorageError. After `timeout` seconds it raises StillRunning; a store with
+        nothing left to do closes with any timeout. Running work is still completed before the store is released; the
+        rest is left to the next process. Nothing that was stored is lost.
         """
         self._engine.close(timeout)
 

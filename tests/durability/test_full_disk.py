@@ -59,6 +59,8 @@ def test_a_quota(open_memory, folder):
     with files_limited(700_000):
         pages, error = fill_up(memory)
         assert len(pages) >= 3
+        assert type(error) is StoreFull
+        assert "File too large" in str(error)
         assert "nothing was written" in str(error)
         assert memory.search("Story 1").hits
         assert_whole(memory, pages)

@@ -8,7 +8,6 @@ one got two turns in six seconds, and sooner or later none within its timeout.
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import random
@@ -33,7 +32,7 @@ from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.patience import Patience, patience
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.sql_vault import EVERY_TENANT, SqlVault
-from memoryos.infrastructure.vault.sqlite import new_file
+from memoryos.infrastructure.vault.sqlite import new_file, room
 from memoryos.infrastructure.vault.sqlite.file_changes import SqliteJobSignal
 from memoryos.infrastructure.vault.sqlite.fork_gate import in_session
 from memoryos.infrastructure.vault.sqlite.inherited import closed, opened, refuse_inherited
@@ -60,6 +59,8 @@ _ERRORS: dict[int, type[StorageError]] = {  # by the code, or its low byte: the 
     sqlite3.SQLITE_CORRUPT: StoreCorrupt,
     sqlite3.SQLITE_NOTADB: StoreCorrupt,
 }
+
+_UNWRITTEN = (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE)
 
 _TEXT = partial(str, encoding="utf-8", errors=ESCAPED)  # the driver's own decoding quotes what it cannot decode
 
@@ -242,6 +243,8 @@ class SqliteVault(SqlVault):
             return StoreReadOnly, f"{driver}; what was written last is in {log}: copy both to a folder you may write"
         if code == sqlite3.SQLITE_ERROR and _OF_THE_SCHEMA.match(str(driver)):  # our statements fit our schema
             return StoreCorrupt, shown(driver)
+        if code in _UNWRITTEN and (reason := room.lack_beside(self.path, log_of(self.path))):
+            return StoreFull, f"{driver} ({reason})"
         return _ERRORS.get(code) or _ERRORS.get(code & _PRIMARY, StorageError), str(driver)
 
     def _prepare(self) -> None:
@@ -321,7 +324,7 @@ def _create_private(path: Path) -> None:
 
 
 def _from_os(path: Path, error: OSError) -> StorageError:
-    kind = StoreFull if error.errno == errno.ENOSPC else StoreReadOnly
+    kind = StoreFull if error.errno in room.LACKS else StoreReadOnly
     return kind(f"{path}: {error.strerror}. {kind.__doc__}")
 
 
