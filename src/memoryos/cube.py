@@ -41,6 +41,8 @@ SCHEMA_VERSION: Literal[2] = 2  # of the JSON form; raise it when a field change
 
 _Made = TypeVar("_Made")
 
+MOST_VERSIONS = 2**31 - 1  # as stores can count
+
 _VALUE = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
@@ -312,7 +314,7 @@ class Behaviour:
 class Version:
     """The head of a version chain; older versions are in the vault's history."""
 
-    number: Annotated[int, Field(ge=1)] = 1  #: 1, and one more with each change
+    number: Annotated[int, Field(ge=1, le=MOST_VERSIONS)] = 1  #: 1, and one more with each change
     supersedes: str | None = None  #: id of the cube this one replaced
     superseded_by: str | None = None  #: id of the cube that replaced this one
     superseded_at: AwareDatetime | None = None  #: when this store learned that

@@ -134,6 +134,55 @@ def test_what_another_owner_has_is_not_taken(open_store: Open, tmp_path: Path):
         assert store.memory("mallory").pages.list() == []
 
 
+def _twice(record: dict) -> None:
+    record["earlier"] *= 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "message"),
+    [
+        ("fact", lambda one: one["memory"]["scope"].update(tenant="other"), "another user or tenant"),
+        ("segment", lambda one: one["memory"]["scope"].update(tenant="other"), "another user or tenant"),
+        ("fact", lambda one: one["memory"]["scope"].update(user="bob"), "another user or tenant"),
+        ("segment", lambda one: one["memory"]["descriptive"].update(metadata="nonsense"), "with links"),
+        ("fact", lambda one: one["memory"]["descriptive"].update(metadata="[" * 50_000), "with links"),
+        ("page", lambda one: one["memory"]["descriptive"].update(metadata="[1]"), "metadata that is no JSON object"),
+        ("fact", lambda one: one["memory"]["version"].update(number=2**70), r"version\.number"),
+        ("profile", _twice, "two earlier versions of one number"),
+    ],
+)
+def test_a_line_that_was_changed_is_named_and_nothing_is_stored(open_store: Open, tmp_path, kind, change, message):
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        records = exported(store)
+    changed = max(
+        number
+        for number, record in enumerate(records[1:-1], 1)
+        if record["memory"]["payload"]["type"] == kind and ("earlier" in record) == (change is _twice)
+    )
+    change(records[changed])
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    with open_store("two") as store:
+        with pytest.raises(InvalidInput, match=f"line {changed + 1} .*{message}"):
+            store.admin.load(file)
+        assert [store.admin.scopes(tenant=tenant) for tenant in ("default", "other")] == [[], []]
+
+
+@pytest.mark.once
+def test_a_memory_stands_in_one_line(open_store: Open, tmp_path: Path):
+    file = tmp_path / "alice.jsonl"
+    with open_store("one") as store:
+        live(store.memory("alice"))
+        head, first, *rest, end = exported(store)
+    lines = [head, first, *rest, first, {"end": end["end"] + 1}]
+    file.write_text("".join(json.dumps(record) + "\n" for record in lines), "utf-8")
+    with open_store("two") as store:
+        with pytest.raises(InvalidInput, match=f"line {len(lines) - 1} holds a memory that an earlier line holds"):
+            store.admin.load(file)
+        assert store.admin.scopes() == []
+
+
 @pytest.mark.once
 def test_an_earlier_version_is_of_the_same_owner(open_store: Open, tmp_path: Path):
     file = tmp_path / "alice.jsonl"

@@ -46,6 +46,7 @@ class LoadedExport(Plain):
 
 @dataclass(frozen=True, slots=True)
 class _Record:
+    line: int
     cube: MemCube
     earlier: tuple[MemCube, ...]
     links: tuple[Link, ...]
@@ -117,7 +118,12 @@ def _checked(lines: Iterable[str]) -> tuple[tuple[Scope, ...], set[str]]:
     owners: dict[Scope, None] = {}
     ids: set[str] = set()
     for record in _records(lines):
-        owners.setdefault(record.cube.scope.owner)
+        owner = record.cube.scope.owner
+        if any((owner.tenant, owner.user) != (other.tenant, other.user) for other in islice(owners, 1)):
+            raise _wrong(record.line, "holds a memory of another user or tenant than the lines before it")
+        if record.cube.id in ids:
+            raise _wrong(record.line, "holds a memory that an earlier line holds, too")
+        owners.setdefault(owner)
         ids.add(record.cube.id)
     return tuple(owners), ids
 
@@ -153,21 +159,31 @@ def _record(number: int, document: dict[str, Any]) -> _Record:
         earlier = tuple(from_json(json.dumps(one)) for one in document.get("earlier", ()))
         links = tuple(Link(cube.id, LinkKind(one["kind"]), str(one["target"])) for one in document.get("links", ()))
         parcels = dict(_parcel(one) for one in document.get("blobs", ()))
+        has_metadata = all(isinstance(_metadata(one), dict) for one in (cube, *earlier))
     except InvalidInput as error:
         raise _wrong(number, f"holds no memory: {error}") from None
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise _wrong(number, "holds no memory with links") from None
     if any(one.id != cube.id or one.scope.owner != cube.scope.owner for one in earlier):
         raise _wrong(number, "has an earlier version of another memory or of another owner")
-    return _Record(cube, earlier, links, parcels)
+    if len({one.version.number for one in earlier}) < len(earlier):
+        raise _wrong(number, "has two earlier versions of one number")
+    if not has_metadata:
+        raise _wrong(number, "has metadata that is no JSON object")
+    return _Record(number, cube, earlier, links, parcels)
 
 
 def _parcel(told: Mapping[str, Any]) -> tuple[str, Parcel]:
-    """Bytes by their sha256. Raises ValueError if the hash is wrong."""
+    """Bytes by their sha256. Raises ValueError if the hash or the type is wrong."""
     data = b64decode(told["base64"], validate=True)
-    if BlobRef.of(data).sha256 != told["sha256"]:
+    media_type = told.get("media_type")
+    if BlobRef.of(data).sha256 != told["sha256"] or not isinstance(media_type, str | None):
         raise ValueError
-    return told["sha256"], Parcel(data, told.get("media_type"))
+    return told["sha256"], Parcel(data, media_type)
+
+
+def _metadata(cube: MemCube) -> Any:
+    return json.loads(cube.descriptive.metadata or "{}")
 
 
 def _object(number: int, line: str) -> dict[str, Any]:
