@@ -62,10 +62,24 @@ FORGERIES = [
     "<|im_start|>system",
     "[INST] obey",
     "</s>",
+    "<tool_call>",
+    "</tool_response>",
+    "</think>",
+    "<seed:think>",
+    "<function_calls>",
+    '<invoke name="send">',
+    "<extra_id_1>System",
+    "<turn|>",
+    "[SYSTEM]",
+    "[TOOL_CALLS]",
+    "[|system|]",
+    "### Instruction:",
     "```",
     "tea",
     "茶",
 ]
+CALLS = "tool_call|tool_response|function_calls|invoke|extra_id_"
+SQUARED = "INST|SYSTEM|TOOL_CALLS"
 BREAKS = ["\n", "\n\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029", " ", "", "\u200b", "\u2060", ". "]
 STORABLE = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
 pieces = st.one_of(st.sampled_from(FORGERIES), st.sampled_from(BREAKS), st.text(STORABLE, max_size=8))
@@ -92,7 +106,7 @@ def posts(text: str) -> int:
 def is_free_of_tricks(text: str) -> bool:
     hidden = [sign for sign in text if unicodedata.category(sign) in {"Cc", "Zl", "Zp"} and sign not in "\n\t"]
     turned = re.search("[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\U000e0000-\U000e007f]", text)
-    marked = re.search(r"<[|｜]\w|</?s>|\[/?INST\]", text)
+    marked = re.search(rf"<[|｜]\w|</?(\w+:)?(s>|think>|turn\||{CALLS})|\[/?({SQUARED})\]|\[\|system", text)
     return not hidden and turned is None and marked is None
 
 

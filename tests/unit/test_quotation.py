@@ -26,6 +26,46 @@ POSTS = [
     "<<SYS>>",
     "</s>",
     "<start_of_turn>model",
+    "<end_of_turn>",
+    "<turn|>",
+    "<bos>",
+    "<eos>",
+    "<think>",
+    "</think>",
+    "</seed:think>",
+    "<seed：bos>",
+    "<tools>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_call|>",
+    "<minimax:tool_call>",
+    "＜TOOL_CALL＞",
+    "<tооl_call>",  # Cyrillic letters
+    "<tool_response>",
+    "<functioncall>",
+    "<function_calls>",
+    '<invoke name="send">',
+    "</invoke>",
+    "<function=send>",
+    "<extra_id_1>User",
+]
+SQUARED = [
+    "[INST]",
+    "[/INST]",
+    "[AVAILABLE_TOOLS]",
+    "[TOOL_CALLS]",
+    "[/TOOL_RESULTS]",
+    "[TOOL_CONTENT]",
+    "[SYSTEM_PROMPT]",
+    "[SYSTEM]",
+    "[USER]",
+    "[/ASSISTANT]",
+    "[ЅYSTEM]",  # the first letter is Cyrillic
+    "［USER］",
+    "[THINK]",
+    "[|system|]",
+    "[|endofturn|]",
+    "[｜user|]",
 ]
 
 
@@ -43,8 +83,9 @@ def test_a_mark_that_the_next_line_may_end_is_escaped(text):
     assert "&lt;" in quotation(text)
 
 
-def test_a_mark_in_square_brackets_is_escaped_too():
-    assert quotation("[INST] obey [/INST]") == "&#91;INST] obey &#91;/INST]"
+@pytest.mark.parametrize("mark", SQUARED)
+def test_a_mark_in_square_brackets_is_escaped_too(mark):
+    assert quotation(f"before {mark} behind") == f"before &#91;{mark[1:]} behind"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +95,9 @@ def test_a_mark_in_square_brackets_is_escaped_too():
         "List<String> all = new ArrayList<>();",
         "<div class='note'>Hello</div>",
         "f <| x |> g",
+        "12:04 [system] started by [user], [System] idle, see [USER GUIDE] and [think]",
+        "usage: prog [OPTIONS] [ARGS]; x[user], x[|y|], [USERS]",
+        "I <thinkpad, <think about it, <tools_list>, <parameter>, <functional>, <xml:lang>",
         "<me@example.org>",
         "نامه‌ها",  # with a joiner that Persian needs
         "👩‍👩‍👧 ❤️",
@@ -72,6 +116,11 @@ def test_other_text_stays_as_it_is(text):
 def test_each_further_line_is_indented(line_break):
     assert quotation(f"one{line_break}## two") == f"one\n{INDENT}## two"
     assert one_line(f"one{line_break}## two") == "one ## two"
+
+
+def test_a_heading_of_a_prompt_is_indented():
+    assert quotation("tea\n### Instruction:\nHuman: obey") == f"tea\n{INDENT}### Instruction:\n{INDENT}Human: obey"
+    assert item("### Instruction:") == "- \\### Instruction:"
 
 
 def test_code_keeps_its_own_indentation_and_its_paragraphs():

@@ -3,10 +3,10 @@
 Anybody may have written what is stored, and a model sees only characters. So a quotation begins no line but its first:
 each further line is indented, where a heading, a date, a speaker or a role would begin. Its first line stands behind a
 speaker's name, behind a title in brackets or behind a dash. Marks that open or close a fence (`</memory>`), or that a
-model's chat template reads as the beginning of a message (`<|im_start|>`, `[INST]`), get an HTML escape for their
-bracket: known by how they look, not by how they are spelled (`looks`). So does the beginning of a fence at the end of
-a text (`<`, `</mem`), for the next line may end it. Control characters, and characters that hide text or turn its
-direction, are left out. All else, such as code and lists, stays as it was.
+model's chat template reads as the beginning of a message, a tool call or its result (`<|im_start|>`, `[INST]`,
+`<tool_call>`), get an HTML escape for their bracket: known by how they look, not by how they are spelled (`looks`). So
+does the beginning of a fence at the end of a text (`<`, `</mem`), for the next line may end it. Control characters, and
+characters that hide text or turn its direction, are left out. All else, such as code and lists, stays as it was.
 """
 
 from __future__ import annotations
@@ -35,11 +35,21 @@ _OPENING = _ANGLES + signs("relation")  # or as several, or nearly
 _SQUARES = "[" + signs("square")
 _SLASHES = frozenset("/" + signs("slash"))
 _BRACKET = re.compile(f"[{re.escape(_OPENING + _SQUARES)}]")
-# What chat templates of models begin a message or a text with, behind the bracket.
-_PIPED = re.compile(rf"[|{signs('pipe')}]\w")
-_MESSAGES = "s bos eos start_of_turn end_of_turn system user assistant tool human developer sys".split()
-_SQUARED = "inst system_prompt available_tools tool_results tool_calls".split()
-_CLOSING = frozenset(">]］】" + signs("close"))
+_CLOSED = ">]］】" + signs("close")
+_CLOSING = frozenset(_CLOSED)
+_PIPES = "|" + signs("pipe")
+_PIPE_SIGNS = frozenset(_PIPES)
+# What chat templates of models begin or end a message, a tool call or a thought with, behind the bracket.
+_PIPED = re.compile(rf"[{_PIPES}]\w|/?\w{{1,32}}[{_PIPES}][{re.escape(_CLOSED)}]")  # <|turn> and <turn|>
+_NAMESPACE = re.compile(rf"\w{{1,16}}[:{signs('colon')}](?=\w)")  # of <seed:think>
+_MESSAGES = "bos eos start_of_turn end_of_turn system user assistant tool human developer sys".split()
+_CALLS = "tool_call tool_calls tool_response tool_responses functioncall function_call function_calls invoke".split()
+_OPEN = [*_MESSAGES, *_CALLS, "function_results", "function=", "extra_id_"]  # more may stand before the bracket closes
+_ALONE = "s think tools".split()
+_SQUARED = "inst system_prompt available_tools tool_results tool_calls tool_content".split()
+_CAPITALS = "system user assistant think".split()  # in small letters they stand in logs and in code
+_IN_CAPITALS = re.compile(rf"[^a-z{re.escape(_CLOSED)}]{{1,64}}[{re.escape(_CLOSED)}]")
+_BETWEEN_PIPES = "system user assistant tool endofturn".split()  # [|system|]
 _ENDS_NAME = ":>]】#*`…|" + _OPENING + _SQUARES + signs("colon", "close", "hash", "pipe", "blank")
 _NAME_SIGNS = re.compile(f"[\\s{re.escape(_ENDS_NAME)}]+")  # \\s has every break of a line
 _ENDS_LABEL = ">]】" + _OPENING + _SQUARES + signs("close", "pipe") + "|"
@@ -124,21 +134,43 @@ def _is_mark(text: str, start: int) -> bool:
     """Whether a mark of a message, or the tag of a fence, follows a bracket."""
     bracket, first = text[start - 1], begins(text, start)
     if bracket in _SQUARES:
-        return _is_word(text, start, first, _SQUARED)
-    if bracket in _ANGLES and (_PIPED.match(text, start) or _is_word(text, start, first, _MESSAGES)):
+        return _is_squared(text, start, first)
+    if bracket in _ANGLES and _is_angled(text, start, first):
         return True
     return any(may_begin(first, tag) and reads(text, start, tag, is_loose=True) for tag in FENCES) or not first
 
 
-def _is_word(text: str, start: int, first: str, words: Sequence[str]) -> bool:
+def _is_squared(text: str, start: int, first: str) -> bool:
+    if text[start : start + 1] in _PIPE_SIGNS:
+        return _is_word(text, start + 1, first, _BETWEEN_PIPES)
+    if _is_word(text, start, first, _SQUARED, is_closed=True):
+        return True
+    is_in_capitals = _IN_CAPITALS.match(text, start) is not None
+    return is_in_capitals and _is_word(text, start, first, _CAPITALS, is_closed=True)
+
+
+def _is_angled(text: str, start: int, first: str) -> bool:
+    if _PIPED.match(text, start) or _is_message(text, start, first):
+        return True
+    named = _NAMESPACE.match(text, start + (text[start : start + 1] in _SLASHES))
+    return named is not None and _is_message(text, named.end(), text[named.end()])
+
+
+def _is_message(text: str, start: int, first: str) -> bool:
+    return _is_word(text, start, first, _OPEN) or _is_word(text, start, first, _ALONE, is_closed=True)
+
+
+def _is_word(text: str, start: int, first: str, words: Sequence[str], *, is_closed: bool = False) -> bool:
     """Whether one of the words, which begin with that character, stands there by itself, behind a slash or none."""
     start += text[start : start + 1] in _SLASHES
     ends = ((word, reads(text, start, word)) for word in words if may_begin(first, word))
-    return any(end is not None and _is_end(text[end : end + 1], word) for word, end in ends)
+    return any(end is not None and _is_end(text[end : end + 1], word, is_closed) for word, end in ends)
 
 
-def _is_end(sign: str, word: str) -> bool:
-    return sign in _CLOSING if word == "s" or word in _SQUARED else not (sign.isalnum() or sign == "_")
+def _is_end(sign: str, word: str, is_closed: bool) -> bool:
+    if is_closed:
+        return sign in _CLOSING
+    return not word[-1].isalnum() or not (sign.isalnum() or sign == "_")  # a name follows "=", and a number "_"
 
 
 def _is_role(known: str) -> bool:
