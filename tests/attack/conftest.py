@@ -9,6 +9,11 @@ from contract.back_ends import files_on
 from crash.conftest import place  # noqa: F401 - a fixture
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what only repeats other tests, unless the attacks may take minutes."""
+    return True if collection_path.name == "test_fence.py" and not config.getoption("--long") else None
+
+
 @pytest.fixture
 def tmp_path(tmp_path: Path, back_end: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The present folder, whose files are stores on each back end in turn."""

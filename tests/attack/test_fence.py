@@ -1,6 +1,6 @@
-"""The fence around what is stored: the tests of `tests/generation/test_forgery.py`, with `--long` in many rounds.
+"""The fence around what is stored: the tests of `tests/generation/test_forgery.py` in many rounds, with `--long` alone.
 
-Each round draws other texts.
+Each round draws other texts. Without `--long` one round is enough, and that file is it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from generation.conftest import memory, model, settings  # noqa: F401 - fixtures
 
 pytestmark = test_forgery.pytestmark
 
-LONG_ROUNDS = 20
+ROUNDS = 20
 
 globals().update({name: test for name, test in vars(test_forgery).items() if name.startswith("test_")})
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.fixturenames.append("round")
-    metafunc.parametrize("round", range(LONG_ROUNDS if metafunc.config.getoption("--long") else 1))
+    metafunc.parametrize("round", range(ROUNDS))
