@@ -275,6 +275,7 @@ SHAPES = {
     "empty choices": completion("Hi.", choices=[]),
     "choices that are null": completion("Hi.", choices=None),
     "choices of numbers": completion("Hi.", choices=[5]),
+    "many choices": completion("Hi.", choices=[{"message": {"content": "Hi."}}] * 129),
     "a choice without a message": completion("Hi.", choices=[{}]),
     "a message that is a text": completion("Hi.", choices=[{"message": "Hi."}]),
     "content that is a number": completion(5),
@@ -298,6 +299,7 @@ def test_a_reply_of_another_shape_is_a_model_error(memory, model, shape):
 
 STREAM_SHAPES = {
     "choices of numbers": b'data: {"choices": [5]}\n\n',
+    "many choices": b'data: {"choices": [' + b'{"delta": {"content": "Hi."}}, ' * 128 + b'{"delta": {}}]}\n\n',
     "content that is a number": b'data: {"choices": [{"delta": {"content": 5}}]}\n\n',
     "a list": b"data: [1]\n\n",
     "half": b'data: {"choices": [\n\n',

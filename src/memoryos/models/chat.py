@@ -20,6 +20,7 @@ from memoryos.plain import Plain
 
 ANSWER_TOKENS = 2_048  # the longest answer, where a budget needs a bound and none is set
 MOST_TOKENS = 10_000_000  # that a server may say it counted: no model reads or writes more
+MOST_CHOICES = 128  # in an answer, of which the first is read
 
 _PATH = "/chat/completions"
 _OPEN, _CLOSE = "<think>", "</think>"
@@ -61,7 +62,7 @@ class _Choice(BaseModel):
 
 class _Completion(BaseModel):
     model: Annotated[str, Field(min_length=1, max_length=256)]
-    choices: Annotated[list[_Choice], Field(min_length=1)]
+    choices: Annotated[list[_Choice], Field(min_length=1, max_length=MOST_CHOICES)]
     usage: Any = None
 
 
@@ -71,7 +72,7 @@ class _ChunkChoice(BaseModel):
 
 
 class _Chunk(BaseModel):
-    choices: list[_ChunkChoice] = []
+    choices: Annotated[list[_ChunkChoice], Field(max_length=MOST_CHOICES)] = []
 
 
 _Shape = TypeVar("_Shape", bound=BaseModel)
