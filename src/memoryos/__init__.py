@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from memoryos.async_memory import (
         AsyncAdmin,
         AsyncFacts,
-        AsyncGovernance,
         AsyncJobs,
         AsyncLog,
+        AsyncMemGovernance,
         AsyncMemory,
         AsyncMemoryOS,
         AsyncMounts,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from memoryos.mount import Mount
     from memoryos.nouns.admin import Admin
     from memoryos.nouns.facts import Facts
-    from memoryos.nouns.governance import Governance
+    from memoryos.nouns.governance import MemGovernance
     from memoryos.nouns.jobs import Jobs
     from memoryos.nouns.log import Log
     from memoryos.nouns.mounts import Mounts
@@ -84,9 +84,9 @@ __all__ = [
     "AnswerStream",
     "AsyncAdmin",
     "AsyncFacts",
-    "AsyncGovernance",
     "AsyncJobs",
     "AsyncLog",
+    "AsyncMemGovernance",
     "AsyncMemory",
     "AsyncMemoryOS",
     "AsyncMounts",
@@ -111,7 +111,6 @@ __all__ = [
     "FileBytes",
     "Forgotten",
     "Gate",
-    "Governance",
     "Hit",
     "Job",
     "JobFunction",
@@ -123,6 +122,7 @@ __all__ = [
     "LoadedExport",
     "Log",
     "MemCube",
+    "MemGovernance",
     "Memory",
     "MemoryOS",
     "MemoryOSError",
@@ -174,9 +174,9 @@ _MODULES = {
     "AnswerStream": "operation.answer.answer_stream",
     "AsyncAdmin": "async_memory",
     "AsyncFacts": "async_memory",
-    "AsyncGovernance": "async_memory",
     "AsyncJobs": "async_memory",
     "AsyncLog": "async_memory",
+    "AsyncMemGovernance": "async_memory",
     "AsyncMemory": "async_memory",
     "AsyncMemoryOS": "async_memory",
     "AsyncMounts": "async_memory",
@@ -201,7 +201,6 @@ _MODULES = {
     "FileBytes": "operation.attachments.attached_file",
     "Forgotten": "operation.correction.forget",
     "Gate": "caller",
-    "Governance": "nouns.governance",
     "Hit": "operation.recall.hit",
     "Job": "infrastructure.vault.records",
     "JobFunction": "operation.scheduler.job_kinds",
@@ -213,6 +212,7 @@ _MODULES = {
     "LoadedExport": "operation.portability.load_export",
     "Log": "nouns.log",
     "MemCube": "cube",
+    "MemGovernance": "nouns.governance",
     "Memory": "memory",
     "MemoryOS": "memory_os",
     "MemoryOSError": "errors",

@@ -25,7 +25,7 @@ from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
 from memoryos.nouns.facts import Facts
-from memoryos.nouns.governance import Governance
+from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
 from memoryos.nouns.mounts import Mounts
@@ -129,13 +129,13 @@ class AsyncLog(Awaited[Log]):
     usage = _awaited(Log.usage)
 
 
-class AsyncGovernance(Awaited[Governance]):
+class AsyncMemGovernance(Awaited[MemGovernance]):
     """The states of one owner's memories (MemLifecycle), and who changed them."""
 
-    freeze = _awaited(Governance.freeze)
-    thaw = _awaited(Governance.thaw)
-    expire = _awaited(Governance.expire)
-    transitions = _awaited(Governance.transitions)
+    freeze = _awaited(MemGovernance.freeze)
+    thaw = _awaited(MemGovernance.thaw)
+    expire = _awaited(MemGovernance.expire)
+    transitions = _awaited(MemGovernance.transitions)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):
@@ -243,9 +243,9 @@ class AsyncMemory(Awaited[Memory]):
         return AsyncLog(self.sync.log)
 
     @property
-    def governance(self) -> AsyncGovernance:
+    def governance(self) -> AsyncMemGovernance:
         """The states of memories: freeze, thaw, expire."""
-        return AsyncGovernance(self.sync.governance)
+        return AsyncMemGovernance(self.sync.governance)
 
     @property
     def upkeep(self) -> AsyncUpkeep:

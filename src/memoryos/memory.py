@@ -24,7 +24,7 @@ from memoryos.kinds import Kind, Origin, Role, Tier
 from memoryos.models.chat import Answer
 from memoryos.models.tokenizer import count_tokens
 from memoryos.nouns.facts import Facts
-from memoryos.nouns.governance import Governance
+from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
 from memoryos.nouns.log import Log
 from memoryos.nouns.mounts import Mounts
@@ -121,9 +121,9 @@ class Memory:
         return Log(self._engine, self._scope, self._caller)
 
     @property
-    def governance(self) -> Governance:
+    def governance(self) -> MemGovernance:
         """The states of memories: freeze, thaw, expire."""
-        return Governance(self._engine, self._scope, self._caller)
+        return MemGovernance(self._engine, self._scope, self._caller)
 
     @property
     def upkeep(self) -> Upkeep:
@@ -246,16 +246,12 @@ class Memory:
         """Remove everything of this owner, or of this session: memories with all their versions, jobs and counts.
 
         Returns counts of what was removed; `left` counts what a check found afterwards and is empty. What other agents
-        of the user know stays; `MemoryOS.admin.forget` removes a user for all agents. Raises CubeProtected, and removes
-        nothing, if a memory is frozen.
+        of the user know stays (`MemoryOS.admin.forget`). Raises CubeProtected, with nothing removed, if one is frozen.
         """
         return self._engine.forget(self._scope)
 
     def export(self, target: ExportTarget) -> Exported:
-        """Write everything of this owner as JSON Lines to a new file or a stream; `MemoryOS.admin.load` reads it.
-
-        Raises InvalidInput if the file exists.
-        """
+        """Write everything of this owner as JSON Lines to a new file or a stream. Raises InvalidInput if it exists."""
         exporter = Exporter(self._engine.vault, [self._scope.owner], self._engine.clock())
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported

@@ -19,7 +19,7 @@ REASON_CHARS = 256
 
 
 @door
-class Governance(Noun):
+class MemGovernance(Noun):
     """The states of one owner's memories (MemLifecycle), and who changed them."""
 
     def freeze(self, memory_id: str, *, reason: str = "freeze") -> MemCube:

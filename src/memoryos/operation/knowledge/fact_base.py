@@ -37,6 +37,7 @@ from memoryos.operation.knowledge.fact_values import (
     surer,
 )
 from memoryos.operation.knowledge.filling import Filling, Slot
+from memoryos.operation.knowledge.frozen import frozen_that_change, refuse_statement
 from memoryos.operation.knowledge.lesson import Identity, Lesson, identities, identity
 from memoryos.operation.knowledge.likeness import (
     NEAR,
@@ -310,7 +311,7 @@ class Knowledge:
             for cube in after.cubes
             if cube.id in chain and is_superseded(cube) and not is_superseded(chain.cubes[cube.id])
         ]
-        frozen = _frozen_that_change(chain, after)
+        frozen = frozen_that_change(chain, after)
         guarded = [*frozen, *(cube for cube in victims if is_guarded(cube, lesson) and cube not in frozen)]
         if guarded:
             self._propose(lesson, candidate, guarded)
@@ -338,7 +339,7 @@ class Knowledge:
 
         Raises CubeProtected if a frozen one would change.
         """
-        for cube in _frozen_that_change(chain, after):
+        for cube in frozen_that_change(chain, after):
             raise CubeProtected(f"the fact {cube.id} is frozen, and nothing was changed: thaw it first")
         models = dict(after.copied)
         for cube in after.cubes:
@@ -455,20 +456,6 @@ class Knowledge:
     def _derive(self, cube: MemCube, pages: Sequence[str]) -> None:
         for page in pages:
             self._changes.link(cube.id, LinkKind.DERIVED_FROM, page)
-
-
-def refuse_statement(known: MemCube, lesson: Lesson) -> None:
-    """Refuse what a caller states of a frozen memory, unless it says the same. Raises CubeProtected."""
-    is_same_thing = lesson.payload.text in (known.text, *getattr(known.payload, "wordings", ()))
-    if not lesson.pages and not (is_same_thing and lesson.about.add_to(known) == known):
-        raise CubeProtected(f"the memory {known.id} is frozen, and nothing was changed: thaw it first")
-
-
-def _frozen_that_change(chain: Chain, after: Succession) -> list[MemCube]:
-    """The frozen facts of a chain that would be other ones afterwards, or gone."""
-    later = {cube.id: cube for cube in after.cubes}
-    frozen = [cube for cube in chain.cubes.values() if cube.is_frozen]
-    return [cube for cube in frozen if cube.id in after.gone or later.get(cube.id, cube) != cube]
 
 
 def relatives(reader: Reader, cubes: Iterable[MemCube]) -> list[list[MemCube]]:

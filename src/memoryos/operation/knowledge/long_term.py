@@ -20,7 +20,8 @@ from memoryos.infrastructure.vault.records import Entry, LinkKind
 from memoryos.kinds import Kind, Origin, Subject, Tier
 from memoryos.language.words import keywords
 from memoryos.operation.hierarchy.changes import Changes
-from memoryos.operation.knowledge.fact_base import Knowledge, refuse_statement
+from memoryos.operation.knowledge.fact_base import Knowledge
+from memoryos.operation.knowledge.frozen import refuse_statement
 from memoryos.operation.knowledge.lesson import Lesson, identity
 from memoryos.operation.knowledge.likeness import Verdicts
 from memoryos.operation.knowledge.tally import Tally, count

@@ -1,0 +1,23 @@
+"""Frozen: what new lessons may not change."""
+
+from __future__ import annotations
+
+from memoryos.cube import MemCube
+from memoryos.errors import CubeProtected
+from memoryos.operation.knowledge.lesson import Lesson
+from memoryos.operation.knowledge.rivals import Chain
+from memoryos.operation.knowledge.succession import Succession
+
+
+def refuse_statement(known: MemCube, lesson: Lesson) -> None:
+    """Refuse what a caller states of a frozen memory, unless it says the same. Raises CubeProtected."""
+    is_same_thing = lesson.payload.text in (known.text, *getattr(known.payload, "wordings", ()))
+    if not lesson.pages and not (is_same_thing and lesson.about.add_to(known) == known):
+        raise CubeProtected(f"the memory {known.id} is frozen, and nothing was changed: thaw it first")
+
+
+def frozen_that_change(chain: Chain, after: Succession) -> list[MemCube]:
+    """The frozen facts of a chain that would be other ones afterwards, or gone."""
+    later = {cube.id: cube for cube in after.cubes}
+    frozen = [cube for cube in chain.cubes.values() if cube.is_frozen]
+    return [cube for cube in frozen if cube.id in after.gone or later.get(cube.id, cube) != cube]
