@@ -429,6 +429,8 @@ def test_rebuild_finds_the_same_again(run, locomo):
     run("add", "我在成都养蜜蜂。", "--user", "红")
     assert document(run("rebuild", "--all", "--json")) == {"scopes": 2, "pages": 3}
     after = document(run("search", "parrot", "--user", "conv-1", "--json"))
+    for hit in (*before["hits"], *after["hits"]):
+        hit.pop("state")  # the first search activates what it finds
     assert after["hits"] == before["hits"]
     assert [hit["text"] for hit in after["user_facts"]] == [hit["text"] for hit in before["user_facts"]]
     told = run("rebuild", "--all")

@@ -154,7 +154,7 @@ def test_the_log_tells_of_both(memory):
     memory.get(page.id)
     memory.wait()
     told = [event.operation for event in memory.log.events() if event.cube_id == page.id]
-    assert told[-3:] == [Operation.COOL, Operation.WARM, Operation.VISIT]
+    assert told[-4:] == [Operation.COOL, Operation.WARM, Operation.VISIT, Operation.TRANSITION]
 
 
 def test_as_of_and_history_read_a_cold_page(memory, clock):

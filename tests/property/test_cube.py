@@ -112,7 +112,7 @@ governance = build(
 behaviour = build(Behaviour, last_access=moment, visits=count, interactions=count, fingerprint=some(text))
 version = build(
     Version,
-    number=st.integers(1, 2**31),
+    number=st.integers(1, 2**31 - 1),
     supersedes=st.none() | text,
     superseded_by=st.none() | text,
     superseded_at=st.none() | moment,

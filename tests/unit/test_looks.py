@@ -123,7 +123,7 @@ def test_what_reads_as_a_mark_is_escaped(text):
         "「メモリー」『思い出』〔注〕",
         "<mem> is short for <memo>; <dial>, <m>, <d>",
         "‹menu› ‹mémo› ‹dialecte›",
-        "List<Memo> memos; <memento>; a<member>b; <username> <systemd> <tools> <strong> <span> <small>",
+        "List<Memo> memos; <memento>; a<member>b; <username> <systemd> <strong> <span> <small>",
         "if x <5> 3: [instance] [1] [инструкция] [i]",
         "⠠⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙",  # Braille
         "دخلت <السوق>",
