@@ -246,12 +246,12 @@ class Memory:
         """Remove everything of this owner, or of this session: memories with all their versions, jobs and counts.
 
         Returns counts of what was removed; `left` counts what a check found afterwards and is empty. What other agents
-        of the user know stays (`MemoryOS.admin.forget`). Raises CubeProtected, with nothing removed, if one is frozen.
+        of the user know stays; `MemoryOS.admin.forget` removes that, too. Raises CubeProtected if one is frozen.
         """
         return self._engine.forget(self._scope)
 
     def export(self, target: ExportTarget) -> Exported:
-        """Write everything of this owner as JSON Lines to a new file or a stream. Raises InvalidInput if it exists."""
+        """Write everything of this owner as JSON Lines to a new file (InvalidInput if it exists) or a stream."""
         exporter = Exporter(self._engine.vault, [self._scope.owner], self._engine.clock())
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from memoryos import Kind, MemCube, Memory, MemoryOS
+from memoryos import Kind, MemCube, Memory, MemoryOS, Role, Scope, Turn
 from memoryos.errors import CubeProtected, NotFound, TransitionRefused
 from memoryos.kinds import State, Tier
+from memoryos.operation.hierarchy.changes import Changes
 
 from .world import ANN, World
 
@@ -152,13 +153,66 @@ def test_nobody_is_forgotten_while_something_is_frozen(world: World) -> None:
     fill(memory, 3)
     page = memory.add("🎲")
     memory.governance.freeze(page)
-    with pytest.raises(CubeProtected, match="1 memories are frozen"):
+    with pytest.raises(CubeProtected, match=f"frozen: the memory {page}; nothing"):
         memory.forget()
     with pytest.raises(CubeProtected, match="frozen"):
         MemoryOS(memory._engine).admin.forget("ann")
     assert len(world.cubes(Kind.PAGE)) == 4
     memory.governance.thaw(page)
     assert memory.forget().memories["page"] == 4
+
+
+def test_a_session_that_a_frozen_fact_rests_on_is_not_forgotten_in_part(world: World) -> None:
+    memory = world.open(**SMALL, scope=Scope(user="ann", session="monday"))
+    pages = [memory.add("🍵"), memory.add("I have a cello."), memory.add("🚲")]
+    memory.consolidate()
+    (fact,) = memory.facts.list()
+    memory.governance.freeze(fact.id)
+    with pytest.raises(CubeProtected, match=fact.id):
+        memory.forget()
+    assert {page.id for page in world.cubes(Kind.PAGE)} == set(pages)
+    memory.governance.thaw(fact.id)
+    assert memory.forget().memories["page"] == 3
+
+
+def test_an_agent_whose_pages_support_a_frozen_fact_of_a_shared_persona_is_not_forgotten_in_part(world: World) -> None:
+    memory = world.open(**SMALL, persona_sharing="user")
+    memory.add("🍵")
+    memory.add("I have a cello.")
+    memory.consolidate()
+    (fact,) = memory.facts.list()
+    memory.governance.freeze(fact.id)
+    before = world.cubes(Kind.PAGE)
+    with pytest.raises(CubeProtected, match=fact.id):
+        memory.forget()
+    assert world.cubes(Kind.PAGE) == before
+    memory.governance.thaw(fact.id)
+    assert memory.forget().memories["page"] == 2
+
+
+def test_a_frozen_segment_that_is_the_coldest_is_looked_at_once_in_a_step(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = world.open(**SMALL)
+    memory.add("🎲")
+    fill(memory, 2)
+    segment = memory.segments.list()[0].cube.id
+    memory.governance.freeze(segment)
+    read, members = [], Changes.members
+    monkeypatch.setattr(Changes, "members", lambda self, name: read.append(name) or members(self, name))
+    memory.add_many([Turn(role=Role.USER, text="🍵🚲🌙🍞🚂"[number % 5]) for number in range(15)])
+    assert 0 < read.count(segment) < 5
+    assert len(memory.segments.list()) <= SMALL["mid_term_capacity"] + 1
+
+
+def test_a_rebuild_keeps_a_frozen_page_and_finds_it_a_segment(world: World) -> None:
+    memory = world.open(**SMALL)
+    page = memory.add("🎲 The zanzibarquux is under the mat.")
+    fill(memory, 6)
+    before = said(memory.governance.freeze(page))
+    memory.upkeep.rebuild()
+    assert said(stored(memory, page)) == before
+    assert page in [one for view in memory.segments.list() for one in view.page_ids]
 
 
 def test_what_is_frozen_does_not_expire(world: World) -> None:

@@ -62,7 +62,9 @@ def check_contents(
             raise CubeProtected(f"the memory {cube.id} is frozen and cannot be evicted: {_FIX}")
     for cube in read_only:
         if cube.id in before and before[cube.id].text != cube.text:
-            raise CubeProtected(f"the memory {cube.id} is read-only, and nothing was changed")
+            raise CubeProtected(
+                f"the memory {cube.id} is read-only, and nothing was changed: publish a new version and accept it"
+            )
 
 
 def check_deletion(stored: Mapping[str, State]) -> None:
@@ -73,7 +75,7 @@ def check_deletion(stored: Mapping[str, State]) -> None:
 
 
 def _check(one: StateChange) -> None:
-    actor = Actor.PROGRAM if one.by == SYSTEM else Actor.CALLER
+    actor = Actor.PROGRAM if one.by is SYSTEM else Actor.CALLER
     if actor not in TRANSITIONS.get((one.before, one.cube.state), frozenset()):
         raise TransitionRefused(
             f"the memory {one.cube.id} is {one.before.value} and cannot become {one.cube.state.value}"

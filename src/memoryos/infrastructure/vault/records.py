@@ -53,9 +53,7 @@ class Operation(StrEnum):
     DELETE = "delete"
     COOL = "cool"  # its document went into the object store
     WARM = "warm"  # and came back
-    TRANSITION = (
-        "transition"  # its state changed, together with another operation; `detail` says before, after, by, cause
-    )
+    TRANSITION = "transition"  # its state changed, with another operation; `detail`: before, after, by, cause
 
 
 class JobKind(StrEnum):

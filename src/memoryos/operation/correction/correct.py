@@ -114,19 +114,26 @@ class Corrector:
                     return kind, home
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
+    def refuse_frozen(self, pages: Sequence[str], others: Iterable[str] = ()) -> None:
+        """Raise CubeProtected if the end or a change of these pages would reach a frozen memory, or one of `others`.
+
+        It would reach their segments, what is derived from them, and the facts that are in order with that.
+        """
+        with self._vault.read(self._owner) as reader:
+            segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
+        given = {*pages, *others}
+        for home in self.homes:
+            with self._vault.read(home) as reader:
+                derived = derived_from(reader, pages)
+                states = reader.states({*given, *segments, *derived, *reader.successions(derived)})
+            for frozen in (one for one, state in states.items() if state is State.FROZEN):
+                reason = "" if frozen in given else ", which depends on it,"
+                raise CubeProtected(f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first")
+
     def _refuse_frozen(self, home: Scope, cube_id: str, kind: Kind) -> None:
-        """Refuse a change that would reach a frozen memory, before anything is written. Raises CubeProtected."""
         with self._vault.read(home) as reader:
             pages = _pages_of(reader, cube_id, kind)
-            segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
-        wanted = {cube_id, *pages, *segments}
-        for place in self.homes:
-            with self._vault.read(place) as reader:
-                derived = derived_from(reader, pages)
-                states = reader.states({*wanted, *derived, *reader.successions(derived)})
-            for frozen in (one for one, state in states.items() if state is State.FROZEN):
-                reason = "" if frozen == cube_id else ", which depends on it,"
-                raise CubeProtected(f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first")
+        self.refuse_frozen(pages, [cube_id])
 
     @property
     def shares_persona(self) -> bool:

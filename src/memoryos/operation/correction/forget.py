@@ -64,7 +64,9 @@ class Forgetter:
         """
         self.refuse_frozen(owner)
         if corrector.shares_persona:
-            corrector.withdraw([one.id for one in self._placed(owner) if one.kind is Kind.PAGE])
+            pages = [one.id for one in self._placed(owner) if one.kind is Kind.PAGE]
+            corrector.refuse_frozen(pages)
+            corrector.withdraw(pages)
         gone = self._memories(owner)
         rows = self._rows(owner)
         packs = self.cooler.sweep(owner)
@@ -74,24 +76,27 @@ class Forgetter:
             return Forgotten(gone, rows, packs, reader.remains())
 
     def session(self, scope: Scope, corrector: Corrector) -> Forgotten:
-        """Remove the pages and facts of a session, and what rests on them alone. Raises CubeProtected as `owner`."""
-        self.refuse_frozen(scope)
+        """Remove the pages and facts of a session, and what rests on them alone.
+
+        Raises CubeProtected, and removes nothing, if one of these or a memory that depends on them is frozen.
+        """
+        doomed = list(self._placed(scope, scope.session))
+        corrector.refuse_frozen([one.id for one in doomed if one.kind is Kind.PAGE], [one.id for one in doomed])
         before = {home: self._sequence(home) for home in corrector.homes}
-        for one in list(self._placed(scope, scope.session)):
+        for one in doomed:
             self._delete(corrector, one.id)
         self.sources.follow_erasure(scope.owner)
         gone = Counter(kind for home, sequence in before.items() for kind in self._deleted(home, sequence))
         left = Counter(one.kind.value for one in self._placed(scope, scope.session))
         return Forgotten(dict(gone), left=dict(left))
 
-    def refuse_frozen(self, scope: Scope) -> None:
-        """Raise CubeProtected if a memory of the owner, or of the session, is frozen."""
-        with self.vault.read(scope.owner) as reader:
-            frozen = [cube for kind in Kind for cube in reader.cubes(kind, states=[State.FROZEN])]
-        if mine := [cube.id for cube in frozen if scope.session in (None, cube.scope.session)]:
-            raise CubeProtected(
-                f"{len(mine):,} memories are frozen, and nothing was removed: thaw them first ({mine[0]})"
-            )
+    def refuse_frozen(self, owner: Scope) -> None:
+        """Raise CubeProtected if a memory of the owner is frozen."""
+        with self.vault.read(owner) as reader:
+            frozen = [cube.id for kind in Kind for cube in reader.cubes(kind, states=[State.FROZEN])]
+        if frozen:
+            more = f" and {len(frozen) - 1:,} more" if len(frozen) > 1 else ""
+            raise CubeProtected(f"frozen: the memory {frozen[0]}{more}; nothing was removed: thaw first")
 
     def _sequence(self, home: Scope) -> int:
         with self.vault.read(home) as reader:

@@ -39,6 +39,7 @@ class Pager:
         self._latest = extracted_by(settings, now)
         self._is_sent = False  # whether the hot segments wait no longer
         self._unread: Set[str] = frozenset()  # pages that leave STM before rules, which do not wait, have read them
+        self._kept: set[str] = set()  # segments that may not be evicted, as far as this step has seen
         self._capacity = settings.short_term_capacity
         self.changes = Changes(reader)
         self._calibrator = Calibrator(resident, self.changes, settings)
@@ -186,9 +187,10 @@ class Pager:
         """
         if not self._mid_term.surplus:
             return
-        for topic in self._mid_term.evict(self._now, spared={fresh} | self.changes.waiting):
+        for topic in self._mid_term.evict(self._now, spared={fresh} | self.changes.waiting | self._kept):
             members = self.changes.members(topic.cube.id)
             if any(cube.is_frozen for cube in (topic.cube, *members)):
                 self._mid_term.put(topic)
+                self._kept.add(topic.cube.id)
             else:
                 self.changes.move([topic.cube, *members], Tier.ARCHIVE)
