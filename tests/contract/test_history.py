@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from memoryos.errors import CubeProtected, StorageError
 from memoryos.infrastructure.vault.records import Entry, Operation
-from memoryos.kinds import Tier
+from memoryos.kinds import State, Tier
 from memoryos.scope import Scope
 
 ALICE = Scope(user="alice")
+BOB = Scope(user="bob")
 
 
 def revised(cube, tag):
@@ -63,3 +65,36 @@ def test_versions_are_told_without_the_cubes(vault, store):
         assert reader.versions([first.id, second.id, "nobody"]) == {first.id: 2, second.id: 1}
     with vault.read(Scope(user="bob")) as reader:
         assert reader.versions([first.id]) == {}
+
+
+def test_versions_of_what_is_deleted_can_go_first(vault, store):
+    cube, other = store("a note").cube, store("another").cube
+    for number in range(4):
+        cube = revised(cube, f"v{number}")
+        with vault.write(ALICE) as writer:
+            writer.update([Entry(cube)], Operation.REVISE)
+    with vault.write(ALICE) as writer:
+        kept = writer.kept_versions([cube.id, other.id, "nobody"])
+        assert [(one.cube_id, one.number) for one in kept] == [(cube.id, number) for number in (1, 2, 3, 4)]
+        assert all(one.size > 100 for one in kept)
+        writer.drop_versions(kept[1:3])
+    with vault.read(ALICE) as reader:
+        assert [one.version.number for one in reader.history(cube.id)] == [1, 4]
+        assert reader.get([cube.id]) == {cube.id: cube}
+
+
+def test_versions_of_others_and_of_what_is_frozen_stay(vault, store):
+    cube = revised(store().cube, "new")
+    with vault.write(ALICE) as writer:
+        writer.update([Entry(cube)], Operation.REVISE)
+        kept = writer.kept_versions([cube.id])
+    with vault.read(BOB) as reader:
+        assert reader.kept_versions([cube.id]) == []
+    with pytest.raises(StorageError), vault.write(BOB) as writer:
+        writer.drop_versions(kept)
+    with vault.write(ALICE) as writer:
+        writer.update([Entry(replace(cube, state=State.FROZEN))], Operation.MOVE)
+    with pytest.raises(CubeProtected), vault.write(ALICE) as writer:
+        writer.drop_versions(kept)
+    with vault.read(ALICE) as reader:
+        assert len(reader.history(cube.id)) == 1

@@ -16,11 +16,14 @@ from memoryos import Memory, Subject
 from memoryos.cube import Fact
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import REVISIONS, Entry, LinkKind, Operation
+from memoryos.infrastructure.vault.session import SqlWriter
+from memoryos.infrastructure.vault.soundness import verify
 from memoryos.infrastructure.vault.sql_vault import SqlVault
 from memoryos.kinds import Kind, Origin, SemanticType
 from memoryos.operation.correction import forget
 from memoryos.operation.correction.correct import PAGES_AT_ONCE, Corrector
 from memoryos.operation.correction.rederive import Again
+from memoryos.operation.hierarchy import changes
 from memoryos.operation.hierarchy.arrangement import Plan, Reason, Rehoming
 from memoryos.operation.hierarchy.rehome import LAST_PAGES, carry_out
 from memoryos.operation.knowledge.lesson import Lesson
@@ -353,3 +356,41 @@ def test_what_an_owner_forgets_in_one_step_does_not_grow(world: World, monkeypat
         assert sum(gone for gone, _ in removed) > 3 * count
         assert max(gone for gone, _ in removed) <= rows
         assert max(size for _, size in removed) <= characters
+
+
+@pytest.mark.parametrize("characters", [10**9, 60_000])
+def test_what_a_deletion_removes_in_one_step_does_not_grow_with_the_history(world: World, monkeypatch, characters: int):
+    """One transaction removed a memory with all its earlier versions, however many they were."""
+    monkeypatch.setattr(changes, "CHARS_AT_ONCE", characters)
+    for count in (80, 160):
+        memory = resting_on_all(world, count)
+        (trait,) = world.cubes(Kind.TRAIT)
+        before = len(memory.history(trait.id))
+        with world.vault.read(ANN) as reader:
+            largest = max(one.size for one in reader.kept_versions([trait.id]))
+        with removed_from(world.vault) as removed:
+            memory.delete(trait.id)
+        assert world.cubes(Kind.TRAIT) == []
+        *earlier, last = (size for _, size in removed if size > largest)
+        assert max(earlier) <= min(characters, CUBES_AT_ONCE * largest)
+        assert last <= (REVISIONS + 2) * largest
+        assert sum(earlier) > (before - REVISIONS - 2) * largest / 2
+
+
+def test_a_deletion_that_dies_amid_the_versions_leaves_a_sound_memory(world: World, monkeypatch):
+    memory = resting_on_all(world, 100)
+    (trait,) = world.cubes(Kind.TRAIT)
+
+    def die(writer: SqlWriter, ids: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(SqlWriter, "delete", die)
+        memory.delete(trait.id)
+    versions = [cube.version.number for cube in memory.history(trait.id)]
+    newest = trait.version.number
+    assert versions == [1, *range(newest - REVISIONS, newest + 1)]
+    assert memory.get(trait.id).payload == trait.payload
+    assert verify(world.vault).is_sound
+    memory.delete(trait.id)
+    assert world.cubes(Kind.TRAIT) == []

@@ -36,6 +36,7 @@ from memoryos.infrastructure.cold.pack import COLD
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.records import COLD_TIER, LinkKind, Operation
 from memoryos.infrastructure.vault.tables import OWNER
+from memoryos.infrastructure.vault.text_size import TextSize
 from memoryos.kinds import Kind, State, Tier
 
 NEIGHBOURHOOD = 64  # cubes, how far apart two turns of a talk are stored at most: other talks are stored meanwhile
@@ -214,6 +215,13 @@ STATES = select(_cubes.c.id, _cubes.c.state).where(_owned_by_key(), _among(_cube
 VERSIONS = select(_cubes.c.id, _cubes.c.version).where(_owned_by_key(), _among(_cubes.c.id))
 
 REMOVAL = delete(_cubes).where(_owned_by_key(), _among(_cubes.c.id))
+
+KEPT_VERSIONS = (
+    select(_versions.c.cube_id, _versions.c.version, TextSize(_versions.c.document))
+    .join(_cubes, same_cube(_versions.c.cube_id))
+    .where(_owned_by_key(), _among(_versions.c.cube_id))
+    .order_by(_versions.c.cube_id, _versions.c.version)
+)
 
 HISTORY = (
     select(_versions.c.version, _versions.c.document, _versions.c.checksum)

@@ -26,6 +26,14 @@ Vector = NDArray[np.float32]
 REVISIONS = 32  # of one cube that one operation writes at most; the history keeps the last ones
 
 
+class KeptVersion(NamedTuple):
+    """An earlier version of a cube in its history."""
+
+    cube_id: str
+    number: int
+    size: int  #: of its document: characters on SQLite, bytes on PostgreSQL
+
+
 class LinkKind(StrEnum):
     """The relation between two cubes; read it as `source kind target`."""
 

@@ -10,39 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, Select, Table, bindparam, literal_column, select
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy import Column, Connection, Select, Table, bindparam, literal_column, select
 
 from memoryos.infrastructure.vault import tables
 from memoryos.infrastructure.vault.statements import ask, delete_rows
 from memoryos.infrastructure.vault.stored_cubes import chunks
+from memoryos.infrastructure.vault.text_size import TextSize
 
 _cubes, _links, _versions = tables.cubes, tables.links, tables.versions
-
-
-class _Size(FunctionElement[int]):
-    """How large a text is: in characters on SQLite, in bytes on PostgreSQL, which need not read it for that."""
-
-    inherit_cache = True
-    type = Integer()
-
-
-@compiles(_Size)
-def _octets(size: _Size, compiler: SQLCompiler, **options: Any) -> str:
-    return f"octet_length({compiler.process(size.clauses, **options)})"
-
-
-@compiles(_Size, "sqlite")
-def _characters(size: _Size, compiler: SQLCompiler, **options: Any) -> str:
-    return f"length({compiler.process(size.clauses, **options)})"
 
 
 def _rows_of(cube: Column[str], document: Column[str] | None = None) -> Select[Any]:
     """The keys of some rows that belong to cubes, each with the size of its document, if it has one."""
     table = cube.table
-    size = literal_column("0") if document is None else _Size(document)
+    size = literal_column("0") if document is None else TextSize(document)
     mine = (table.c.tenant == bindparam("tenant"), cube.in_(bindparam("ids", expanding=True)))
     return select(*table.primary_key, size).where(*mine).limit(bindparam("limit"))
 

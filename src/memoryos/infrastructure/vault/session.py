@@ -30,6 +30,7 @@ from memoryos.infrastructure.vault.records import (
     Job,
     JobKind,
     JobState,
+    KeptVersion,
     Link,
     Operation,
     Spending,
@@ -37,6 +38,7 @@ from memoryos.infrastructure.vault.records import (
 from memoryos.infrastructure.vault.removal_part import RemovalPart
 from memoryos.infrastructure.vault.statements import (
     delete_links,
+    delete_rows,
     insert_links,
     insert_rows,
     next_position,
@@ -247,6 +249,14 @@ class SqlWriter(SqlReader):
     def keep_versions(self, earlier: Sequence[MemCube]) -> None:
         self._check_owned(cube.id for cube in earlier)
         insert_rows(self._connection, tables.versions, [version_row(cube) for cube in earlier])
+
+    def drop_versions(self, versions: Iterable[KeptVersion]) -> None:
+        doomed = list(versions)
+        ids = {one.cube_id for one in doomed}
+        self._check_owned(ids)
+        guard.check_deletion(self.states(ids))
+        keys = [{"tenant": self._scope.tenant, "cube_id": one.cube_id, "version": one.number} for one in doomed]
+        delete_rows(self._connection, tables.versions, keys)
 
     def write_note(self, key: str, value: str | None) -> None:
         self._ledger.write_note(key, value)

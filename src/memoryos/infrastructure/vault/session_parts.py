@@ -21,6 +21,7 @@ from memoryos.infrastructure.vault.records import (
     Facet,
     Job,
     JobState,
+    KeptVersion,
     Link,
     LinkKind,
     Operation,
@@ -80,6 +81,10 @@ class CubeReader(Protocol):
 
     def history(self, cube_id: str) -> list[MemCube]:
         """Return earlier versions of a cube, oldest first. Raises CubeDamaged."""
+        ...
+
+    def kept_versions(self, ids: Iterable[str]) -> list[KeptVersion]:
+        """Return the size of each earlier version of these cubes, by cube, oldest first."""
         ...
 
     def census(self) -> Census:
@@ -251,6 +256,10 @@ class CubeWriter(Protocol):
 
     def keep_versions(self, earlier: Sequence[MemCube]) -> None:
         """Store earlier versions of cubes that exist in a later version."""
+        ...
+
+    def drop_versions(self, versions: Iterable[KeptVersion]) -> None:
+        """Remove earlier versions of cubes that will be deleted. Raises CubeProtected if a cube is frozen."""
         ...
 
 

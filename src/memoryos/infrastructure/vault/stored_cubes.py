@@ -34,6 +34,7 @@ from memoryos.infrastructure.vault.records import (
     Census,
     Event,
     Facet,
+    KeptVersion,
     Link,
     LinkKind,
     Operation,
@@ -137,6 +138,9 @@ class StoredCubes:
     def states(self, ids: Iterable[str]) -> dict[str, State]:
         with legible("cubes"):
             return {cube_id: State(state) for cube_id, state in self._asked(queries.STATES, ids)}
+
+    def kept_versions(self, ids: Iterable[str]) -> list[KeptVersion]:
+        return [KeptVersion(*row) for row in self._asked(queries.KEPT_VERSIONS, ids)]
 
     def vectors(self, ids: Iterable[str]) -> dict[str, Vector]:
         return {

@@ -12,10 +12,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
+from functools import partial
+from itertools import groupby
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
-from memoryos.infrastructure.vault.records import REVISIONS, Entry, JobKind, Link, LinkKind, Operation, Vector
+from memoryos.infrastructure.vault.records import (
+    REVISIONS,
+    Entry,
+    JobKind,
+    KeptVersion,
+    Link,
+    LinkKind,
+    Operation,
+    Vector,
+)
 from memoryos.kinds import Tier
 from memoryos.operation.scheduler.step import together
 
@@ -228,8 +239,12 @@ class Changes:
     def ahead(self) -> list[Callable[[Writer], None]]:
         """Make the documents, and take out what may be written before the rest, if that is much.
 
-        This is each memory of which only the support changes: it is right without the others. Call it last.
+        This is each memory of which only the support changes, which is right without the others, and earlier versions
+        of what is removed. Call it last.
         """
+        return [*self._rested(), *versions_first(self.reader, self.gone)]
+
+    def _rested(self) -> list[Callable[[Writer], None]]:
         for batch in self._batches:
             batch.prepare()
         first = self._batches[0].changed.items()
@@ -277,6 +292,20 @@ class Changes:
     def leave_jobs(self, writer: Writer) -> bool:
         """Whether a job waits, from this operation or an earlier one."""
         return bool(self._asked_for(writer) or self._repairs or self._others)
+
+
+def versions_first(reader: Reader, doomed: Iterable[str]) -> list[Callable[[Writer], None]]:
+    """Parts that remove earlier versions of memories that will be deleted, where they are many.
+
+    The first one and the last ones go with the memory: should it stay after all, `verify` finds nothing wrong with it.
+    """
+    by_cube = groupby(reader.kept_versions(doomed), key=lambda one: one.cube_id)
+    many = [one for _, versions in by_cube for one in list(versions)[1:-REVISIONS]]
+    return [partial(_drop, some) for some in together(many, lambda one: one.size, CHARS_AT_ONCE)]
+
+
+def _drop(versions: Sequence[KeptVersion], writer: Writer) -> None:
+    writer.drop_versions(versions)
 
 
 def _chars(entry: Entry) -> int:
