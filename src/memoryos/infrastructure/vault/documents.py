@@ -109,9 +109,10 @@ def passage_rows(entry: Entry) -> Iterator[dict[str, Any]]:
         }
 
 
-def version_row(cube: MemCube) -> dict[str, Any]:
+def version_row(earlier: Entry) -> dict[str, Any]:
     """The row of an earlier version of a cube."""
-    document = to_json(cube)
+    cube = earlier.cube
+    document = earlier.document or to_json(cube)
     return {
         "tenant": cube.scope.tenant,
         "cube_id": cube.id,

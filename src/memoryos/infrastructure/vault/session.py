@@ -246,9 +246,9 @@ class SqlWriter(SqlReader):
         self.has_erased = True
         return self._everything.purge(limit)
 
-    def keep_versions(self, earlier: Sequence[MemCube]) -> None:
-        self._check_owned(cube.id for cube in earlier)
-        insert_rows(self._connection, tables.versions, [version_row(cube) for cube in earlier])
+    def keep_versions(self, earlier: Sequence[Entry]) -> None:
+        self._check_owned(entry.cube.id for entry in earlier)
+        insert_rows(self._connection, tables.versions, [version_row(entry) for entry in earlier])
 
     def drop_versions(self, versions: Iterable[KeptVersion]) -> None:
         doomed = list(versions)
@@ -285,7 +285,8 @@ class SqlWriter(SqlReader):
             )
 
     def _keep_versions(self, ids: Sequence[str]) -> None:
-        insert_rows(self._connection, tables.versions, [version_row(cube) for cube in self.get(ids).values()])
+        stored = self.get(ids).values()
+        insert_rows(self._connection, tables.versions, [version_row(Entry(cube)) for cube in stored])
 
     def _log(self, changed: Iterable[MemCube], operation: Operation, detail: str | None = None) -> None:
         self._log_rows(((cube.id, cube.kind.value, cube.version.number) for cube in changed), operation, detail)

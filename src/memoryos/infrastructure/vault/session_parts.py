@@ -254,7 +254,7 @@ class CubeWriter(Protocol):
         """
         ...
 
-    def keep_versions(self, earlier: Sequence[MemCube]) -> None:
+    def keep_versions(self, earlier: Sequence[Entry]) -> None:
         """Store earlier versions of cubes that exist in a later version."""
         ...
 

@@ -2,7 +2,7 @@
 
 Reading through it shows the vault as it will be. A cube that changes several times in one operation
 is written once, and logged once. Gathering needs only a reader, so other writers wait only for the final write.
-A cube that is revised while an earlier change of it waits is written twice, for its history keeps the earlier one.
+So is one that is revised several times: its versions in between go straight into its history.
 """
 
 from __future__ import annotations
@@ -65,6 +65,22 @@ class _Batch:
 
 
 @dataclass
+class _Between:
+    """The versions of one cube between the stored one, or its first one, and the last one."""
+
+    first: Entry | None = None  # of a cube that is new
+    later: deque[Entry] = field(default_factory=lambda: deque(maxlen=REVISIONS - 1))  # with the last one, REVISIONS
+
+    @property
+    def kept(self) -> list[Entry]:
+        return [*filter(None, [self.first]), *self.later]
+
+    def prepare(self) -> None:
+        self.first = self.first and self.first.prepared
+        self.later = deque((entry.prepared for entry in self.later), self.later.maxlen)
+
+
+@dataclass
 class Changes:
     """The pending writes of one transaction, and of those before it that may come `ahead`."""
 
@@ -73,7 +89,7 @@ class Changes:
     _links: list[Link] = field(default_factory=list)
     _unlinked: list[Link] = field(default_factory=list)
     _known: dict[str, Entry] = field(default_factory=dict)  # what is new or changed, as it will be in the end
-    _revisions: dict[str, deque[_Batch]] = field(default_factory=dict)
+    _between: dict[str, _Between] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)  #: the stored cubes that are removed
     _jobs: dict[str, bool] | None = None  # cubes whose extraction is asked for; whether it is urgent
     _waiting: set[str] = field(default_factory=set)  # of these the urgent ones
@@ -115,17 +131,21 @@ class Changes:
 
     def revise(self, entry: Entry) -> None:
         """Store a new version of a cube; the history keeps the previous one."""
-        cube_id = entry.cube.id
-        if self._batch.entry(cube_id):
+        cube_id, batch = entry.cube.id, self._batch
+        earlier = batch.entry(cube_id)
+        if earlier and (cube_id in batch.new or batch.changed[cube_id][1] is Operation.REVISE):
+            self._keep(earlier, is_first=cube_id in batch.new)
+        elif earlier:  # the stored version takes its other changes with it into the history
             self._batches.append(_Batch())
         self.change(entry, Operation.REVISE)
-        revisions = self._revisions.setdefault(cube_id, deque())
-        revisions.append(self._batch)
-        if len(revisions) > REVISIONS:  # of very many in one operation the history keeps the last ones
-            earlier, _ = revisions.popleft().changed.pop(cube_id)
-            following = revisions[0].changed
-            later, operation = following[cube_id]
-            following[cube_id] = (_merged(earlier, later), operation)
+
+    def _keep(self, earlier: Entry, *, is_first: bool) -> None:
+        """Keep a version for the history: of very many in one operation the last ones."""
+        between = self._between.setdefault(earlier.cube.id, _Between())
+        if is_first and between.first is None:
+            between.first = earlier
+        else:
+            between.later.append(earlier)
 
     def rest(self, cube: MemCube, gained: Iterable[str] = (), *, has_lost: bool = False) -> None:
         """Store a memory of which nothing but the support changes; one that `has_lost` some, without other links."""
@@ -145,6 +165,7 @@ class Changes:
         self._known.pop(cube_id, None)
         is_stored = batch.new.pop(cube_id, None) is None
         batch.changed.pop(cube_id, None)
+        self._between.pop(cube_id, None)
         self._links = [link for link in self._links if cube_id not in (link.source, link.target)]
         self._unlinked = [link for link in self._unlinked if cube_id not in (link.source, link.target)]
         if is_stored:
@@ -247,6 +268,8 @@ class Changes:
     def _rested(self) -> list[Callable[[Writer], None]]:
         for batch in self._batches:
             batch.prepare()
+        for between in self._between.values():
+            between.prepare()
         first = self._batches[0].changed.items()
         alone = [
             entry for one, (entry, done) in first if done is Operation.REFRESH and entry.cube is self._resting.get(one)
@@ -275,6 +298,7 @@ class Changes:
         """Write everything."""
         for batch in self._batches:
             batch.write(writer)
+        writer.keep_versions([entry for between in self._between.values() for entry in between.kept])
         if self._unlinked:
             writer.unlink(self._unlinked)
         writer.link(self._links)
@@ -282,7 +306,7 @@ class Changes:
         self._links.clear()
         self._unlinked.clear()
         self._known.clear()
-        self._revisions.clear()
+        self._between.clear()
         for key, value in self._notes.items():
             writer.write_note(key, value)
         for (urgency, not_before), cube_ids in self._enqueued.items():

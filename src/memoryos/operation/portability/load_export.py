@@ -84,7 +84,7 @@ class Loader:
                 present = writer.kinds(record.cube.id for record in records)
                 fresh = [record for record in records if record.cube.id not in present]
                 writer.insert([entries[record.cube.id] for record in fresh])
-                writer.keep_versions([one for record in fresh for one in record.earlier])
+                writer.keep_versions([Entry(one) for record in fresh for one in record.earlier])
             return [record.cube.id for record in fresh]
 
         parcels = {sha: parcel for record in records for sha, parcel in record.parcels.items()}
