@@ -46,6 +46,7 @@ from memoryos.infrastructure.vault.statements import (
 )
 from memoryos.infrastructure.vault.stored_cubes import StoredCubes, chunks, legible
 from memoryos.kinds import Kind
+from memoryos.scope import Scope
 
 GRACE = timedelta(minutes=5)  # that a pack whose documents came back stays, for sessions that began before
 
@@ -102,7 +103,7 @@ class SqlWriter(SqlReader):
     def insert(self, entries: Sequence[Entry]) -> None:
         if not entries:
             return
-        self._check_scope(entries)
+        _check_scope(entries, self._scope)
         first = next_position(self._connection, self._owner)
         rows = [{**row, "position": first + index} for index, row in enumerate(_rows(entries))]
         insert_rows(self._connection, tables.cubes, rows)
@@ -115,7 +116,7 @@ class SqlWriter(SqlReader):
     ) -> None:
         if not entries:
             return
-        self._check_scope(entries)
+        _check_scope(entries, self._scope)
         stored = self.states(entry.cube.id for entry in entries)
         guard.check_contents(entries, operation, stored, self.get)
         changed_states = guard.state_changes(entries, stored, acting_caller(), cause or operation.value)
@@ -316,10 +317,11 @@ class SqlWriter(SqlReader):
         if foreign := wanted.difference(cube_id for (cube_id,) in self._asked(queries.PRESENT, wanted)):
             raise StorageError(f"cube {min(foreign)} is not in this scope; nothing was written")
 
-    def _check_scope(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            if entry.cube.scope.owner != self._scope:
-                raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
+
+def _check_scope(entries: Sequence[Entry], owner: Scope) -> None:
+    for entry in entries:
+        if entry.cube.scope.owner != owner:
+            raise StorageError(f"cube {entry.cube.id} belongs to another scope; nothing was written")
 
 
 def _rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
