@@ -178,3 +178,7 @@ CREATE TABLE attached (
 CREATE INDEX blobs_by_owner ON blobs (tenant, user_id, agent_id, namespace, sha256)
 
 CREATE INDEX attached_by_blob ON attached (tenant, sha256)
+
+CREATE INDEX cubes_by_end ON cubes (tenant, user_id, agent_id, namespace, expires_at) WHERE expires_at IS NOT NULL
+
+CREATE INDEX cubes_expired ON cubes (tenant, user_id, agent_id, namespace) WHERE state = 'expired'
