@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
+    from memoryos.hold import Hold
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.kinds import Kind, Origin, Role, Subject, Tier
     from memoryos.lifecycle import Transition
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
     from memoryos.progress import Progress
+    from memoryos.retention import RetentionRule
     from memoryos.scope import Namespace, Scope
 
 __version__ = VERSION
@@ -112,6 +114,7 @@ __all__ = [
     "Forgotten",
     "Gate",
     "Hit",
+    "Hold",
     "Job",
     "JobFunction",
     "JobState",
@@ -144,6 +147,7 @@ __all__ = [
     "Recall",
     "RepairReport",
     "Reranker",
+    "RetentionRule",
     "Role",
     "Scope",
     "SegmentView",
@@ -202,6 +206,7 @@ _MODULES = {
     "Forgotten": "operation.correction.forget",
     "Gate": "caller",
     "Hit": "operation.recall.hit",
+    "Hold": "hold",
     "Job": "infrastructure.vault.records",
     "JobFunction": "operation.scheduler.job_kinds",
     "JobState": "infrastructure.vault.records",
@@ -234,6 +239,7 @@ _MODULES = {
     "Recall": "operation.recall.hit",
     "RepairReport": "operation.maintenance.repairer",
     "Reranker": "models.reranker",
+    "RetentionRule": "retention",
     "Role": "kinds",
     "Scope": "scope",
     "SegmentView": "operation.recall.overview",
