@@ -57,6 +57,7 @@ class _Commands(LazyGroup):
         "governance": ("app", "governance"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
+        "verify-receipt": ("people", "verify_receipt"),
         "import": ("app", "imports"),
         "bench": ("app", "benches"),
     }

@@ -77,6 +77,10 @@ class SqliteVault(SqlVault):
     """A vault in the file at `path`."""
 
     driver_error = sqlite3.Error
+    unerased = (
+        "the write-ahead log, if another process was reading meanwhile: run `memoryos scrub`",
+        "snapshots and copies of the disk that were made outside this program",
+    )
 
     def __init__(
         self,
