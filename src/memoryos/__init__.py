@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
+    from memoryos.privacy.detector import detect
+    from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind, SensitiveSpan
     from memoryos.progress import Progress
     from memoryos.scope import Namespace, Scope
 
@@ -136,6 +138,7 @@ __all__ = [
     "PageFilters",
     "Pages",
     "PayloadCheck",
+    "PrivacyAction",
     "Profile",
     "Profiles",
     "Progress",
@@ -148,6 +151,8 @@ __all__ = [
     "Scope",
     "SegmentView",
     "Segments",
+    "SensitiveKind",
+    "SensitiveSpan",
     "Settings",
     "Spending",
     "Stats",
@@ -160,6 +165,7 @@ __all__ = [
     "Upkeep",
     "Weights",
     "__version__",
+    "detect",
     "load_settings",
     "open",
 ]
@@ -226,6 +232,7 @@ _MODULES = {
     "PageFilters": "arguments",
     "Pages": "nouns.pages",
     "PayloadCheck": "operation.scheduler.job_kinds",
+    "PrivacyAction": "privacy.sensitive",
     "Profile": "operation.recall.overview",
     "Profiles": "nouns.profiles",
     "Progress": "progress",
@@ -238,6 +245,8 @@ _MODULES = {
     "Scope": "scope",
     "SegmentView": "operation.recall.overview",
     "Segments": "nouns.segments",
+    "SensitiveKind": "privacy.sensitive",
+    "SensitiveSpan": "privacy.sensitive",
     "Settings": "config",
     "Spending": "infrastructure.vault.records",
     "Stats": "operation.recall.overview",
@@ -249,6 +258,7 @@ _MODULES = {
     "TurnHit": "operation.recall.hit",
     "Upkeep": "nouns.upkeep",
     "Weights": "operation.recall.fusion",
+    "detect": "privacy.detector",
     "load_settings": "config",
     "open": "memory_os",
 }

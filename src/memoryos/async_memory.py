@@ -135,6 +135,7 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     freeze = _awaited(MemGovernance.freeze)
     thaw = _awaited(MemGovernance.thaw)
     expire = _awaited(MemGovernance.expire)
+    reveal = _awaited(MemGovernance.reveal)
     transitions = _awaited(MemGovernance.transitions)
 
 

@@ -25,6 +25,7 @@ from pydantic_settings import (
 
 from memoryos.errors import InvalidInput
 from memoryos.mount import Mount
+from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.refusal import Refusal
 
 SERVED = "openai:"  # before the model, in the setting `embedder` and in the name that stores keep
@@ -237,6 +238,18 @@ class Settings(BaseSettings):
     )
 
     time_zone: str = Field("UTC", description="time zone of times and days without one, e.g. Europe/Berlin")
+
+    # Privacy.
+    privacy_on_write: PrivacyAction = Field(
+        PrivacyAction.OFF,
+        description="personal data and secrets in what is stored: off, tag, mask, pseudonym (by privacy_key) or refuse",
+    )
+    privacy_kinds: tuple[SensitiveKind, ...] = Field(
+        (), description='kinds that privacy_on_write applies to, as JSON: ["secret", "card"]; empty: all'
+    )
+    privacy_key: SecretStr | None = Field(
+        None, description="key of the pseudonyms, 32 random characters or more; whoever has it can turn them back"
+    )
 
     # Limits.
     max_text_chars: int = Field(4_000_000, ge=1, description="most characters in one turn")

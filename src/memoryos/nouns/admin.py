@@ -89,7 +89,9 @@ class Admin:
         """
         self._engine.admit(Action.ADMINISTER)
         checked = arguments.file_name("path", path)
-        loaded = Loader(self._engine.vault, self._engine.embedder, self._engine.clock).load(lambda: read_lines(checked))
+        engine = self._engine
+        loader = Loader(engine.vault, engine.embedder, engine.clock, engine.protection)
+        loaded = loader.load(lambda: read_lines(checked))
         for owner in loaded.owners:
             self._engine.housekeeping.written(owner)
         return loaded

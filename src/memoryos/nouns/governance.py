@@ -16,6 +16,7 @@ from memoryos.scope import Scope
 from memoryos.text import checked_text
 
 REASON_CHARS = 256
+REVEALED_CHARS = 10_000_000  # of one text: pseudonyms are longer than what they stand for
 
 
 @door
@@ -37,7 +38,7 @@ class MemGovernance(Noun):
         Raises NotFound, PermissionDenied.
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
-        checked, cause = arguments.cube_id(memory_id), _reason(reason)
+        checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         thawed = thaw(self._engine.vault, self._home(checked), checked, cause)
         self._engine.housekeeping.queued(self._scope)
         return thawed
@@ -58,14 +59,24 @@ class MemGovernance(Noun):
         with self._engine.vault.read(self._home(checked)) as reader:
             return reader.transitions(checked)
 
+    def reveal(self, text: str) -> str:
+        """Return a text with the pseudonyms of this user turned back. The gate must admit ADMINISTER.
+
+        Needs the setting `privacy_key` that they were made with. Pseudonyms of other users stay as they are. Raises
+        InvalidInput if the text has pseudonyms and the key opens none of them, PermissionDenied, and MissingExtra
+        without the extra `privacy`.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        checked = checked_text("text", text, limit=REVEALED_CHARS)
+        return self._engine.privacy(self._scope).revealed(checked)
+
     def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
-        checked, cause = arguments.cube_id(memory_id), _reason(reason)
+        checked, cause = arguments.cube_id(memory_id), self._reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
         return set_state(self._engine.vault, self._home(checked), checked, state, cause)
 
     def _home(self, memory_id: str) -> Scope:
         return self._engine.corrector(self._scope).find(memory_id)[1]
 
-
-def _reason(reason: str) -> str:
-    return checked_text("reason", reason, limit=REASON_CHARS)
+    def _reason(self, reason: str) -> str:
+        return self._engine.said("reason", reason, self._scope, limit=REASON_CHARS)

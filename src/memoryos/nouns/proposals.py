@@ -11,7 +11,6 @@ from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.consolidation.propose import Proposal, accept, proposals, published, reject
 from memoryos.operation.knowledge.stated import VALUE_CHARS
-from memoryos.text import checked_text
 
 
 @door
@@ -25,8 +24,10 @@ class Proposals(Noun):
         """
         about, promoter = arguments.one_of("subject", subject, Subject), self._engine.promoter
         limit = min(self._engine.settings.max_text_chars, VALUE_CHARS)
-        texts = [checked_text("facts", text, limit=limit) for text in arguments.sequence("facts", facts, str)]
-        lessons = published(promoter, texts, checked_text("source", source, limit=256), about)
+        told = arguments.sequence("facts", facts, str)
+        texts = [self._engine.said("facts", text, self._scope, limit=limit) for text in told]
+        lessons = published(promoter, texts, self._engine.said("source", source, self._scope, limit=256), about)
+        lessons = [lesson.protected(self._engine.privacy(self._scope)) for lesson in lessons]
         home = self._engine.home(self._scope, about)
         verdicts = promoter.verdicts(home, lessons)
         with self._engine.vault.write(home) as writer:

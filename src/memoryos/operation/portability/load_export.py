@@ -11,23 +11,26 @@ import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any
 
+from memoryos.about import About
 from memoryos.clock import Clock
-from memoryos.cube import MemCube, from_json
-from memoryos.errors import InvalidInput
+from memoryos.cube import MemCube, Page, Segment, from_json
+from memoryos.errors import InvalidInput, PrivacyRefused
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
 from memoryos.kinds import Kind
+from memoryos.language.words import keywords
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
-from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
+from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector, topic_words
 from memoryos.operation.portability.export import FORMAT, VERSION
 from memoryos.operation.portability.export_file import LONGEST_LINE
 from memoryos.plain import Plain
+from memoryos.privacy.protection import UNPROTECTED, OwnerProtection, Protection
 from memoryos.scope import Scope
 
 AT_ONCE = 64  # memories stored in one transaction
@@ -60,21 +63,37 @@ class Loader:
     vault: Vault
     embedder: Embedder
     clock: Clock
+    protection: Protection = UNPROTECTED
 
     def load(self, lines: Lines) -> LoadedExport:
         """Check all lines, then store them. Raises InvalidInput, which names the line, before anything is stored."""
-        owners, ids = _checked(lines())
+        owners, ids = _checked(self._records(lines()))
         kinds: Counter[str] = Counter()
         known = 0
-        for owner, records in groupby(_records(lines()), key=lambda record: record.cube.scope.owner):
+        for owner, records in groupby(self._records(lines()), key=lambda record: record.cube.scope.owner):
             while some := list(islice(records, AT_ONCE)):
                 fresh = self._stored(owner, some)
                 kinds.update(record.cube.kind.value for record in fresh)
                 known += len(some) - len(fresh)
-        for owner, records in groupby(_records(lines()), key=lambda record: record.cube.scope.owner):
+        for owner, records in groupby(self._records(lines()), key=lambda record: record.cube.scope.owner):
             while some := list(islice(records, AT_ONCE)):
                 self._joined(owner, some, ids)
         return LoadedExport(dict(kinds), known, owners)
+
+    def _records(self, lines: Iterable[str]) -> Iterator[_Record]:
+        return map(self._protected, _records(lines))
+
+    def _protected(self, record: _Record) -> _Record:
+        """The record with the words that may be stored. Raises InvalidInput, which names the line."""
+        privacy = self.protection.for_owner(record.cube.scope.owner)
+        if privacy.is_off:
+            return record
+        try:
+            cube, *earlier = (_described_again(privacy, one) for one in (record.cube, *record.earlier))
+            parcels = privacy.value("blobs", record.parcels)
+        except PrivacyRefused as error:
+            raise PrivacyRefused(f"file, line {record.line:,}, {error.field}", error.kinds) from None
+        return replace(record, cube=cube, earlier=tuple(earlier), parcels=parcels)
 
     def _stored(self, owner: Scope, records: Sequence[_Record]) -> list[_Record]:
         entries = self._entries([record.cube for record in records])
@@ -113,11 +132,20 @@ class Loader:
         return {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
 
 
-def _checked(lines: Iterable[str]) -> tuple[tuple[Scope, ...], set[str]]:
+def _described_again(privacy: OwnerProtection, cube: MemCube) -> MemCube:
+    """The memory with the words that may be stored, and with their tags and keywords."""
+    told = About(privacy.tags(cube.payload, cube.descriptive)).add_to(privacy.value("", cube))
+    if told.payload == cube.payload or isinstance(told.payload, Segment):
+        return told
+    words = topic_words(told.payload) if isinstance(told.payload, Page) else keywords(told.meaning)
+    return replace(told, behaviour=replace(told.behaviour, fingerprint=tuple(words)))
+
+
+def _checked(records: Iterable[_Record]) -> tuple[tuple[Scope, ...], set[str]]:
     """The owners and ids of the file. Raises InvalidInput if a line is wrong or the end is missing."""
     owners: dict[Scope, None] = {}
     ids: set[str] = set()
-    for record in _records(lines):
+    for record in records:
         owner = record.cube.scope.owner
         if any((owner.tenant, owner.user) != (other.tenant, other.user) for other in islice(owners, 1)):
             raise _wrong(record.line, "holds a memory of another user or tenant than the lines before it")

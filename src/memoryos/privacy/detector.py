@@ -1,0 +1,139 @@
+"""Detector: finds personal data and secrets in a text. One table: kind, pattern, check.
+
+A pattern finds candidates in linear time, and a check (checksum, range, numbering plan) decides. Where two candidates
+overlap, the one that stands first in the table counts.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from memoryos.privacy import checks
+from memoryos.privacy.credentials import secret_spans
+from memoryos.privacy.phones import phone_spans
+from memoryos.privacy.sensitive import PSEUDONYM, SensitiveKind, SensitiveSpan
+
+_Spans = Callable[[str], Iterable[tuple[int, int]]]
+_ID, _NO_ID = r"(?<![\w-])(?<!\d[.:/])", r"(?![\w-]|[.:/]\d)"  # a number that is no part of a longer one
+
+_FILES = "png|jpe?g|gif|webp|svg|ico|bmp|css|js|ts|json|md|txt|html?|php|pdf|zip|tar|gz|ya?ml"
+_EMAIL = re.compile(
+    r"(?<![A-Za-z0-9._%+@-])[A-Za-z0-9](?:[A-Za-z0-9._%+'-]{0,62}[A-Za-z0-9_+-])?"
+    rf"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?\.){{1,8}}(?!(?:{_FILES})(?![A-Za-z0-9]))[A-Za-z]{{2,24}}"
+    r"(?![A-Za-z0-9-]|:[A-Za-z~][\w-]*/|\.[A-Za-z0-9])"  # git@host:owner/name is the address of a repository
+)
+_IBAN = re.compile(r"(?<![\w-])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![\w-])", re.ASCII)
+_CARD = re.compile(_ID + r"\d{4}(?:[ -]?\d){11,15}" + _NO_ID, re.ASCII)
+_CN_ID = re.compile(_ID + r"[1-9]\d{5} ?\d{8} ?\d{3}[\dXx]" + _NO_ID, re.ASCII)
+_DE_TAX_ID = re.compile(_ID + r"[1-9]\d(?:\d{9}| \d{3} \d{3} \d{3})" + _NO_ID, re.ASCII)
+_US_SSN = re.compile(_ID + r"\d{3}([- ])\d{2}\1\d{4}" + _NO_ID, re.ASCII)
+_BARE_SSN = re.compile(
+    r"(?i:ssn|social security[a-z ]{0,12}|社保号|社会安全号码?)\W{0,4}(?:is |是|为)?\s?(\d{9})(?!\d)"
+)
+_IPV4 = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)", re.ASCII)
+_IPV6 = re.compile(r"(?<![\w.])(?<![0-9A-Fa-f]:)(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])", re.ASCII)
+_MAC = re.compile(
+    r"(?<![\w-])(?<![0-9A-Fa-f]:)[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w:-])", re.ASCII
+)
+
+_VERSION = re.compile(
+    r"(?:\b(?:version|ver\.?|release|build|firmware|driver|bios|kernel|patch|chapter|section|sect\.|clause|oid)|[§v]"
+    r"|版本号?|固件|驱动|内核|补丁|章节|第)\s*(?:is|to|from|now|number|no\.?|[:=]|是|到|为)?\s*$",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(
+    r"\b(?:ips?|address|hosts?|server|ping|ssh|proxy|dns|gateway|login)\b|地址|服务器|网关|登录", re.IGNORECASE
+)
+_CUE_CHARS = 24
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " ", 0xA0: " ", 0x2010: "-", 0x2011: "-"}
+_KNOWN = re.compile(rf"{PSEUDONYM.pattern}|\[(?:{'|'.join(SensitiveKind)})\]")  # what a policy wrote
+
+
+def detect(text: str) -> tuple[SensitiveSpan, ...]:
+    """Return the personal data and secrets in a text, in order and without overlaps.
+
+    Finds e-mail addresses, telephone and card numbers, IBANs, identity numbers of the US, China and Germany, network
+    addresses, passwords, tokens and private keys. It has no model and finds no names or postal addresses.
+    """
+    plain = text if text.isascii() else text.translate(_WIDE)  # full-width digits and letters count, too
+    taken = _Taken(found.span() for found in _KNOWN.finditer(text)) if "⟨" in text or "[" in text else _Taken(())
+    for kind, needs, spans in _DETECTORS:
+        if needs is None or needs.search(plain):
+            taken.take(kind, spans(plain))
+    return tuple(taken.found())
+
+
+class _Taken:
+    """The places that are taken, in order; a later candidate that overlaps one is dropped."""
+
+    def __init__(self, reserved: Iterable[tuple[int, int]]) -> None:
+        self._places: list[tuple[int, int, SensitiveKind | None]] = sorted(
+            (start, end, None) for start, end in reserved
+        )
+
+    def take(self, kind: SensitiveKind, spans: Iterable[tuple[int, int]]) -> None:
+        for start, end in spans:
+            at = bisect_left(self._places, start, key=lambda place: place[0])
+            is_free = at == len(self._places) or self._places[at][0] >= end
+            if is_free and (at == 0 or self._places[at - 1][1] <= start):
+                self._places.insert(at, (start, end, kind))
+
+    def found(self) -> Iterator[SensitiveSpan]:
+        for start, end, kind in self._places:
+            if kind is not None:
+                yield SensitiveSpan(kind, start, end)
+
+
+def _matching(pattern: re.Pattern[str], check: Callable[[str], bool] | None = None) -> _Spans:
+    """The places of a pattern that pass a check."""
+
+    def spans(text: str) -> Iterator[tuple[int, int]]:
+        return (found.span() for found in pattern.finditer(text) if check is None or check(found[0]))
+
+    return spans
+
+
+def _iban_spans(text: str) -> Iterator[tuple[int, int]]:
+    """IBANs; words in capitals may follow them."""
+    for found in _IBAN.finditer(text):
+        parts = found[0].split(" ")
+        for count in range(len(parts), 0, -1):
+            told = " ".join(parts[:count])
+            if checks.is_iban(told):
+                yield found.start(), found.start() + len(told)
+                break
+
+
+def _ssn_spans(text: str) -> Iterator[tuple[int, int]]:
+    bare = (found.span(1) for found in _BARE_SSN.finditer(text) if checks.is_us_ssn(found[1]))
+    return chain(_matching(_US_SSN, checks.is_us_ssn)(text), bare)
+
+
+def _ipv4_spans(text: str) -> Iterator[tuple[int, int]]:
+    for found in _IPV4.finditer(text):
+        before = text[max(0, found.start() - _CUE_CHARS) : found.start()]
+        if not checks.is_ipv4(found[0]) or _VERSION.search(before):
+            continue
+        if not checks.is_small_ipv4(found[0]) or _ADDRESS.search(before):
+            yield found.span()
+
+
+_DIGITS = re.compile(r"\d\D{0,3}\d\D{0,3}\d")
+
+# Kind, what a text must have to be searched for it at all, and where it is.
+_DETECTORS: tuple[tuple[SensitiveKind, re.Pattern[str] | None, _Spans], ...] = (
+    (SensitiveKind.SECRET, None, secret_spans),
+    (SensitiveKind.EMAIL, re.compile("@"), _matching(_EMAIL)),
+    (SensitiveKind.IBAN, _DIGITS, _iban_spans),
+    (SensitiveKind.MAC, re.compile("[:-]"), _matching(_MAC, checks.is_mac)),
+    (SensitiveKind.IP, re.compile(":"), _matching(_IPV6, checks.is_ipv6)),
+    (SensitiveKind.IP, _DIGITS, _ipv4_spans),
+    (SensitiveKind.CARD, _DIGITS, _matching(_CARD, checks.is_card)),
+    (SensitiveKind.CN_ID, _DIGITS, _matching(_CN_ID, checks.is_cn_id)),
+    (SensitiveKind.US_SSN, _DIGITS, _ssn_spans),
+    (SensitiveKind.DE_TAX_ID, _DIGITS, _matching(_DE_TAX_ID, checks.is_de_tax_id)),
+    (SensitiveKind.PHONE, _DIGITS, phone_spans),
+)
