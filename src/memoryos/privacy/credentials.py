@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 # Each issuer's own beginning, and at least as many characters as it uses.
 _FORMATS = re.compile(
@@ -37,6 +38,7 @@ _NAMES = (
     r"|(?:secret|api|access|auth|account|private|encryption)[ _-]?(?:access[ _-]?)?(?:key|token)"
     r"|(?:auth|access|refresh|bot|session)?[ _-]?token|secret|credentials?)(?![A-Za-z])"
 )
+_WORDS = ("pass", "pwd", "pin", "secret", "token", "key", "credential")  # one of them is in each of these names
 _CHINESE_NAMES = r"(?P<own>密码|口令|验证码)|密钥|秘钥|令牌|访问码"
 _VALUE = r"(?:\"([^\"\n]{4,256})\"|'([^'\n]{4,256})'|([!-~]{4,256}))"
 _NAMED = re.compile(
@@ -44,26 +46,29 @@ _NAMED = re.compile(
 )
 _CHINESE_NAMED = re.compile(rf"(?:{_CHINESE_NAMES})[\"']?\s{{0,4}}(?:[:=]|是|为|改成|改为|设成|设为)?\s{{0,4}}{_VALUE}")
 _PLACEHOLDER = re.compile(
-    r"(.)\1*|.*(?:your|example|changeme|placeholder|redacted|xxxx|\*\*\*|\.\.\.).*|[<${%\[(].*"
-    r"|[A-Za-z_]\w*(?:[.(\[][\w.()\[\]\"']*)|none|null|true|false|undefined",
+    r"(.)\1*|.*(?:your|example|changeme|placeholder|redacted|xxxx|\*\*\*|\.\.\.).*|[<${%\[(*\\].*"
+    r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*[(\[].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?:[;)\],\\].*)?"  # an expression
+    r"|pass(?:word|wd)?|none|null|true|false|undefined",
     re.IGNORECASE,
 )
 
+_BLANK = re.compile(r"\D*|.*(?:your|xxxx).*", re.IGNORECASE)  # the form of a token with nothing in it
 _SWITCH = re.compile("[a-z][A-Z]")  # more of them than words have
 
 
 def secret_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of each secret; they may overlap."""
-    for pattern in (_PRIVATE_KEY, _FORMATS):
-        for found in pattern.finditer(text):
-            yield found.span()
-    for pattern in (_IN_URL, _BEARER):
-        for found in pattern.finditer(text):
-            if not _PLACEHOLDER.fullmatch(found[1]):
-                yield found.span(1)
-    for pattern in (_NAMED, _CHINESE_NAMED):
-        for found in pattern.finditer(text):
-            yield from _value(found)
+    lowered = text.lower()
+    for pattern, needs in ((_PRIVATE_KEY, "-----begin"), (_FORMATS, None)):
+        if needs is None or needs in lowered:
+            yield from (found.span() for found in pattern.finditer(text) if not _BLANK.fullmatch(found[0]))
+    for pattern, needs in ((_IN_URL, "://"), (_BEARER, "b")):
+        if needs in lowered:
+            yield from (found.span(1) for found in pattern.finditer(text) if not _PLACEHOLDER.fullmatch(found[1]))
+    if any(word in lowered for word in _WORDS):
+        yield from chain.from_iterable(map(_value, _NAMED.finditer(text)))
+    if not text.isascii():
+        yield from chain.from_iterable(map(_value, _CHINESE_NAMED.finditer(text)))
 
 
 def _value(found: re.Match[str]) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,10 @@ from memoryos.privacy.phones import phone_spans
 from memoryos.privacy.sensitive import PSEUDONYM, SensitiveKind, SensitiveSpan
 
 _Spans = Callable[[str], Iterable[tuple[int, int]]]
-_ID, _NO_ID = r"(?<![\w-])(?<!\d[.:/])", r"(?![\w-]|[.:/]\d)"  # a number that is no part of a longer one
+
+# A number that is no part of a longer one. The condition stands behind the first digit, because the search for a digit
+# is fast, and the search for a place that is preceded by something is not.
+_D, _1, _NO_ID = *(rf"{one}(?<![\w-]{one})(?<!\d[.:/]{one})" for one in (r"\d", "[1-9]")), r"(?![\w-]|[.:/]\d)"
 
 _FILES = "png|jpe?g|gif|webp|svg|ico|bmp|css|js|ts|json|md|txt|html?|php|pdf|zip|tar|gz|ya?ml"
 _EMAIL = re.compile(
@@ -26,14 +29,14 @@ _EMAIL = re.compile(
     r"(?![A-Za-z0-9-]|:[A-Za-z~][\w-]*/|\.[A-Za-z0-9])"  # git@host:owner/name is the address of a repository
 )
 _IBAN = re.compile(r"(?<![\w-])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![\w-])", re.ASCII)
-_CARD = re.compile(_ID + r"\d{4}(?:[ -]?\d){11,15}" + _NO_ID, re.ASCII)
-_CN_ID = re.compile(_ID + r"[1-9]\d{5} ?\d{8} ?\d{3}[\dXx]" + _NO_ID, re.ASCII)
-_DE_TAX_ID = re.compile(_ID + r"[1-9]\d(?:\d{9}| \d{3} \d{3} \d{3})" + _NO_ID, re.ASCII)
-_US_SSN = re.compile(_ID + r"\d{3}([- ])\d{2}\1\d{4}" + _NO_ID, re.ASCII)
+_CARD = re.compile(_D + r"\d{3}(?:[ -]?\d){11,15}" + _NO_ID, re.ASCII)
+_CN_ID = re.compile(_1 + r"\d{5} ?\d{8} ?\d{3}[\dXx]" + _NO_ID, re.ASCII)
+_DE_TAX_ID = re.compile(_1 + r"\d(?:\d{9}| \d{3} \d{3} \d{3})" + _NO_ID, re.ASCII)
+_US_SSN = re.compile(_D + r"\d{2}([- ])\d{2}\1\d{4}" + _NO_ID, re.ASCII)
 _BARE_SSN = re.compile(
     r"(?i:ssn|social security[a-z ]{0,12}|社保号|社会安全号码?)\W{0,4}(?:is |是|为)?\s?(\d{9})(?!\d)"
 )
-_IPV4 = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)", re.ASCII)
+_IPV4 = re.compile(r"\d(?<![\w.-]\d)\d{0,2}\.(?:\d{1,3}\.){2}\d{1,3}(?![\w-]|\.\d)", re.ASCII)
 _IPV6 = re.compile(r"(?<![\w.])(?<![0-9A-Fa-f]:)(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:])", re.ASCII)
 _MAC = re.compile(
     r"(?<![\w-])(?<![0-9A-Fa-f]:)[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}(?![\w:-])", re.ASCII
@@ -60,10 +63,23 @@ def detect(text: str) -> tuple[SensitiveSpan, ...]:
     """
     plain = text if text.isascii() else text.translate(_WIDE)  # full-width digits and letters count, too
     taken = _Taken(found.span() for found in _KNOWN.finditer(text)) if "⟨" in text or "[" in text else _Taken(())
+    has = _Having(plain)
     for kind, needs, spans in _DETECTORS:
-        if needs is None or needs.search(plain):
+        if needs is None or has[needs]:
             taken.take(kind, spans(plain))
     return tuple(taken.found())
+
+
+class _Having(dict[re.Pattern[str], bool]):
+    """Whether the text has what a detector needs, looked up once for all that need the same."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def __missing__(self, needs: re.Pattern[str]) -> bool:
+        self[needs] = has = needs.search(self._text) is not None
+        return has
 
 
 class _Taken:
@@ -121,16 +137,16 @@ def _ipv4_spans(text: str) -> Iterator[tuple[int, int]]:
             yield found.span()
 
 
-_DIGITS = re.compile(r"\d\D{0,3}\d\D{0,3}\d")
+_DIGITS = re.compile(r"(?:\d[^\dA-Za-z]{0,3}){7}")
 
 # Kind, what a text must have to be searched for it at all, and where it is.
 _DETECTORS: tuple[tuple[SensitiveKind, re.Pattern[str] | None, _Spans], ...] = (
     (SensitiveKind.SECRET, None, secret_spans),
     (SensitiveKind.EMAIL, re.compile("@"), _matching(_EMAIL)),
-    (SensitiveKind.IBAN, _DIGITS, _iban_spans),
-    (SensitiveKind.MAC, re.compile("[:-]"), _matching(_MAC, checks.is_mac)),
-    (SensitiveKind.IP, re.compile(":"), _matching(_IPV6, checks.is_ipv6)),
-    (SensitiveKind.IP, _DIGITS, _ipv4_spans),
+    (SensitiveKind.IBAN, re.compile(r"[A-Z]\d\d"), _iban_spans),
+    (SensitiveKind.MAC, re.compile("(?:[:-][0-9A-Fa-f]{2}){5}"), _matching(_MAC, checks.is_mac)),
+    (SensitiveKind.IP, re.compile(":[0-9A-Fa-f]{0,4}:"), _matching(_IPV6, checks.is_ipv6)),
+    (SensitiveKind.IP, re.compile(r"\d\.\d{1,3}\.\d"), _ipv4_spans),
     (SensitiveKind.CARD, _DIGITS, _matching(_CARD, checks.is_card)),
     (SensitiveKind.CN_ID, _DIGITS, _matching(_CN_ID, checks.is_cn_id)),
     (SensitiveKind.US_SSN, _DIGITS, _ssn_spans),

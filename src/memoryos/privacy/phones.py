@@ -9,20 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_EDGE, _END = r"(?<![\w.+-])(?<!\d[ /])", r"(?![\w-]|[./]\d)"
+_EDGE, _END = r"(?<![\w.+-]{0})(?<!\d[ /]{0})", r"(?![\w-]|[./]\d)"
 _ABROAD = re.compile(r"(?<![\w+])(?:\+|00)[1-9][\d ()./-]{6,20}\d" + _END, re.ASCII)
 _US = re.compile(
     r"(?<![\w.+(-])(?:\+?1[-. ])?(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}" + _END,
     re.ASCII,
 )
-_CN_MOBILE = re.compile(_EDGE + r"1[3-9]\d([ -]?)\d{4}\1\d{4}" + _END, re.ASCII)
-_CN_LAND = re.compile(_EDGE + r"(?:\(0\d{2,3}\) ?|0\d{2,3}[- ])\d{7,8}(?:-\d{1,5})?" + _END, re.ASCII)
-_ANY = re.compile(_EDGE + r"\(?\d[\d ()/.-]{5,17}\d" + _END, re.ASCII)
+_CN_MOBILE = re.compile("1" + _EDGE.format("1") + r"[3-9]\d([ -]?)\d{4}\1\d{4}" + _END, re.ASCII)
+_CN_LAND = re.compile(
+    r"[(0]" + _EDGE.format("[(0]") + r"(?:(?<=\()0\d{2,3}\) ?|(?<=0)\d{2,3}[- ])\d{7,8}(?:-\d{1,5})?" + _END, re.ASCII
+)
+_ANY = re.compile(r"[(\d]" + _EDGE.format(r"[(\d]") + r"(?:(?<=\()\d)?[\d ()/.-]{5,17}\d" + _END, re.ASCII)
 _CUE = re.compile(
-    r"(?:\b(?:phone|tel|telephone|telefon|mobile|cell|handy|call|fax|text|whatsapp|reach me|dial|sms)\b|电话|手机|座机"
-    r"|致电|拨打|传真|联系方式|手机号|号码)[^\d\n]{0,24}$",
+    r"(?:\b(?:phone|tel|telephone|telefon|mobile|cell|handy|call|fax|text (?:me|us|him|her|them)|whatsapp|reach me|dial|sms)\b|电话|手机|座机"
+    r"|致电|拨打|传真|联系方式)"
+    r"(?![^\d\n]*(?:order|invoice|ticket|case|account|serial|ref|单|票|编号|账号))[^\d\n]{0,24}$",
     re.IGNORECASE,
 )
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _CUE_CHARS = 40
 _REGIONS = ("US", "CN", "DE", "GB", "FR", "IN", "JP", "AU", "AT", "CH", "ES", "IT")
 
@@ -37,9 +41,8 @@ def phone_spans(text: str) -> Iterator[tuple[int, int]]:
             if _is_valid(found[0], region):
                 yield found.span()
     for found in _ANY.finditer(text):
-        if _CUE.search(text, max(0, found.start() - _CUE_CHARS), found.start()) and any(
-            _is_valid(found[0], region) for region in _REGIONS
-        ):
+        is_announced = _CUE.search(text, max(0, found.start() - _CUE_CHARS), found.start())
+        if is_announced and not _DATE.match(found[0]) and any(_is_valid(found[0], region) for region in _REGIONS):
             yield found.span()
 
 

@@ -55,6 +55,7 @@ class _Commands(LazyGroup):
         "jobs": ("app", "jobs"),
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
+        "privacy": ("app", "privacy"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "import": ("app", "imports"),
@@ -95,6 +96,10 @@ class _Governance(LazyGroup):
     }
 
 
+class _Privacy(LazyGroup):
+    places: ClassVar[Places] = {"find": ("privacy_command", "find"), "reveal": ("privacy_command", "reveal")}
+
+
 class _Imports(LazyGroup):
     places: ClassVar[Places] = {
         "locomo": ("importing", "locomo"),
@@ -119,6 +124,7 @@ class _Benches(LazyGroup):
         "consolidation": ("bench_consolidation", "consolidation"),
         "extraction": ("bench_extraction", "extraction"),
         "compression": ("bench_compression", "compression"),
+        "privacy": ("bench_privacy", "privacy"),
         "processes": ("bench_processes", "processes"),
         "answers": ("bench_answers", "answers"),
     }
@@ -136,6 +142,7 @@ profile = group(_Profile, "What is known about the user and the agent: show it, 
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
 governance = group(_Governance, "The states of memories: freeze, thaw, let expire, and see who did.")
+privacy = group(_Privacy, "Personal data and secrets: find them in a text, turn pseudonyms back.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 
