@@ -21,8 +21,8 @@ _CN_LAND = re.compile(
 )
 _ANY = re.compile(r"[(\d]" + _EDGE.format(r"[(\d]") + r"(?:(?<=\()\d)?[\d ()/.-]{5,17}\d" + _END, re.ASCII)
 _CUE = re.compile(
-    r"(?:\b(?:phone|tel|telephone|telefon|mobile|cell|handy|call|fax|text (?:me|us|him|her|them)|whatsapp|reach me|dial|sms)\b|电话|手机|座机"
-    r"|致电|拨打|传真|联系方式)"
+    r"(?:\b(?:phone|tel|telephone|telefon|mobile|cell|handy|call|fax|text (?:me|us|him|her|them)|whatsapp|reach me"
+    r"|dial|sms)\b|电话|手机|座机|致电|拨打|传真|联系方式)"
     r"(?![^\d\n]*(?:order|invoice|ticket|case|account|serial|ref|单|票|编号|账号))[^\d\n]{0,24}$",
     re.IGNORECASE,
 )
