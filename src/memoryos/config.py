@@ -244,8 +244,11 @@ class Settings(BaseSettings):
         PrivacyAction.OFF,
         description="personal data and secrets in what is stored: off, tag, mask, pseudonym (by privacy_key) or refuse",
     )
+    privacy_on_export: PrivacyAction = Field(
+        PrivacyAction.OFF, description="personal data and secrets in exports: off, mask or pseudonym (by privacy_key)"
+    )
     privacy_kinds: tuple[SensitiveKind, ...] = Field(
-        (), description='kinds that privacy_on_write applies to, as JSON: ["secret", "card"]; empty: all'
+        (), description='kinds that these policies apply to, as JSON: ["secret", "card"]; empty: all'
     )
     privacy_key: SecretStr | None = Field(
         None, description="key of the pseudonyms, 32 random characters or more; whoever has it can turn them back"
@@ -263,6 +266,13 @@ class Settings(BaseSettings):
     connections: int = Field(
         CONNECTIONS, ge=1, description="PostgreSQL connections of this process; further threads wait"
     )
+
+    @field_validator("privacy_on_export")
+    @classmethod
+    def _rewrites(cls, action: PrivacyAction) -> PrivacyAction:
+        if action not in (PrivacyAction.OFF, PrivacyAction.MASK, PrivacyAction.PSEUDONYM):
+            raise ValueError(f"{action.value!r} does nothing to an export; use off, mask or pseudonym")
+        return action
 
     @field_validator("time_zone")
     @classmethod

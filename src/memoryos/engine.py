@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from memoryos import arguments
@@ -48,6 +48,7 @@ from memoryos.operation.maintenance.rebuild import Rebuilder
 from memoryos.operation.maintenance.repairer import Repairer
 from memoryos.operation.mounts.mounted import Mounted
 from memoryos.operation.mounts.recaller import Recaller
+from memoryos.operation.portability.export import Exporter
 from memoryos.operation.recall.hit import Recall
 from memoryos.operation.recall.searcher import Searcher
 from memoryos.operation.recall.sources import Sources
@@ -56,7 +57,7 @@ from memoryos.operation.scheduler.job_kinds import JobType, JobTypes, internal
 from memoryos.operation.scheduler.job_runner import JobRunner
 from memoryos.operation.scheduler.spending import ModelAccount
 from memoryos.privacy.protection import OwnerProtection, Protection
-from memoryos.privacy.sensitive import SensitiveKind
+from memoryos.privacy.sensitive import PrivacyAction, SensitiveKind
 from memoryos.scope import Scope
 from memoryos.text import checked_text
 
@@ -91,7 +92,8 @@ class Engine:
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []
         self._ending: Ending | None = None
         self.mounted = Mounted()
-        self.protection = _protection(self.settings)
+        self.protection = _protection(self.settings, self.settings.privacy_on_write)
+        self._export_protection = _protection(self.settings, self.settings.privacy_on_export)
         self._find_with(candidates)
         self._learn_with(PersonaSchema.named(self.settings.persona_schema))
         self.recaller = Recaller(
@@ -204,6 +206,10 @@ class Engine:
         self.housekeeping.queued(owner)
         self.sources.follow_erasure(owner.owner)
         return revised
+
+    def exporter(self, owners: Sequence[Scope]) -> Exporter:
+        """The object that writes the memories of owners as lines, under the policy of exports."""
+        return Exporter(self.vault, owners, self.clock(), self._export_protection)
 
     def asked(self, query: str, role: str, owner: Scope) -> tuple[str, str]:
         """The question and the role as a chat model may see them, for the exchange is stored. Raises PrivacyRefused."""
@@ -324,9 +330,9 @@ class Engine:
         return chat
 
 
-def _protection(settings: Settings) -> Protection:
+def _protection(settings: Settings, action: PrivacyAction) -> Protection:
     key = settings.privacy_key.get_secret_value() if settings.privacy_key else None
-    return Protection.of(settings.privacy_on_write, frozenset(settings.privacy_kinds or SensitiveKind), key)
+    return Protection.of(action, frozenset(settings.privacy_kinds or SensitiveKind), key)
 
 
 def left(engine: Engine, error: type[BaseException] | None, close: Callable[[], None]) -> None:

@@ -41,7 +41,7 @@ from memoryos.operation.consolidation.promotion import persona_scope
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.intake.messages import Messages, is_messages
 from memoryos.operation.knowledge.tally import Tally, tally_of
-from memoryos.operation.portability.export import Exported, Exporter
+from memoryos.operation.portability.export import Exported
 from memoryos.operation.portability.export_file import ExportTarget, write_lines
 from memoryos.operation.recall import overview
 from memoryos.operation.recall.context import Context, pack
@@ -247,7 +247,7 @@ class Memory:
 
     def export(self, target: ExportTarget) -> Exported:
         """Write everything of this owner as JSON Lines to a new file (InvalidInput if it exists) or a stream."""
-        exporter = Exporter(self._engine.vault, [self._scope.owner], self._engine.clock())
+        exporter = self._engine.exporter([self._scope.owner])
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported
 

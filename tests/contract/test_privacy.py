@@ -446,3 +446,30 @@ def test_an_export_of_masked_memories_is_loaded_as_it_is(opened, tmp_path):
     assert KEY not in text and "mailbox" not in text
     records = [json.loads(line) for line in text.splitlines()]
     assert records[1]["memory"]["payload"]["turns"][0]["text"].startswith("Mail ⟨email:")
+
+
+@pytest.mark.parametrize("action", ["off", "mask", "pseudonym"])
+def test_an_export_is_written_under_a_policy_of_its_own(opened, tmp_path, action):
+    memory, _ = opened("off", privacy_on_export=action)
+    word = f"of.x{uuid4().hex[:10]}@mailbox.org"
+    page = memory.add(f"Mail {word}.", title=word, metadata={"who": word})
+    memory.update(page, f"Rather mail {word} and c.d@mailbox.org.")
+    memory.facts.add(f"writes to {word}")
+    memory.wait()
+    memory.export(tmp_path / "one.jsonl")
+    store_of(memory).admin.export(tmp_path / "all.jsonl", user="tom")
+    for name in ("one.jsonl", "all.jsonl"):
+        assert (word in (tmp_path / name).read_text("utf-8")) is (action == "off")
+    assert memory.get(page).title == word, "the store keeps what it has"
+    with memoryos.open(":memory:", user="tom", settings=memory.settings, embedder=Hashing()) as other:
+        assert store_of(other).admin.load(tmp_path / "one.jsonl").memories["page"] == 1
+        text = other.get(page).text
+        assert text == memory.get(page).text if action == "off" else word not in text
+        if action == "pseudonym":
+            assert other.governance.reveal(text) == memory.get(page).text
+
+
+@pytest.mark.parametrize("action", ["tag", "refuse"])
+def test_an_export_is_masked_or_not_and_nothing_else(action):
+    with pytest.raises(InvalidInput, match=r"privacy_on_export: .*use off, mask or pseudonym"):
+        memoryos.load_settings(privacy_on_export=action)

@@ -16,7 +16,7 @@ from memoryos.operation.calls.hand import Hand
 from memoryos.operation.correction.forget import Forgotten
 from memoryos.operation.maintenance.cooler import Cooled
 from memoryos.operation.maintenance.worker import Worker
-from memoryos.operation.portability.export import Exported, Exporter
+from memoryos.operation.portability.export import Exported
 from memoryos.operation.portability.export_file import ExportTarget, read_lines, write_lines
 from memoryos.operation.portability.load_export import LoadedExport, Loader
 from memoryos.operation.scheduler.job_kinds import (
@@ -77,7 +77,7 @@ class Admin:
         exists, and NotFound if the user has no memory.
         """
         owners = self._known(user, tenant)
-        exporter = Exporter(self._engine.vault, owners, self._engine.clock())
+        exporter = self._engine.exporter(owners)
         write_lines(arguments.target(target), exporter.lines())
         return exporter.exported
 

@@ -15,22 +15,21 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import Any
 
-from memoryos.about import About
 from memoryos.clock import Clock
-from memoryos.cube import MemCube, Page, Segment, from_json
+from memoryos.cube import MemCube, from_json
 from memoryos.errors import InvalidInput, PrivacyRefused
 from memoryos.infrastructure.objects.blob_ref import BlobRef
 from memoryos.infrastructure.vault.contract import Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, Link, LinkKind, Operation
 from memoryos.kinds import Kind
-from memoryos.language.words import keywords
 from memoryos.models.embedder import Embedder
 from memoryos.operation.attachments.parcels import Parcel, Parcels, with_parcels
-from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector, topic_words
+from memoryos.operation.hierarchy.page_entries import page_entries, segment_vector
 from memoryos.operation.portability.export import FORMAT, VERSION
 from memoryos.operation.portability.export_file import LONGEST_LINE
+from memoryos.operation.portability.protected import protected
 from memoryos.plain import Plain
-from memoryos.privacy.protection import UNPROTECTED, OwnerProtection, Protection
+from memoryos.privacy.protection import UNPROTECTED, Protection
 from memoryos.scope import Scope
 
 AT_ONCE = 64  # memories stored in one transaction
@@ -89,7 +88,7 @@ class Loader:
         if privacy.is_off:
             return record
         try:
-            cube, *earlier = (_described_again(privacy, one) for one in (record.cube, *record.earlier))
+            cube, *earlier = (protected(privacy, one) for one in (record.cube, *record.earlier))
             parcels = privacy.value("blobs", record.parcels)
         except PrivacyRefused as error:
             raise PrivacyRefused(f"file, line {record.line:,}, {error.field}", error.kinds) from None
@@ -130,15 +129,6 @@ class Loader:
         vectors = self.embedder.embed([cube.meaning for cube in facts])
         made = [*pages, *(Entry(fact, vector) for fact, vector in zip(facts, vectors, strict=True))]
         return {cube.id: Entry(cube) for cube in cubes} | {entry.cube.id: entry for entry in made}
-
-
-def _described_again(privacy: OwnerProtection, cube: MemCube) -> MemCube:
-    """The memory with the words that may be stored, and with their tags and keywords."""
-    told = About(privacy.tags(cube.payload, cube.descriptive)).add_to(privacy.value("", cube))
-    if told.payload == cube.payload or isinstance(told.payload, Segment):
-        return told
-    words = topic_words(told.payload) if isinstance(told.payload, Page) else keywords(told.meaning)
-    return replace(told, behaviour=replace(told.behaviour, fingerprint=tuple(words)))
 
 
 def _checked(records: Iterable[_Record]) -> tuple[tuple[Scope, ...], set[str]]:
