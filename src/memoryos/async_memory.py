@@ -291,6 +291,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
         gate: Gate | None = None,
+        policies: str | Path | None = None,
         read_only: bool = False,
     ) -> Self:
         """Like `MemoryOS.open`."""
@@ -303,6 +304,7 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
             reranker=reranker,
             clock=clock,
             gate=gate,
+            policies=policies,
             read_only=read_only,
         )
         return cls(store)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
@@ -27,8 +27,10 @@ class Action(Choice):
     """What a caller may do with a scope."""
 
     READ = "read"  # search, list and get
-    WRITE = "write"  # add, change and delete
-    ADMINISTER = "administer"  # operations on the whole store: its owners, mounts and jobs
+    WRITE = "write"  # add and change
+    SHARE = "share"  # let others use a memory
+    DELETE = "delete"  # remove a memory, or all of them
+    ADMINISTER = "administer"  # operations on the whole store (its owners, mounts and jobs), and thawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,35 @@ class Gate(Protocol):
         ...
 
 
+class View(Protocol):
+    """Decides which cubes a caller may use in some way, by their class: owner, kind and labels."""
+
+    def has_all(self, scope: Scope) -> bool:
+        """Whether the caller may use every cube of the scope."""
+        ...
+
+    def admits(self, scope: Scope, kind: str, *labels: str | None) -> bool:
+        """Whether the caller may use cubes of this class; `labels` are JSON lists that the store keeps."""
+        ...
+
+    def admits_anew(self, scope: Scope, kind: str, *labels: str | None) -> bool:
+        """The same without memory, so that it takes as long for every class."""
+        ...
+
+    def takes_as_long(self, scope: Scope) -> None:
+        """Take as long as a decision about a cube."""
+        ...
+
+
+@runtime_checkable
+class Views(Protocol):
+    """A gate that also decides about single cubes."""
+
+    def view(self, caller: Caller, action: Action) -> View | None:
+        """What decides which cubes the caller may use in this way; None: the caller may use all."""
+        ...
+
+
 class OpenGate:
     """Admits everybody: the gate of a store without a policy."""
 
@@ -78,6 +109,7 @@ class OpenGate:
 
 
 _CURRENT: ContextVar[Caller] = ContextVar("memoryos_caller")
+_ACTION: ContextVar[Action] = ContextVar("memoryos_action")
 
 
 def acting(caller: Caller, call: Callable[[], T]) -> T:
@@ -89,6 +121,21 @@ def acting(caller: Caller, call: Callable[[], T]) -> T:
         return call()
 
     return copy_context().run(run)
+
+
+def doing(action: Action, call: Callable[[], T]) -> T:
+    """Run a function whose writes are asked as this action, and return its result."""
+
+    def run() -> T:
+        _ACTION.set(action)
+        return call()
+
+    return copy_context().run(run)
+
+
+def current_action() -> Action:
+    """What writing sessions are asked as."""
+    return _ACTION.get(Action.WRITE)
 
 
 def acting_caller() -> Caller:

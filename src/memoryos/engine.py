@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from memoryos import arguments
-from memoryos.caller import Action, Gate, OpenGate, current
+from memoryos.caller import Action, Gate, OpenGate, Views, current
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.errors import StillRunning
@@ -26,6 +26,7 @@ from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.attachments.parcels import Sweeper
 from memoryos.operation.calls.hand import Hand
+from memoryos.operation.calls.permission import check_all, check_new
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
 from memoryos.operation.consolidation.persona import PersonaSchema
@@ -80,6 +81,7 @@ class Engine:
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
         vault.gate = self._gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
+        vault.views = gate if isinstance(gate, Views) else None
         self.settings = settings or load_settings()
         self.hand = Hand("calls", self.settings.zone)
         self.after_close = ExitStack()
@@ -144,6 +146,11 @@ class Engine:
         """Ask the gate about work without a vault session of its own. Raises PermissionDenied."""
         self._gate.admit(current(), action, scope)
 
+    def admit_all(self, action: Action, scope: Scope) -> None:
+        """Ask the same for every memory of the scope: for what changes or shows all of it. Raises PermissionDenied."""
+        self.admit(action, scope)
+        check_all(self.vault, scope, action)
+
     def caught_up(self, owner: Scope) -> Scope:
         """Move the owner's pages to their segments, and return the owner."""
         self.responder.wait()
@@ -152,8 +159,8 @@ class Engine:
 
     @contextmanager
     def settled(self, owner: Scope) -> Iterator[Reader]:
-        """Read the owner's memory, after its pages were moved to their segments."""
-        with self.vault.read(self.caught_up(owner)) as reader:
+        """Read what the caller may read of the owner's memory, after its pages were moved to their segments."""
+        with self.vault.view(self.caught_up(owner)) as reader:
             yield reader
 
     def corrector(self, owner: Scope) -> Corrector:
@@ -166,7 +173,8 @@ class Engine:
         return persona_scope(owner, self.settings) if subject is Subject.USER else owner.owner
 
     def forget(self, scope: Scope) -> Forgotten:
-        """Remove everything of an owner, or of the session of the scope."""
+        """Remove everything of an owner, or of the session of the scope. Raises PermissionDenied."""
+        self.admit_all(Action.DELETE, scope)
         corrector = self.corrector(scope)
         if scope.session is not None:
             return self.forgetter.session(scope, corrector)
@@ -181,6 +189,7 @@ class Engine:
     def learn(self, owner: Scope, lesson: Lesson) -> str | None:
         """Store a stated fact in LPM and return the id of the memory that says it."""
         home = self.home(owner, lesson.payload.subject)
+        check_new(self.vault, home, lesson.payload.type, lesson.about.labels)
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
             return told_in(writer, lesson)

@@ -46,15 +46,18 @@ class MemoryOS:
         reranker: Reranker | None = None,
         clock: Clock = system_clock,
         gate: Gate | None = None,
+        policies: str | Path | None = None,
         read_only: bool = False,
     ) -> Self:
         """Open the store at `path`, and create the file if it does not exist.
 
         `path` is a file, or the URL of an existing PostgreSQL database: postgresql://user:password@host/database.
         ":memory:" is a store in a temporary folder, which is removed on close. The `gate` decides who may do what
-        (default: everybody may do everything). With `read_only`, the store must exist and writes raise StoreReadOnly.
-        Raises StorageError if the store cannot be used, ModelError if an embedder behind an endpoint does not answer,
-        and MissingExtra for a PostgreSQL URL without the extra `postgres`.
+        (default: everybody may do everything). `policies`, a .cedar file or a folder of them, decide instead of a gate
+        (default: the setting `policies`). With `read_only`, the store must exist and writes raise StoreReadOnly. Raises
+        StorageError if the store cannot be used, InvalidInput for a policy that is wrong, ModelError if an embedder
+        behind an endpoint does not answer, and MissingExtra for a PostgreSQL URL without the extra `postgres`, or
+        policies without `governance`.
         """
         engine = engine_at(
             path,
@@ -64,6 +67,7 @@ class MemoryOS:
             reranker=reranker,
             clock=clock,
             gate=gate,
+            policies=policies,
             read_only=read_only,
         )
         store = cls(engine)
@@ -156,6 +160,7 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     clock: Clock = system_clock,
     gate: Gate | None = None,
     caller: Caller | None = None,
+    policies: str | Path | None = None,
     read_only: bool = False,
 ) -> Memory:
     """Open one owner's memory in the store at `path`. Closing it closes the store.
@@ -171,6 +176,7 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
         reranker=reranker,
         clock=clock,
         gate=gate,
+        policies=policies,
         read_only=read_only,
     )
     return Memory(store._engine, owner, arguments.caller(caller, owner), store.close)

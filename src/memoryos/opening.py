@@ -11,6 +11,7 @@ from memoryos.caller import Gate
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.engine import Engine
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.candidates.configured import open_candidates
 from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import open_vault
@@ -29,6 +30,7 @@ def engine_at(
     reranker: Reranker | None = None,
     clock: Clock = system_clock,
     gate: Gate | None = None,
+    policies: str | Path | None = None,
     read_only: bool = False,
 ) -> Engine:
     """Open the store at `path`, or create it, and return its engine. Raises like `MemoryOS.open`."""
@@ -37,6 +39,7 @@ def engine_at(
     settings = settings or load_settings()
     if arguments.flag("read_only", read_only):  # nothing is extracted, and no index beside the store is fed
         settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
+    gate = _gate(gate, settings.policies if policies is None else policies, clock)
     with ExitStack() as undo:
         place = arguments.store_place(_in_memory(undo) if str(path) == arguments.IN_MEMORY else path)
         vault, embedder = opened_with(
@@ -68,6 +71,18 @@ def engine_at(
         undo.pop_all()
     engine.after_close.push(leftovers)
     return engine
+
+
+def _gate(gate: Gate | None, policies: str | Path | None, clock: Clock) -> Gate | None:
+    """The gate that was passed, or one that asks the policies of a file or folder; None: everybody is admitted."""
+    if policies is None:
+        return gate
+    if gate is not None:
+        raise InvalidInput("gate", "cannot be combined with policies", "Pass one of them")
+    from memoryos.policy.policy_files import PolicyFiles  # only stores with policies need them
+    from memoryos.policy.policy_gate import PolicyGate
+
+    return PolicyGate(PolicyFiles(policies), clock)
 
 
 def _in_memory(undo: ExitStack) -> Path:

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from memoryos import arguments
-from memoryos.caller import Action, Caller
+from memoryos.caller import Action, Caller, doing
 from memoryos.config import LONGEST_WAIT
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound
@@ -105,7 +105,7 @@ class Admin:
         owners = self._known(user, tenant)
         for owner in owners:  # all of them, before anything is removed
             self._engine.forgetter.refuse_frozen(owner)
-        return sum((self._engine.forget(owner) for owner in owners), Forgotten())
+        return doing(Action.DELETE, lambda: sum((self._engine.forget(owner) for owner in owners), Forgotten()))
 
     def _known(self, user: str, tenant: str) -> list[Scope]:
         self._engine.admit(Action.ADMINISTER)

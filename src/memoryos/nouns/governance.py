@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memoryos import arguments
-from memoryos.caller import Action
+from memoryos.caller import Action, doing
 from memoryos.cube import MemCube
 from memoryos.kinds import State
 from memoryos.lifecycle import Transition
@@ -38,7 +38,8 @@ class MemGovernance(Noun):
         """
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked, cause = arguments.cube_id(memory_id), _reason(reason)
-        thawed = thaw(self._engine.vault, self._home(checked), checked, cause)
+        home = self._home(checked, Action.ADMINISTER)
+        thawed = doing(Action.ADMINISTER, lambda: thaw(self._engine.vault, home, checked, cause))
         self._engine.housekeeping.queued(self._scope)
         return thawed
 
@@ -55,16 +56,16 @@ class MemGovernance(Noun):
         Raises NotFound.
         """
         checked = arguments.cube_id(memory_id)
-        with self._engine.vault.read(self._home(checked)) as reader:
+        with self._engine.vault.view(self._home(checked)) as reader:
             return reader.transitions(checked)
 
     def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
         checked, cause = arguments.cube_id(memory_id), _reason(reason)
         self._engine.admit(Action.WRITE, self._scope)
-        return set_state(self._engine.vault, self._home(checked), checked, state, cause)
+        return set_state(self._engine.vault, self._home(checked, Action.WRITE), checked, state, cause)
 
-    def _home(self, memory_id: str) -> Scope:
-        return self._engine.corrector(self._scope).find(memory_id)[1]
+    def _home(self, memory_id: str, action: Action = Action.READ) -> Scope:
+        return self._engine.corrector(self._scope).find(memory_id, action)[1]
 
 
 def _reason(reason: str) -> str:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from threading import Event as Flag
 from typing import Protocol
 
-from memoryos.caller import Gate
+from memoryos.caller import Action, Gate, View, Views
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.index_files import IndexFiles
@@ -42,6 +42,11 @@ from memoryos.scope import Scope
 
 class Reader(CubeReader, LinkReader, PassageReader, LogReader, QueueReader, ColdReader, LedgerReader, Protocol):
     """A consistent snapshot of one owner's cubes."""
+
+    @property
+    def whole(self) -> Reader:
+        """The same snapshot with all cubes, for work whose result the caller does not get to see."""
+        ...
 
     @property
     def blobs(self) -> BlobNotes:
@@ -131,13 +136,22 @@ class Vault(Reembeddable, Protocol):
     index_files: IndexFiles | None  #: where indexes are saved for the next process
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
+    views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """Open a snapshot of the scope's owner."""
         ...
 
+    def view(self, scope: Scope) -> AbstractContextManager[Reader]:
+        """Open a snapshot with only the cubes that the caller may read, for what the caller gets to see."""
+        ...
+
+    def seen(self, scope: Scope, action: Action = Action.READ) -> View | None:
+        """Return what decides which cubes of the scope the caller may use; None: all of them."""
+        ...
+
     def write(self, scope: Scope) -> AbstractContextManager[Writer]:
-        """Open a transaction on the scope's owner.
+        """Open a transaction on the scope's owner, for `caller.current_action`.
 
         It waits for other writers, and raises StoreBusy if that takes too long. It is durable when the block ends.
         Raises OutcomeUnknown if the outcome of the commit cannot be found out.

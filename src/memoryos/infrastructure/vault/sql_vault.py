@@ -11,7 +11,7 @@ from datetime import timedelta
 from sqlalchemy import Connection, Engine, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
-from memoryos.caller import Action, Gate, current
+from memoryos.caller import Action, Gate, View, Views, current, current_action
 from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
@@ -29,6 +29,7 @@ from memoryos.infrastructure.vault.reembedding import EMBEDDER, SqlReembedding
 from memoryos.infrastructure.vault.scrubbed import Scrubbed
 from memoryos.infrastructure.vault.session import SqlReader, SqlWriter
 from memoryos.infrastructure.vault.statements import ask, ask_one
+from memoryos.infrastructure.vault.viewed import ViewedReader
 from memoryos.kinds import Kind, Tier
 from memoryos.progress import Progress
 from memoryos.scope import Scope
@@ -60,6 +61,7 @@ class SqlVault(ABC):
         self.index_files: IndexFiles | None = None
         self.on_lock: OnLock | None = None
         self.gate: Gate | None = None
+        self.views: Views | None = None
         self.known_jobs: Collection[str] | None = None
         self._engine = engine
         self._embedder = embedder
@@ -73,15 +75,33 @@ class SqlVault(ABC):
     @contextmanager
     def read(self, scope: Scope) -> Iterator[SqlReader]:
         """A snapshot of the scope's owner."""
+        with self._seeing(scope) as connection:
+            yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+
+    @contextmanager
+    def view(self, scope: Scope) -> Iterator[SqlReader]:
+        """A snapshot with only the cubes that the caller may read."""
+        with self._seeing(scope) as connection:
+            whole = SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+            view = self.seen(scope)
+            yield whole if view is None else ViewedReader(connection, scope, self._clock, whole, view)
+
+    @contextmanager
+    def _seeing(self, scope: Scope) -> Iterator[Connection]:
         self._admit(Action.READ, scope)
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
-            yield SqlReader(connection, scope, self._clock, self.packs, self.known_jobs)
+            yield connection
+
+    def seen(self, scope: Scope, action: Action = Action.READ) -> View | None:
+        """What decides which cubes of the scope the caller may use; None: all."""
+        view = self.views.view(current(), action) if self.views else None
+        return None if view is None or view.has_all(scope) else view
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
-        self._admit(Action.WRITE, scope)
+        self._admit(current_action(), scope)
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)

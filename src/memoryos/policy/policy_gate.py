@@ -1,0 +1,75 @@
+"""PolicyGate: asks the policies who may do what; what no policy permits is denied."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from threading import Lock
+
+from memoryos.caller import SYSTEM, Action, Caller
+from memoryos.clock import Clock
+from memoryos.errors import PermissionDenied
+from memoryos.policy.policies import Policies
+from memoryos.policy.policy_decision import Decision
+from memoryos.policy.policy_files import PolicyFiles
+from memoryos.policy.policy_request import PolicyRequest
+from memoryos.policy.ruling import Reach, Ruling
+from memoryos.scope import Scope
+
+_MOST_RULINGS = 256  # that are remembered: one for each caller, context and action
+
+_Key = tuple[Caller, Action, datetime | None]
+
+
+class PolicyGate:
+    """The gate of a store with policies. The work of the program itself is not asked."""
+
+    def __init__(self, files: PolicyFiles, clock: Clock) -> None:
+        self._files = files
+        self._clock = clock
+        self._lock = Lock()
+        self._policies = files.policies()
+        self._rulings: OrderedDict[_Key, Ruling] = OrderedDict()
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        """Return if the caller may do this with the store (None), or with some cube of the scope.
+
+        Raises PermissionDenied; what it says is the same whether or not the scope has cubes.
+        """
+        if caller is SYSTEM:
+            return
+        ruling = self.ruling(caller, action)
+        is_admitted = ruling.of_store().allowed if scope is None else ruling.reach(scope) is not Reach.NOTHING
+        if not is_admitted:
+            what = "the store" if scope is None else "this memory"
+            raise PermissionDenied(f"{caller.identity} may not {action.value} {what}: no policy permits it")
+
+    def view(self, caller: Caller, action: Action) -> Ruling | None:
+        """What decides which cubes the caller may use in this way; None for the program itself, which may use all."""
+        return None if caller is SYSTEM else self.ruling(caller, action)
+
+    def explain(self, caller: Caller, action: Action, scope: Scope, kind: str, labels: Collection[str]) -> Decision:
+        """Decide about a cube, and say why."""
+        return self.ruling(caller, action).decision(scope, kind, labels)
+
+    def ruling(self, caller: Caller, action: Action) -> Ruling:
+        """The decisions for this caller, under the policies that are in force now. Raises InvalidInput."""
+        policies = self._files.policies()
+        now = (caller.at or self._clock()).replace(second=0, microsecond=0)
+        key = (replace(caller, at=None), action, now if policies.asks_time else None)
+        with self._lock:
+            if policies is not self._policies:
+                self._rulings.clear()
+                self._policies = policies
+            ruling = self._rulings.get(key)
+            if ruling is None:
+                ruling = self._rulings[key] = self._made(policies, key[0], action, now)
+            self._rulings.move_to_end(key)
+            if len(self._rulings) > _MOST_RULINGS:
+                self._rulings.popitem(last=False)
+        return ruling
+
+    def _made(self, policies: Policies, caller: Caller, action: Action, now: datetime) -> Ruling:
+        return Ruling(policies, PolicyRequest(caller, action, now))
