@@ -87,6 +87,10 @@ class View(Protocol):
         """The same without memory, so that it takes as long for every class."""
         ...
 
+    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
+        """What was decided about cubes of the scope, by id, since the event with that sequence; to be filled."""
+        ...
+
     def takes_as_long(self, scope: Scope) -> None:
         """Take as long as a decision about a cube."""
         ...

@@ -36,6 +36,7 @@ class Ruling:
     policies: Policies
     request: PolicyRequest
     _reaches: dict[Scope, Reach] = field(default_factory=dict)
+    _decided: dict[Scope, tuple[int, dict[str, bool]]] = field(default_factory=dict)
     _classes: dict[tuple[Scope, str, frozenset[str]], bool] = field(default_factory=dict)
     _stored: dict[tuple[Scope | str | None, ...], bool] = field(default_factory=dict)  # the same, by stored labels
 
@@ -65,19 +66,27 @@ class Ruling:
         """The same without memory, so that it takes as long for every class and for a cube that does not exist."""
         return self.decision(scope, kind, _governed(labels)).allowed
 
+    def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
+        """What was decided about cubes of the scope, by id, since the event with that sequence; to be filled."""
+        since, known = self._decided.get(scope, (None, {}))
+        if since != sequence:
+            known = {}
+            self._decided[scope] = sequence, known
+        return known
+
     def takes_as_long(self, scope: Scope) -> None:
         """Take as long as a decision about a cube."""
         self.decision(scope, "page", [_DECOY])
 
     def decision(self, scope: Scope, kind: str, labels: Collection[str]) -> Decision:
         """Decide about cubes of this class, with the reason."""
-        return self._decided(self.request.of_cube(scope.owner, kind, labels))
+        return self._answer(self.request.of_cube(scope.owner, kind, labels))
 
     def of_store(self) -> Decision:
         """Decide about the store as a whole."""
-        return self._decided(self.request.of_store())
+        return self._answer(self.request.of_store())
 
-    def _decided(self, asked: dict[str, Any]) -> Decision:
+    def _answer(self, asked: dict[str, Any]) -> Decision:
         answer = cedar().is_authorized(asked["request"], self.policies.parsed, asked["entities"])
         told = answer.diagnostics
         return Decision(

@@ -42,7 +42,9 @@ class ViewedReader(SqlReader):
         super().__init__(connection, scope, clock, whole._packs, whole._known_jobs)
         self._whole = whole
         self._view = view
-        self._permitted: dict[str, bool] = {}
+        # A shared persona rests on pages of other scopes, whose changes are not events of this one.
+        is_alone = self._scope.agent is not None
+        self._permitted = view.decided(self._scope, self.sequence()) if is_alone else dict[str, bool]()
 
     @property
     def whole(self) -> SqlReader:
