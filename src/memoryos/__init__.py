@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
-    from memoryos.kinds import Kind, Origin, Role, Subject, Tier
+    from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier
     from memoryos.lifecycle import Transition
     from memoryos.listing import Listing
     from memoryos.memory import Memory
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from memoryos.operation.recall.hit import Hit, Recall, Strategy, TurnHit
     from memoryos.operation.recall.overview import Profile, SegmentView, Stats
     from memoryos.operation.scheduler.job_kinds import JobFunction, PayloadCheck
+    from memoryos.policy.policy_decision import Decision
     from memoryos.progress import Progress
     from memoryos.scope import Namespace, Scope
 
@@ -78,6 +79,7 @@ __version__ = VERSION
 
 __all__ = [
     "AboutArguments",
+    "AccessMode",
     "Action",
     "Admin",
     "Answer",
@@ -102,6 +104,7 @@ __all__ = [
     "Clock",
     "Context",
     "Cooled",
+    "Decision",
     "Digest",
     "Embedder",
     "Event",
@@ -168,6 +171,7 @@ __all__ = [
 # does not load the database.
 _MODULES = {
     "AboutArguments": "about",
+    "AccessMode": "kinds",
     "Action": "caller",
     "Admin": "nouns.admin",
     "Answer": "models.chat",
@@ -192,6 +196,7 @@ _MODULES = {
     "Clock": "clock",
     "Context": "operation.recall.context",
     "Cooled": "operation.maintenance.cooler",
+    "Decision": "policy.policy_decision",
     "Digest": "operation.recall.digest",
     "Embedder": "models.embedder",
     "Event": "infrastructure.vault.records",

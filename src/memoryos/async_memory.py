@@ -136,6 +136,7 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     thaw = _awaited(MemGovernance.thaw)
     expire = _awaited(MemGovernance.expire)
     transitions = _awaited(MemGovernance.transitions)
+    explain = _awaited(MemGovernance.explain)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoryos import arguments
-from memoryos.caller import Action, doing
+from memoryos.caller import Action, Caller, doing
 from memoryos.cube import MemCube
+from memoryos.errors import InvalidInput
 from memoryos.kinds import State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.states import set_state, thaw
+from memoryos.policy.policy_decision import Decision
 from memoryos.scope import Scope
 from memoryos.text import checked_text
+
+if TYPE_CHECKING:
+    from memoryos.policy.policy_gate import PolicyGate
 
 REASON_CHARS = 256
 
@@ -58,6 +65,41 @@ class MemGovernance(Noun):
         checked = arguments.cube_id(memory_id)
         with self._engine.vault.view(self._home(checked)) as reader:
             return reader.transitions(checked)
+
+    def explain(
+        self,
+        memory_id: str,
+        caller: Caller,
+        action: Action | str = Action.READ,
+        *,
+        policies: str | Path | None = None,
+    ) -> Decision:
+        """Return whether a caller may do something with a memory, and which policies say so. Nothing is done.
+
+        `policies`, a .cedar file or a folder, are asked in place of those of the store. The gate must admit ADMINISTER.
+        What was derived from several pages is decided for each of them, and the first refusal is returned. Raises
+        NotFound, PermissionDenied, and InvalidInput if there are no policies.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        arguments.instance("caller", caller, Caller, "Pass Caller(...)")
+        wanted = arguments.one_of("action", action, Action)
+        ruling = self._policies(policies).ruling(caller, wanted)
+        checked = arguments.cube_id(memory_id)
+        with self._engine.vault.read(self._home(checked)) as reader:
+            classes = reader.classes([checked])[checked]
+        decisions = [ruling.explained(*one) for one in classes]
+        return next((one for one in decisions if not one.allowed), decisions[0])
+
+    def _policies(self, path: str | Path | None) -> PolicyGate:
+        from memoryos.policy.policy_files import PolicyFiles  # only stores with policies need them
+        from memoryos.policy.policy_gate import PolicyGate
+
+        if path is not None:
+            return PolicyGate(PolicyFiles(path), self._engine.clock)
+        views = self._engine.vault.views
+        if not isinstance(views, PolicyGate):
+            raise InvalidInput("policies", "are not set", "Pass a .cedar file, or open the store with `policies`")
+        return views
 
     def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
         checked, cause = arguments.cube_id(memory_id), _reason(reason)

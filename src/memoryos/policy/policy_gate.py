@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
@@ -12,7 +11,6 @@ from memoryos.caller import SYSTEM, Action, Caller
 from memoryos.clock import Clock
 from memoryos.errors import PermissionDenied
 from memoryos.policy.policies import Policies
-from memoryos.policy.policy_decision import Decision
 from memoryos.policy.policy_files import PolicyFiles
 from memoryos.policy.policy_request import PolicyRequest
 from memoryos.policy.ruling import Reach, Ruling
@@ -49,10 +47,6 @@ class PolicyGate:
     def view(self, caller: Caller, action: Action) -> Ruling | None:
         """What decides which cubes the caller may use in this way; None for the program itself, which may use all."""
         return None if caller is SYSTEM else self.ruling(caller, action)
-
-    def explain(self, caller: Caller, action: Action, scope: Scope, kind: str, labels: Collection[str]) -> Decision:
-        """Decide about a cube, and say why."""
-        return self.ruling(caller, action).decision(scope, kind, labels)
 
     def ruling(self, caller: Caller, action: Action) -> Ruling:
         """The decisions for this caller, under the policies that are in force now. Raises InvalidInput."""

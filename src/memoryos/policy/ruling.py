@@ -64,7 +64,7 @@ class Ruling:
 
     def admits_anew(self, scope: Scope, kind: str, *labels: str | None) -> bool:
         """The same without memory, so that it takes as long for every class and for a cube that does not exist."""
-        return self.decision(scope, kind, _governed(labels)).allowed
+        return self.explained(scope, kind, *labels).allowed
 
     def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
         """What was decided about cubes of the scope, by id, since the event with that sequence; to be filled."""
@@ -81,6 +81,10 @@ class Ruling:
     def decision(self, scope: Scope, kind: str, labels: Collection[str]) -> Decision:
         """Decide about cubes of this class, with the reason."""
         return self._answer(self.request.of_cube(scope.owner, kind, labels))
+
+    def explained(self, scope: Scope, kind: str, *labels: str | None) -> Decision:
+        """Like `admits_anew`, with the reason."""
+        return self.decision(scope, kind, _governed(labels))
 
     def of_store(self) -> Decision:
         """Decide about the store as a whole."""

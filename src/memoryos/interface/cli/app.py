@@ -55,6 +55,7 @@ class _Commands(LazyGroup):
         "jobs": ("app", "jobs"),
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
+        "policy": ("app", "policy"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "import": ("app", "imports"),
@@ -92,6 +93,14 @@ class _Governance(LazyGroup):
         "thaw": ("governance_command", "thaw"),
         "expire": ("governance_command", "expire"),
         "transitions": ("governance_command", "transitions"),
+    }
+
+
+class _Policy(LazyGroup):
+    places: ClassVar[Places] = {
+        "check": ("policy_command", "check"),
+        "explain": ("policy_command", "explain"),
+        "schema": ("policy_command", "schema"),
     }
 
 
@@ -137,6 +146,7 @@ profile = group(_Profile, "What is known about the user and the agent: show it, 
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
 governance = group(_Governance, "The states of memories: freeze, thaw, let expire, and see who did.")
+policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 
