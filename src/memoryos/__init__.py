@@ -9,11 +9,13 @@ from memoryos.distribution import VERSION
 
 if TYPE_CHECKING:
     from memoryos.about import AboutArguments
+    from memoryos.api_key import ApiKey, NewApiKey
     from memoryos.arguments import ListFilters, Only, PageFilters
     from memoryos.async_memory import (
         AsyncAdmin,
         AsyncFacts,
         AsyncJobs,
+        AsyncKeys,
         AsyncLog,
         AsyncMemGovernance,
         AsyncMemory,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from memoryos.nouns.facts import Facts
     from memoryos.nouns.governance import MemGovernance
     from memoryos.nouns.jobs import Jobs
+    from memoryos.nouns.keys import Keys
     from memoryos.nouns.log import Log
     from memoryos.nouns.mounts import Mounts
     from memoryos.nouns.pages import Pages
@@ -84,9 +87,11 @@ __all__ = [
     "Admin",
     "Answer",
     "AnswerStream",
+    "ApiKey",
     "AsyncAdmin",
     "AsyncFacts",
     "AsyncJobs",
+    "AsyncKeys",
     "AsyncLog",
     "AsyncMemGovernance",
     "AsyncMemory",
@@ -119,6 +124,7 @@ __all__ = [
     "JobFunction",
     "JobState",
     "Jobs",
+    "Keys",
     "Kind",
     "ListFilters",
     "Listing",
@@ -134,6 +140,7 @@ __all__ = [
     "Mount",
     "Mounts",
     "Namespace",
+    "NewApiKey",
     "Only",
     "Origin",
     "PageFilters",
@@ -176,9 +183,11 @@ _MODULES = {
     "Admin": "nouns.admin",
     "Answer": "models.chat",
     "AnswerStream": "operation.answer.answer_stream",
+    "ApiKey": "api_key",
     "AsyncAdmin": "async_memory",
     "AsyncFacts": "async_memory",
     "AsyncJobs": "async_memory",
+    "AsyncKeys": "async_memory",
     "AsyncLog": "async_memory",
     "AsyncMemGovernance": "async_memory",
     "AsyncMemory": "async_memory",
@@ -211,6 +220,7 @@ _MODULES = {
     "JobFunction": "operation.scheduler.job_kinds",
     "JobState": "infrastructure.vault.records",
     "Jobs": "nouns.jobs",
+    "Keys": "nouns.keys",
     "Kind": "kinds",
     "ListFilters": "arguments",
     "Listing": "listing",
@@ -226,6 +236,7 @@ _MODULES = {
     "Mount": "mount",
     "Mounts": "nouns.mounts",
     "Namespace": "scope",
+    "NewApiKey": "api_key",
     "Only": "arguments",
     "Origin": "kinds",
     "PageFilters": "arguments",

@@ -27,6 +27,7 @@ from memoryos.nouns.admin import Admin
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
+from memoryos.nouns.keys import Keys
 from memoryos.nouns.log import Log
 from memoryos.nouns.mounts import Mounts
 from memoryos.nouns.pages import Pages
@@ -154,6 +155,16 @@ class AsyncMounts(Awaited[Mounts]):
     list = _awaited(Mounts.list)
     add = _awaited(Mounts.add)
     remove = _awaited(Mounts.remove)
+
+
+class AsyncKeys(Awaited[Keys]):
+    """The API keys of a store."""
+
+    create = _awaited(Keys.create)
+    list = _awaited(Keys.list)
+    rotate = _awaited(Keys.rotate)
+    revoke = _awaited(Keys.revoke)
+    caller = _awaited(Keys.caller)
 
 
 class AsyncAdmin(Awaited[Admin]):
@@ -339,6 +350,11 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
     def mounts(self) -> AsyncMounts:
         """The mounted memories, which searches include."""
         return AsyncMounts(self.sync.mounts)
+
+    @property
+    def keys(self) -> AsyncKeys:
+        """The API keys by which callers are known."""
+        return AsyncKeys(self.sync.keys)
 
     @property
     def admin(self) -> AsyncAdmin:

@@ -44,6 +44,7 @@ class Caller(Plain):
     application: str | None = None  #: program of the caller
     network: str | None = None  #: address or zone of the caller
     at: datetime | None = None  #: time of the call; None: now
+    key: str | None = None  #: id of the API key that it called with, which each session checks; None: none
 
     def __post_init__(self) -> None:
         checked_text("caller.identity", self.identity, limit=NAME_LIMIT)
@@ -52,7 +53,7 @@ class Caller(Plain):
         roles = tuple(self.roles)
         for role in roles:
             checked_text("caller.roles", role, limit=NAME_LIMIT)
-        for name in ("purpose", "session", "application", "network"):
+        for name in ("purpose", "session", "application", "network", "key"):
             if getattr(self, name) is not None:
                 checked_text(f"caller.{name}", getattr(self, name), limit=NAME_LIMIT)
         if not isinstance(self.at, datetime | None):

@@ -168,6 +168,8 @@ class Settings(BaseSettings):
         None, description="a .cedar file, or a folder of them, that says who may do what; None: everybody may"
     )
 
+    key: SecretStr | None = Field(None, description="API key of the caller of the command line; None: the user calls")
+
     # Consolidation.
     extractor: ExtractorKind = Field(
         ExtractorKind.RULES, description="rules (free, no model) or model (llm_model, in the background)"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from memoryos import arguments
-from memoryos.caller import Action, Gate, OpenGate, Views, current
+from memoryos.caller import Action, Gate, OpenGate, Views
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.errors import StillRunning
@@ -80,7 +80,7 @@ class Engine:
         self.clock = checked_clock(clock)
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
-        vault.gate = self._gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
+        vault.gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
         vault.views = gate if isinstance(gate, Views) else None
         self.settings = settings or load_settings()
         self.hand = Hand("calls", self.settings.zone)
@@ -144,7 +144,7 @@ class Engine:
 
     def admit(self, action: Action, scope: Scope | None = None) -> None:
         """Ask the gate about work without a vault session of its own. Raises PermissionDenied."""
-        self._gate.admit(current(), action, scope)
+        self.vault.admit(action, scope)
 
     def admit_all(self, action: Action, scope: Scope) -> None:
         """Ask the same for every memory of the scope: for what changes or shows all of it. Raises PermissionDenied."""

@@ -12,11 +12,13 @@ from memoryos.caller import OPERATOR, Caller, Gate
 from memoryos.clock import Clock, system_clock
 from memoryos.config import Settings
 from memoryos.engine import Engine, left
+from memoryos.errors import InvalidInput
 from memoryos.memory import Memory
 from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
+from memoryos.nouns.keys import Keys
 from memoryos.nouns.mounts import Mounts
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
@@ -109,6 +111,11 @@ class MemoryOS:
         return Mounts(self._engine, self._caller)
 
     @property
+    def keys(self) -> Keys:
+        """The API keys by which callers are known."""
+        return Keys(self._engine, self._caller)
+
+    @property
     def admin(self) -> Admin:
         """Operations on the whole store."""
         return Admin(self._engine, self._caller)
@@ -160,13 +167,17 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
     clock: Clock = system_clock,
     gate: Gate | None = None,
     caller: Caller | None = None,
+    key: str | None = None,
     policies: str | Path | None = None,
     read_only: bool = False,
 ) -> Memory:
     """Open one owner's memory in the store at `path`. Closing it closes the store.
 
-    The arguments are those of `MemoryOS.open` and `MemoryOS.memory`.
+    The arguments are those of `MemoryOS.open` and `MemoryOS.memory`. An API `key` tells who calls, in place of the
+    `caller`; PermissionDenied is raised if it is not valid.
     """
+    if key is not None and caller is not None:
+        raise InvalidInput("key", "is passed together with a caller", "Pass one of them")
     owner = Scope(user, agent, session, tenant, namespace)
     store = MemoryOS.open(
         path,
@@ -179,4 +190,8 @@ def open(  # noqa: A001 - `memoryos.open`, as `gzip.open`
         policies=policies,
         read_only=read_only,
     )
-    return Memory(store._engine, owner, arguments.caller(caller, owner), store.close)
+    with ExitStack() as undo:
+        undo.callback(store.close)
+        known = arguments.caller(caller, owner) if key is None else store.keys.caller(key)
+        undo.pop_all()
+    return Memory(store._engine, owner, known, store.close)

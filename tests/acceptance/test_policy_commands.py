@@ -71,3 +71,24 @@ def test_the_setting_puts_policies_in_force(run):
     assert document(run("get", sealed, "--json", **with_policies), 3)["error"]["type"] == "NotFound"
     refused = document(run("add", "Sealed, too.", "--tag", "sealed", "--json", **with_policies), 5)
     assert refused["error"]["type"] == "PermissionDenied"
+
+
+def test_keys_are_created_used_rotated_and_revoked(run):
+    run("add", "The letter is open.", "--user", "ann")
+    made = document(run("keys", "create", "bot", "--role", "reader", "--action", "read", "--ttl", "1h", "--json"))
+    assert made["key"].startswith("mos_")
+    as_bot = {"MEMORYOS_KEY": made["key"]}
+    search = ("search", "letter", "--user", "ann", "--json")
+    assert len(document(run(*search, **as_bot))["hits"]) == 1
+    assert document(run("add", "No.", "--user", "ann", "--json", **as_bot), 5)["error"]["type"] == "PermissionDenied"
+    listed = run("keys", "list")
+    assert made["id"] in listed.stdout
+    assert made["key"] not in listed.stdout
+    second = document(run("keys", "rotate", made["id"], "--json"))
+    assert document(run(*search, **as_bot), 5)["error"]["message"] == "the key is not valid"
+    assert len(document(run(*search, MEMORYOS_KEY=second["key"]))["hits"]) == 1
+    assert document(run("keys", "revoke", second["id"], "--json")) == {"revoked": second["id"]}
+    assert document(run(*search, MEMORYOS_KEY=second["key"]), 5)
+    keys = document(run("keys", "list", "--json"))["keys"]
+    assert [one["revoked_at"] is None for one in keys] == [False, False]
+    assert "Keep it" in run("keys", "create", "other").stdout

@@ -17,6 +17,7 @@ from memoryos.caller import Action, Gate, View, Views
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.records import (
     Job,
     NewVectors,
@@ -137,6 +138,15 @@ class Vault(Reembeddable, Protocol):
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
     views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
+
+    @property
+    def keys(self) -> KeyPart:
+        """The API keys of callers."""
+        ...
+
+    def admit(self, action: Action, scope: Scope | None) -> None:
+        """Ask the key and the gate of the caller; a scope of None means the whole store. Raises PermissionDenied."""
+        ...
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """Open a snapshot of the scope's owner."""

@@ -13,13 +13,14 @@ from sqlalchemy.exc import DBAPIError
 
 from memoryos.caller import Action, Gate, View, Views, current, current_action
 from memoryos.clock import Clock
-from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
+from memoryos.errors import EmbedderMismatch, PermissionDenied, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import JobSignal, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
+from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.locks import OnLock, timed
 from memoryos.infrastructure.vault.owner_part import traces
 from memoryos.infrastructure.vault.patience import patience
@@ -88,7 +89,7 @@ class SqlVault(ABC):
 
     @contextmanager
     def _seeing(self, scope: Scope) -> Iterator[Connection]:
-        self._admit(Action.READ, scope)
+        self.admit(Action.READ, scope)
         with self._reading(scope.tenant) as connection:
             self._check_embedder(connection)
             yield connection
@@ -101,7 +102,7 @@ class SqlVault(ABC):
     @contextmanager
     def write(self, scope: Scope) -> Iterator[SqlWriter]:
         """A transaction on the scope's owner; waits for other writers, StoreBusy when too long."""
-        self._admit(current_action(), scope)
+        self.admit(current_action(), scope)
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
@@ -131,9 +132,21 @@ class SqlVault(ABC):
         except StorageError as error:
             logger.warning("bytes not removed yet", extra={"action": "sweep", "error": type(error).__name__})
 
-    def _admit(self, action: Action, scope: Scope) -> None:
-        if self.gate is not None:
-            self.gate.admit(current(), action, scope)
+    def admit(self, action: Action, scope: Scope | None) -> None:
+        """Ask the key and the gate of the caller; a scope of None means the whole store. Raises PermissionDenied."""
+        if self.gate is None:
+            return
+        caller = current()
+        if caller.key is not None:
+            found = self.keys.find(caller.key)
+            if found is None or not found[0].is_valid(self._clock()) or not found[0].opens(caller, action, scope):
+                raise PermissionDenied(f"{caller.identity} may not {action.value} this with its key")
+        self.gate.admit(caller, action, scope)
+
+    @property
+    def keys(self) -> KeyPart:
+        """The API keys."""
+        return KeyPart(self._reading, self._rewriting)
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
         """Remove the owner's saved index when a transaction deletes words."""

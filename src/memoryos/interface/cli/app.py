@@ -56,6 +56,7 @@ class _Commands(LazyGroup):
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
         "policy": ("app", "policy"),
+        "keys": ("app", "keys"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "import": ("app", "imports"),
@@ -104,6 +105,15 @@ class _Policy(LazyGroup):
     }
 
 
+class _Keys(LazyGroup):
+    places: ClassVar[Places] = {
+        "create": ("keys_command", "create"),
+        "list": ("keys_command", "list_keys"),
+        "rotate": ("keys_command", "rotate"),
+        "revoke": ("keys_command", "revoke"),
+    }
+
+
 class _Imports(LazyGroup):
     places: ClassVar[Places] = {
         "locomo": ("importing", "locomo"),
@@ -147,6 +157,7 @@ jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
 governance = group(_Governance, "The states of memories: freeze, thaw, let expire, and see who did.")
 policy = group(_Policy, "Policies: check files of them, and explain what they decide.")
+keys = group(_Keys, "API keys of callers: create, list, rotate and revoke them.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 

@@ -178,3 +178,18 @@ CREATE TABLE attached (
 CREATE INDEX blobs_by_owner ON blobs (tenant, user_id, agent_id, namespace, sha256)
 
 CREATE INDEX attached_by_blob ON attached (tenant, sha256)
+
+CREATE TABLE keys (
+	tenant TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	hash TEXT NOT NULL, 
+	identity TEXT NOT NULL, 
+	roles TEXT NOT NULL, 
+	actions TEXT NOT NULL, 
+	users TEXT, 
+	created_by TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	expires_at BIGINT, 
+	revoked_at BIGINT, 
+	PRIMARY KEY (tenant, id)
+)
