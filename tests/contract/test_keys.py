@@ -62,7 +62,7 @@ def test_the_store_and_what_is_shown_have_no_secret(store, place):
 )
 def test_only_the_key_itself_is_taken(store, alter):
     made = store.keys.create("bot")
-    with pytest.raises(PermissionDenied, match="^the key is not valid$"):
+    with pytest.raises(PermissionDenied, match=r"^the key is not valid$"):
         store.keys.caller(alter(made.key))
     assert store.keys.caller(made.key).identity == "bot"
 
