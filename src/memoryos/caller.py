@@ -98,7 +98,7 @@ class View(Protocol):
 
 
 @runtime_checkable
-class Views(Protocol):
+class Views(Gate, Protocol):
     """A gate that also decides about single cubes."""
 
     def view(self, caller: Caller, action: Action) -> View | None:

@@ -81,7 +81,8 @@ class Engine:
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
         vault.gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
-        vault.views = gate if isinstance(gate, Views) else None
+        self.policies = gate if isinstance(gate, Views) else None  # they also decide about mounted stores
+        vault.views = self.policies
         self.settings = settings or load_settings()
         self.hand = Hand("calls", self.settings.zone)
         self.after_close = ExitStack()

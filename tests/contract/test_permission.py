@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from memoryos import Caller, Kind, Memory, MemoryOS, Role, Scope, Strategy, Tier
+import memoryos
+from memoryos import Caller, Kind, Memory, MemoryOS, Mount, Role, Scope, Strategy, Tier
+from memoryos.config import load_settings
 from memoryos.engine import Engine
 from memoryos.errors import InvalidInput, NotFound, PermissionDenied
 from memoryos.infrastructure.vault.contract import Vault
@@ -292,6 +294,46 @@ def test_a_memory_that_becomes_sensitive_is_gone_from_the_next_search(opened):
     assert store.of(ANN, NURSE).search("bees").user_facts == ()
     assert store.of(ANN, NURSE).facts.list() == []
     assert store.of(ANN, NURSE).facts.count() == 0
+
+
+# Mounts
+
+
+def test_policies_decide_about_mounted_memories(opened, tmp_path, clock):
+    store = opened(
+        CLINIC + 'permit (principal == User::"operator", action == Action::"administer", resource is Store);'
+    )
+    other = tmp_path / "elsewhere.db"
+    with memoryos.open(other, user="ann", settings=load_settings(embedder="hashing"), clock=clock) as elsewhere:
+        elsewhere.add("The bees sting there.", sensitivity=["diagnosis"])
+        elsewhere.add("The bees hum there.")
+    store.of(ANN, OWNER).add("The bees sting here.", sensitivity=["diagnosis"])
+    store.of(ANN, OWNER).add("The bees hum here.")
+    for name, place in (("here", None), ("there", other)):
+        store.mounts.add(Mount(name, place, Scope(user="ann", namespace=("private",))))
+    doctor, nurse = (store.of(Scope(user="ann", agent="ward"), caller) for caller in (DOCTOR, NURSE))
+
+    def found(memory: Memory) -> set[str]:
+        return {hit.cube.payload.turns[0].text for hit in memory.search("bees").hits}
+
+    assert found(doctor) == {f"The bees {do} {where}." for do in ("sting", "hum") for where in ("here", "there")}
+    assert found(nurse) == {"The bees hum here.", "The bees hum there."}
+
+
+def test_a_mount_that_the_caller_may_not_read_is_missing(opened):
+    store = opened("""
+        permit (principal, action, resource is Cube) when { resource.owner == principal };
+        permit (principal == User::"operator", action == Action::"administer", resource is Store);
+    """)
+    shared = Scope(user="acme", namespace=("context",))
+    store.of(shared, Caller("acme")).add("The bees are ours.")
+    store.of(ANN, OWNER).add("The bees are mine.")
+    store.mounts.add(Mount("team", None, shared))
+    found = store.of(ANN, OWNER).search("bees")
+    assert [hit.cube.payload.turns[0].text for hit in found.hits] == ["The bees are mine."]
+    assert found.missing == ("team",)
+    with pytest.raises(PermissionDenied):
+        store.of(ANN, OWNER).search("bees", mounts=["team"])
 
 
 # What may not be read is found nowhere

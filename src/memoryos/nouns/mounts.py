@@ -74,10 +74,12 @@ class Mounts:
             return StoreAdapter(engine.searcher, mount.scope, engine.intake)
         other = engine_at(
             mount.place,
-            settings=engine.settings.model_copy(update={"mounts": ()}),
+            settings=engine.settings.model_copy(update={"mounts": (), "policies": None}),
             embedder=engine.embedder,
             chat=engine.chat,
             clock=engine.clock,
+            gate=engine.policies,
             read_only=not mount.writable,
         )
+        other.vault.keys = engine.vault.keys  # who calls is known here
         return StoreAdapter(other.searcher, mount.scope, other.intake, other.wait, other.close)

@@ -137,12 +137,8 @@ class Vault(Reembeddable, Protocol):
     index_files: IndexFiles | None  #: where indexes are saved for the next process
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
+    keys: KeyPart  #: the API keys of callers; of a mounted store, those of the store that mounts it
     views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
-
-    @property
-    def keys(self) -> KeyPart:
-        """The API keys of callers."""
-        ...
 
     def admit(self, action: Action, scope: Scope | None) -> None:
         """Ask the key and the gate of the caller; a scope of None means the whole store. Raises PermissionDenied."""

@@ -63,6 +63,7 @@ class SqlVault(ABC):
         self.on_lock: OnLock | None = None
         self.gate: Gate | None = None
         self.views: Views | None = None
+        self.keys = KeyPart(self._reading, self._rewriting)
         self.known_jobs: Collection[str] | None = None
         self._engine = engine
         self._embedder = embedder
@@ -142,11 +143,6 @@ class SqlVault(ABC):
             if found is None or not found[0].is_valid(self._clock()) or not found[0].opens(caller, action, scope):
                 raise PermissionDenied(f"{caller.identity} may not {action.value} this with its key")
         self.gate.admit(caller, action, scope)
-
-    @property
-    def keys(self) -> KeyPart:
-        """The API keys."""
-        return KeyPart(self._reading, self._rewriting)
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
         """Remove the owner's saved index when a transaction deletes words."""
