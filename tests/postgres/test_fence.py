@@ -9,6 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from contract import server
+from memoryos.api_key import ApiKey
+from memoryos.caller import Action
 from memoryos.cube import Attachment, Page
 from memoryos.errors import StorageError
 from memoryos.infrastructure.objects.blob_ref import BlobRef
@@ -29,6 +31,8 @@ EVERYTHING = [name for name in TENANTS if name != "next_vectors"]
 def secrets(vault, store, clock):
     """Rows of two tenants in every table that a tenant's work fills."""
     for scope in (ALICE, BOB):
+        info = ApiKey("id", scope.tenant, "bot", frozenset(), frozenset({Action.READ}), None, "tests", clock())
+        vault.keys.put(info, "hash")
         page, other = store("a secret", scope=scope), store("another", scope=scope)
         with vault.write(scope) as writer:
             writer.blobs.begin([StoredBlob("a name", PICTURE.sha256, PICTURE.size)], remove_at=clock.advance(hours=1))
