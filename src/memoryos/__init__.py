@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memoryos.compat import Memoryos
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
+    from memoryos.delegation import Delegation
     from memoryos.errors import MemoryOSError
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.kinds import AccessMode, Kind, Origin, Role, Subject, Tier
@@ -110,6 +111,7 @@ __all__ = [
     "Context",
     "Cooled",
     "Decision",
+    "Delegation",
     "Digest",
     "Embedder",
     "Event",
@@ -206,6 +208,7 @@ _MODULES = {
     "Context": "operation.recall.context",
     "Cooled": "operation.maintenance.cooler",
     "Decision": "policy.policy_decision",
+    "Delegation": "delegation",
     "Digest": "operation.recall.digest",
     "Embedder": "models.embedder",
     "Event": "infrastructure.vault.records",

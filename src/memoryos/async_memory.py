@@ -138,6 +138,9 @@ class AsyncMemGovernance(Awaited[MemGovernance]):
     expire = _awaited(MemGovernance.expire)
     transitions = _awaited(MemGovernance.transitions)
     explain = _awaited(MemGovernance.explain)
+    delegate = _awaited(MemGovernance.delegate)
+    delegations = _awaited(MemGovernance.delegations)
+    revoke = _awaited(MemGovernance.revoke)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):

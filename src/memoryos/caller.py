@@ -6,11 +6,11 @@ writes, and the gate checks every session of the vault for this caller.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
@@ -100,6 +100,8 @@ class View(Protocol):
 @runtime_checkable
 class Views(Gate, Protocol):
     """A gate that also decides about single cubes."""
+
+    passed_on: Callable[[str, Action], Sequence[Any]]  #: the delegations that let a caller do more, by identity
 
     def view(self, caller: Caller, action: Action) -> View | None:
         """What decides which cubes the caller may use in this way; None: the caller may use all."""

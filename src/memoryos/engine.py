@@ -83,6 +83,8 @@ class Engine:
         vault.gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
         self.policies = gate if isinstance(gate, Views) else None  # they also decide about mounted stores
         vault.views = self.policies
+        if self.policies is not None:
+            self.policies.passed_on = vault.delegations.to
         self.settings = settings or load_settings()
         self.hand = Hand("calls", self.settings.zone)
         self.after_close = ExitStack()

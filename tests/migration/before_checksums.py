@@ -7,7 +7,9 @@ OLD_STATES = """
     WHEN 'chained' THEN 'activated' WHEN 'proposed' THEN 'frozen' WHEN 'rejected' THEN 'expired' ELSE state END;
 """
 CHECKED = ("cubes", "versions", "vectors", "passages")
-BACK_TO_0008 = "DROP TABLE keys;DROP TABLE attached;DROP TABLE blobs;ALTER TABLE jobs DROP COLUMN payload;"
+BACK_TO_0008 = (
+    "DROP TABLE keys;DROP TABLE delegations;DROP TABLE attached;DROP TABLE blobs;ALTER TABLE jobs DROP COLUMN payload;"
+)
 BACK_TO_0007 = BACK_TO_0008 + "".join(
     [f"DROP TRIGGER {table}_checksum;" for table in CHECKED if table != "versions"]
     + [f"ALTER TABLE {table} DROP COLUMN checksum;" for table in CHECKED]

@@ -144,6 +144,7 @@ def test_two_new_processes_that_come_at_once_upgrade_it_once(url):
 
 BACK_TO_0008 = """
     DROP TABLE keys;
+    DROP TABLE delegations;
     DROP TABLE attached;
     DROP TABLE blobs;
     ALTER TABLE jobs DROP COLUMN payload;

@@ -120,6 +120,7 @@ def fill(memory: Memory, pages: int = 24) -> None:
     memory.update(first.id, "I moved to Lisbon, model 7.")
     memory.delete(second.id)
     store_of(memory).keys.create("reporter", roles=["reader"])
+    memory.governance.delegate("ben", ttl=1e8)
     with memory._engine.vault.write(ANN) as writer:
         writer.spend(Spending(at.date(), "facts", "m", 1, 20, 300, 4))
         writer.write_note("a note", "备注")

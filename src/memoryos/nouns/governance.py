@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from memoryos import arguments
-from memoryos.caller import Action, Caller, doing
+from memoryos.about import about
+from memoryos.caller import NAME_LIMIT, Action, Caller, doing
 from memoryos.cube import MemCube
-from memoryos.errors import InvalidInput
+from memoryos.delegation import Delegation
+from memoryos.errors import InvalidInput, NotFound
 from memoryos.kinds import State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
@@ -90,12 +94,60 @@ class MemGovernance(Noun):
         decisions = [ruling.explained(*one) for one in classes]
         return next((one for one in decisions if not one.allowed), decisions[0])
 
+    def delegate(
+        self,
+        to: str,
+        actions: Iterable[Action | str] = (Action.READ,),
+        *,
+        ttl: timedelta | float | None = None,
+        expires_at: datetime | str | None = None,
+    ) -> Delegation:
+        """Let another caller do with this user's memories what the caller itself may do, until it ends.
+
+        Only a store with policies asks for it. It ends after `ttl` (a timedelta or seconds) or at `expires_at`; one of
+        them is needed. What a policy forbids the other caller stays forbidden, and it cannot pass the right on. The
+        policies must permit SHARE. Raises PermissionDenied and InvalidInput.
+        """
+        self._engine.admit(Action.SHARE, self._scope)
+        now = self._engine.clock()
+        end = about(now, ttl=ttl, expires_at=expires_at).expires_at
+        if end is None:
+            raise InvalidInput("ttl", "is missing", "Pass e.g. ttl=3600, or expires_at")
+        named = (actions,) if isinstance(actions, str) else tuple(actions)
+        made = Delegation(
+            id=uuid4().hex,
+            tenant=self._scope.tenant,
+            user=self._scope.user,
+            by=self._caller.identity,
+            roles=self._caller.roles,
+            to=checked_text("to", to, limit=NAME_LIMIT),
+            actions=frozenset(arguments.one_of("actions", one, Action) for one in named),
+            created_at=now,
+            expires_at=end,
+        )
+        self._engine.vault.delegations.put(made)
+        return made
+
+    def delegations(self) -> Sequence[Delegation]:
+        """List the rights about this user's memories that were passed on and have not ended, oldest first."""
+        self._engine.admit(Action.SHARE, self._scope)
+        return self._engine.vault.delegations.of(self._scope)
+
+    def revoke(self, delegation_id: str) -> None:
+        """End a right that was passed on, in every process at once. Raises NotFound."""
+        self._engine.admit(Action.SHARE, self._scope)
+        wanted = arguments.cube_id(delegation_id, field="delegation_id")
+        if not self._engine.vault.delegations.remove(self._scope, wanted):
+            raise NotFound(f"there is no delegation {delegation_id!r} about the memories of this user")
+
     def _policies(self, path: str | Path | None) -> PolicyGate:
         from memoryos.policy.policy_files import PolicyFiles  # only stores with policies need them
         from memoryos.policy.policy_gate import PolicyGate
 
         if path is not None:
-            return PolicyGate(PolicyFiles(path), self._engine.clock)
+            gate = PolicyGate(PolicyFiles(path), self._engine.clock)
+            gate.passed_on = self._engine.vault.delegations.to
+            return gate
         views = self._engine.vault.views
         if not isinstance(views, PolicyGate):
             raise InvalidInput("policies", "are not set", "Pass a .cedar file, or open the store with `policies`")

@@ -81,5 +81,7 @@ class Mounts:
             gate=engine.policies,
             read_only=not mount.writable,
         )
-        other.vault.keys = engine.vault.keys  # who calls is known here
+        other.vault.keys = engine.vault.keys  # who calls is known here, and what was passed on to it
+        if engine.policies is not None:
+            engine.policies.passed_on = engine.vault.delegations.to
         return StoreAdapter(other.searcher, mount.scope, other.intake, other.wait, other.close)

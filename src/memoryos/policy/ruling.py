@@ -29,6 +29,21 @@ class Reach(Enum):
     EVERYTHING = "everything"
 
 
+class DecidedCubes:
+    """What was decided about single cubes; an event of their scope makes it void."""
+
+    def __init__(self) -> None:
+        self._known: dict[Scope, tuple[int, dict[str, bool]]] = {}
+
+    def since(self, scope: Scope, sequence: int) -> dict[str, bool]:
+        """The decisions by id since the event with that sequence; to be filled."""
+        since, known = self._known.get(scope, (None, {}))
+        if since != sequence:
+            known = {}
+            self._known[scope] = sequence, known
+        return known
+
+
 @dataclass(frozen=True, slots=True)
 class Ruling:
     """The decisions for one question; the view of a session asks it about cubes."""
@@ -36,7 +51,7 @@ class Ruling:
     policies: Policies
     request: PolicyRequest
     _reaches: dict[Scope, Reach] = field(default_factory=dict)
-    _decided: dict[Scope, tuple[int, dict[str, bool]]] = field(default_factory=dict)
+    _decided: DecidedCubes = field(default_factory=DecidedCubes)
     _classes: dict[tuple[Scope, str, frozenset[str]], bool] = field(default_factory=dict)
     _stored: dict[tuple[Scope | str | None, ...], bool] = field(default_factory=dict)  # the same, by stored labels
 
@@ -68,11 +83,7 @@ class Ruling:
 
     def decided(self, scope: Scope, sequence: int) -> dict[str, bool]:
         """What was decided about cubes of the scope, by id, since the event with that sequence; to be filled."""
-        since, known = self._decided.get(scope, (None, {}))
-        if since != sequence:
-            known = {}
-            self._decided[scope] = sequence, known
-        return known
+        return self._decided.since(scope, sequence)
 
     def takes_as_long(self, scope: Scope) -> None:
         """Take as long as a decision about a cube."""

@@ -16,6 +16,7 @@ from typing import Protocol
 from memoryos.caller import Action, Gate, View, Views
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
+from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.records import (
@@ -138,6 +139,7 @@ class Vault(Reembeddable, Protocol):
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
     keys: KeyPart  #: the API keys of callers; of a mounted store, those of the store that mounts it
+    delegations: DelegationPart  #: the rights that callers passed on to others
     views: Views | None  #: decides which cubes a caller may use; None: all of a scope that the gate admits
 
     def admit(self, action: Action, scope: Scope | None) -> None:

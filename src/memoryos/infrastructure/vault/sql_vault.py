@@ -19,6 +19,7 @@ from memoryos.infrastructure.objects.blobs import Blobs
 from memoryos.infrastructure.vault import migrations, queries, tables
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import JobSignal, Order
+from memoryos.infrastructure.vault.delegation_part import DelegationPart
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.key_part import KeyPart
 from memoryos.infrastructure.vault.locks import OnLock, timed
@@ -64,6 +65,7 @@ class SqlVault(ABC):
         self.gate: Gate | None = None
         self.views: Views | None = None
         self.keys = KeyPart(self._reading, self._rewriting)
+        self.delegations = DelegationPart(self._reading, self._rewriting, clock)
         self.known_jobs: Collection[str] | None = None
         self._engine = engine
         self._embedder = embedder

@@ -272,6 +272,23 @@ keys = Table(  # of callers; a key itself is only known to who has it
 )
 
 
+delegations = Table(  # rights that callers passed on to others, for a while
+    "delegations",
+    metadata,
+    Column("tenant", _Text, nullable=False),
+    Column("id", _Text, nullable=False),
+    Column("user_id", _Text, nullable=False),  # whose memories they are about
+    Column("delegator", _Text, nullable=False),
+    Column("roles", _Text, nullable=False),  # of the delegator, a JSON list
+    Column("delegate", _Text, nullable=False),
+    Column("actions", _Text, nullable=False),  # a JSON list
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant", "id"),
+    Index("delegations_by_delegate", "delegate"),
+)
+
+
 def owner_row(scope: Scope) -> dict[str, str]:
     """The owner columns of a scope."""
     agent = EVERY_AGENT if scope.agent is None else scope.agent

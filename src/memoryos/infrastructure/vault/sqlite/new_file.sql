@@ -193,3 +193,18 @@ CREATE TABLE keys (
 	revoked_at BIGINT, 
 	PRIMARY KEY (tenant, id)
 )
+
+CREATE TABLE delegations (
+	tenant TEXT NOT NULL, 
+	id TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	delegator TEXT NOT NULL, 
+	roles TEXT NOT NULL, 
+	delegate TEXT NOT NULL, 
+	actions TEXT NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	expires_at BIGINT NOT NULL, 
+	PRIMARY KEY (tenant, id)
+)
+
+CREATE INDEX delegations_by_delegate ON delegations (delegate)

@@ -1,4 +1,4 @@
-"""Keys: the API keys of callers, and the label of memories that are read-only, which policies ask for."""
+"""Keys of callers, rights that were passed on, and the label of memories that are read-only: policies ask for it."""
 
 from __future__ import annotations
 
@@ -36,8 +36,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant", "id"),
         **split,
     )
+    op.create_table(
+        "delegations",
+        *(sa.Column(name, text, nullable=False) for name in ("tenant", "id", "user_id", "delegator", "roles")),
+        *(sa.Column(name, text, nullable=False) for name in ("delegate", "actions")),
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("expires_at", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("tenant", "id"),
+        **split,
+    )
+    op.create_index("delegations_by_delegate", "delegations", ["delegate"])
     if is_postgres:
-        postgres_tables.split(op.get_bind(), "keys")
+        for table in ("keys", "delegations"):
+            postgres_tables.split(op.get_bind(), table)
     _label_read_only()
 
 
