@@ -260,12 +260,8 @@ class Changes:
     def ahead(self) -> list[Callable[[Writer], None]]:
         """Make the documents, and take out what may be written before the rest, if that is much.
 
-        This is each memory of which only the support changes, which is right without the others, and earlier versions
-        of what is removed. Call it last.
+        This is each memory of which only the support changes: it is right without the others. Call it last.
         """
-        return [*self._rested(), *versions_first(self.reader, self.gone)]
-
-    def _rested(self) -> list[Callable[[Writer], None]]:
         for batch in self._batches:
             batch.prepare()
         for between in self._between.values():
@@ -319,9 +315,10 @@ class Changes:
 
 
 def versions_first(reader: Reader, doomed: Iterable[str]) -> list[Callable[[Writer], None]]:
-    """Parts that remove earlier versions of memories that will be deleted, where they are many.
+    """Parts that remove earlier versions of memories that the caller deletes, where they are many.
 
     The first one and the last ones go with the memory: should it stay after all, `verify` finds nothing wrong with it.
+    Not for what is derived again: that is made from its history, which may be read once more.
     """
     by_cube = groupby(reader.kept_versions(doomed), key=lambda one: one.cube_id)
     many = [one for _, versions in by_cube for one in list(versions)[1:-REVISIONS]]
