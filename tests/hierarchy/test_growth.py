@@ -394,25 +394,3 @@ def test_a_deletion_that_dies_amid_the_versions_leaves_a_sound_memory(world: Wor
     assert verify(world.vault).is_sound
     memory.delete(trait.id)
     assert world.cubes(Kind.TRAIT) == []
-
-
-def test_what_the_user_stated_outlives_a_deletion_that_dies(world: World, monkeypatch):
-    """The versions of a field that was to be derived again went first, and with them what the user had stated."""
-    memory = world.open(short_term_capacity=1)
-    first = Memory.add(memory, "🍵\ncity=Town0")
-    Memory.add(memory, "🍵 bye")
-    world.extract(LineExtractor())
-    memory.profile.set("city", "Berlin")
-    pages = [Memory.add(memory, f"🍵\ncity=Town{number}") for number in range(1, 41)]
-    Memory.add(memory, "🍵 bye again")
-    world.extract(LineExtractor())
-
-    def die(writer: SqlWriter, ids: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(SqlWriter, "delete", die)
-        memory.delete(pages[20])
-    for page in (first, *pages):
-        memory.delete(page)
-    assert dict(memory.profile.get().user.fields) == {"city": "Berlin"}
