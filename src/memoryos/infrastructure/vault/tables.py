@@ -285,7 +285,7 @@ delegations = Table(  # rights that callers passed on to others, for a while
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant", "id"),
-    Index("delegations_by_delegate", "delegate"),
+    Index("delegations_by_delegate", "tenant", "delegate"),
 )
 
 

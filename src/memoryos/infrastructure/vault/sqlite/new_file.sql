@@ -207,4 +207,4 @@ CREATE TABLE delegations (
 	PRIMARY KEY (tenant, id)
 )
 
-CREATE INDEX delegations_by_delegate ON delegations (delegate)
+CREATE INDEX delegations_by_delegate ON delegations (tenant, delegate)

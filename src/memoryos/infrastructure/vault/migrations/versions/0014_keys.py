@@ -45,7 +45,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant", "id"),
         **split,
     )
-    op.create_index("delegations_by_delegate", "delegations", ["delegate"])
+    op.create_index("delegations_by_delegate", "delegations", ["tenant", "delegate"])
     if is_postgres:
         for table in ("keys", "delegations"):
             postgres_tables.split(op.get_bind(), table)
