@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Connection, func, select
 
+import memoryos
 from memoryos import Memory, Subject
 from memoryos.cube import Fact
 from memoryos.infrastructure.vault import tables
@@ -394,3 +395,23 @@ def test_a_deletion_that_dies_amid_the_versions_leaves_a_sound_memory(world: Wor
     assert verify(world.vault).is_sound
     memory.delete(trait.id)
     assert world.cubes(Kind.TRAIT) == []
+
+
+@pytest.mark.file  # by the rules that read English: a page may overrule there what the user stated
+def test_a_deletion_that_dies_loses_nothing_that_the_user_stated(tmp_path, monkeypatch):
+    """When a page goes, a field is derived again from its history, of which the middle had gone before."""
+    with memoryos.open(tmp_path / "m.db", user="ann", settings=memoryos.Settings(short_term_capacity=1)) as memory:
+        memory.add("I live in Town0.")
+        memory.consolidate()
+        memory.profile.set("location", "Berlin")
+        pages = [memory.add(f"I live in Town{number}.") for number in range(1, 81)]
+        memory.consolidate()
+
+        def die(writer: SqlWriter, ids: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(SqlWriter, "delete", die)
+            memory.delete(pages[40])
+        (field,) = memory.profile.get().user.profile
+        assert "Berlin" in [cube.payload.value for cube in memory.history(field.id)]
