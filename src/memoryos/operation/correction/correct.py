@@ -22,7 +22,7 @@ from memoryos.kinds import Kind, Origin, Role, State
 from memoryos.language.words import keywords
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope, was_extracted
 from memoryos.operation.correction.rederive import Again, derived_from
-from memoryos.operation.hierarchy.changes import Changes, Urgency, versions_first
+from memoryos.operation.hierarchy.changes import Changes, Urgency, version_removals
 from memoryos.operation.hierarchy.mid_term import page_of
 from memoryos.operation.hierarchy.page_entries import direction_of, page_entries, topic_words
 from memoryos.operation.hierarchy.recent import ask_for_recent, is_asked_for
@@ -244,7 +244,7 @@ class Corrector:
 
         chains = _Followers(reader, {*pages, *changes.touched})
         rests_on = {cube_id, *pages, *evidence.ids, *changes.touched}
-        ahead = [*planned.ahead(), *(versions_first(reader, [cube_id]) if is_last else ())]
+        ahead = [*planned.ahead(), *(version_removals(reader, cube_id) if is_last else ())]
         return Step(write, rests_on, is_last, chains.are_as_they_were, ahead)
 
     def _take_out(self, changes: Changes, cube_id: str, kind: Kind, pages: Sequence[str], *, is_last: bool) -> None:

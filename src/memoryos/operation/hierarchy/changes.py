@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from functools import partial
-from itertools import groupby
 
 from memoryos.cube import MemCube
 from memoryos.infrastructure.vault.contract import Reader, Writer
@@ -314,15 +313,14 @@ class Changes:
         return bool(self._asked_for(writer) or self._repairs or self._others)
 
 
-def versions_first(reader: Reader, doomed: Iterable[str]) -> list[Callable[[Writer], None]]:
-    """Parts that remove earlier versions of memories that the caller deletes, where they are many.
+def version_removals(reader: Reader, cube_id: str) -> list[Callable[[Writer], None]]:
+    """Parts that remove earlier versions of a memory, if it has many, before the memory itself is deleted.
 
-    The first one and the last ones go with the memory: should it stay after all, `verify` finds nothing wrong with it.
-    Not for what is derived again: that is made from its history, which may be read once more.
+    The first version and the last ones stay until then, so `verify` accepts the memory after a crash between the parts.
+    Use it only for the memory that the caller deletes: a derived memory may be made again from its history.
     """
-    by_cube = groupby(reader.kept_versions(doomed), key=lambda one: one.cube_id)
-    many = [one for _, versions in by_cube for one in list(versions)[1:-REVISIONS]]
-    return [partial(_drop, some) for some in together(many, lambda one: one.size, CHARS_AT_ONCE)]
+    middle = reader.kept_versions([cube_id])[1:-REVISIONS]
+    return [partial(_drop, some) for some in together(middle, lambda one: one.size, CHARS_AT_ONCE)]
 
 
 def _drop(versions: Sequence[KeptVersion], writer: Writer) -> None:
