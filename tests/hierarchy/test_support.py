@@ -110,6 +110,7 @@ def test_what_one_page_says_with_others_is_written_a_few_at_a_time(world: World)
     def deleted(count: int) -> list[int]:
         text = "\n".join(f"fact: Tom likes dish {number}." for number in range(count))
         memory, (page, other) = said(world, 2, text)
+        memory.wait()  # jobs take locks, too
         with locks_of(world.vault) as taken:
             memory.delete(page)
         assert [cube.descriptive.provenance for cube in learned(world)] == [(other,)] * count
