@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memoryos.arguments import ListFilters, Only, PageFilters
     from memoryos.async_memory import (
         AsyncAdmin,
+        AsyncAudit,
         AsyncFacts,
         AsyncJobs,
         AsyncLog,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from memoryos.config import Settings, load_settings
     from memoryos.cube import Attachment, MemCube, Turn
     from memoryos.errors import MemoryOSError
+    from memoryos.infrastructure.vault.audit_entry import AuditedCube, AuditEntry, Decision
+    from memoryos.infrastructure.vault.audit_part import AuditReport, ChainBreak, ChainHead
     from memoryos.infrastructure.vault.records import Event, Job, JobState, Spending
     from memoryos.kinds import Kind, Origin, Role, Subject, Tier
     from memoryos.lifecycle import Transition
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
     from memoryos.models.reranker import Reranker
     from memoryos.mount import Mount
     from memoryos.nouns.admin import Admin
+    from memoryos.nouns.audit import Audit, AuditFilters, ExportFormat
+    from memoryos.nouns.caller_access import CallerAccess
     from memoryos.nouns.facts import Facts
     from memoryos.nouns.governance import MemGovernance
     from memoryos.nouns.jobs import Jobs
@@ -83,6 +88,7 @@ __all__ = [
     "Answer",
     "AnswerStream",
     "AsyncAdmin",
+    "AsyncAudit",
     "AsyncFacts",
     "AsyncJobs",
     "AsyncLog",
@@ -97,14 +103,24 @@ __all__ = [
     "AsyncUpkeep",
     "AttachedFile",
     "Attachment",
+    "Audit",
+    "AuditEntry",
+    "AuditFilters",
+    "AuditReport",
+    "AuditedCube",
     "Caller",
+    "CallerAccess",
+    "ChainBreak",
+    "ChainHead",
     "ChatModel",
     "Clock",
     "Context",
     "Cooled",
+    "Decision",
     "Digest",
     "Embedder",
     "Event",
+    "ExportFormat",
     "ExportTarget",
     "Exported",
     "Facts",
@@ -173,6 +189,7 @@ _MODULES = {
     "Answer": "models.chat",
     "AnswerStream": "operation.answer.answer_stream",
     "AsyncAdmin": "async_memory",
+    "AsyncAudit": "async_memory",
     "AsyncFacts": "async_memory",
     "AsyncJobs": "async_memory",
     "AsyncLog": "async_memory",
@@ -187,14 +204,24 @@ _MODULES = {
     "AsyncUpkeep": "async_memory",
     "AttachedFile": "operation.attachments.attached_file",
     "Attachment": "cube",
+    "Audit": "nouns.audit",
+    "AuditEntry": "infrastructure.vault.audit_entry",
+    "AuditFilters": "nouns.audit",
+    "AuditReport": "infrastructure.vault.audit_part",
+    "AuditedCube": "infrastructure.vault.audit_entry",
     "Caller": "caller",
+    "CallerAccess": "nouns.caller_access",
+    "ChainBreak": "infrastructure.vault.audit_part",
+    "ChainHead": "infrastructure.vault.audit_part",
     "ChatModel": "models.chat",
     "Clock": "clock",
     "Context": "operation.recall.context",
     "Cooled": "operation.maintenance.cooler",
+    "Decision": "infrastructure.vault.audit_entry",
     "Digest": "operation.recall.digest",
     "Embedder": "models.embedder",
     "Event": "infrastructure.vault.records",
+    "ExportFormat": "nouns.audit",
     "ExportTarget": "operation.portability.export_file",
     "Exported": "operation.portability.export",
     "Facts": "nouns.facts",

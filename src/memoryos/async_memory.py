@@ -24,6 +24,7 @@ from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
+from memoryos.nouns.audit import Audit
 from memoryos.nouns.facts import Facts
 from memoryos.nouns.governance import MemGovernance
 from memoryos.nouns.jobs import Jobs
@@ -167,6 +168,16 @@ class AsyncAdmin(Awaited[Admin]):
     export = _awaited(Admin.export)
     load = _awaited(Admin.load)
     forget = _awaited(Admin.forget)
+
+
+class AsyncAudit(Awaited[Audit]):
+    """The audit log of one store."""
+
+    list = _awaited(Audit.list)
+    export = _awaited(Audit.export)
+    access = _awaited(Audit.access)
+    permissions = _awaited(Audit.permissions)
+    verify = _awaited(Audit.verify)
 
 
 class AsyncMemory(Awaited[Memory]):
@@ -341,6 +352,11 @@ class AsyncMemoryOS(Awaited[MemoryOS]):
     def admin(self) -> AsyncAdmin:
         """Operations on the whole store."""
         return AsyncAdmin(self.sync.admin)
+
+    @property
+    def audit(self) -> AsyncAudit:
+        """The audit log: who did what to which memory."""
+        return AsyncAudit(self.sync.audit)
 
     wait = _awaited(MemoryOS.wait)
     close = _awaited(MemoryOS.close)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from memoryos.choice import Choice
 from memoryos.errors import InvalidInput
@@ -77,15 +77,58 @@ class OpenGate:
         """Return."""
 
 
+AtEnd = Callable[[Any, BaseException | None], None]  #: gets the result of a call, or its error
+
+
+class Call:
+    """A call of a public method: the outermost one, when methods call each other."""
+
+    __slots__ = ("_at_end", "is_over", "notes", "operation", "written")
+
+    def __init__(self, operation: str) -> None:
+        self.operation = operation  #: module and name of the method, such as `memory.search`
+        self.is_over = False
+        self.written: set[Scope] = set()  #: owners whose memory a transaction of the call changed
+        self.notes: dict[object, Any] = {}  #: what an observer keeps about the call, by observer
+        self._at_end: list[AtEnd] = []
+
+    def at_end(self, do: AtEnd) -> None:
+        """Have this called when the call ends."""
+        self._at_end.append(do)
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Do the work of the call and return its result."""
+        result: T | None = None
+        error: BaseException | None = None
+        try:
+            result = work()
+        except BaseException as raised:
+            error = raised
+            raise
+        else:
+            return result
+        finally:
+            self.is_over = True
+            for do in self._at_end:
+                do(result, error)
+            del error  # it refers to this frame
+
+
 _CURRENT: ContextVar[Caller] = ContextVar("memoryos_caller")
+_CALL: ContextVar[Call | None] = ContextVar("memoryos_call", default=None)
 
 
-def acting(caller: Caller, call: Callable[[], T]) -> T:
-    """Run a function on behalf of the caller and return its result."""
+def acting(caller: Caller, call: Callable[[], T], entered: Call | None = None) -> T:
+    """Run a function on behalf of the caller and return its result; `entered` is the public method, if one was called.
+
+    The work behind the calls is no part of a call.
+    """
 
     # In a context of its own, which no interrupt can leave behind.
     def run() -> T:
         _CURRENT.set(caller)
+        if entered is not None or caller is SYSTEM:
+            _CALL.set(entered)
         return call()
 
     return copy_context().run(run)
@@ -94,6 +137,12 @@ def acting(caller: Caller, call: Callable[[], T]) -> T:
 def acting_caller() -> Caller:
     """The caller of the running call, or SYSTEM if there is none."""
     return _CURRENT.get(SYSTEM)
+
+
+def running_call() -> Call | None:
+    """The public method that runs, or None behind the calls and after their end."""
+    call = _CALL.get()
+    return None if call is None or call.is_over else call
 
 
 def is_background() -> bool:

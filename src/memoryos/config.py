@@ -238,6 +238,11 @@ class Settings(BaseSettings):
 
     time_zone: str = Field("UTC", description="time zone of times and days without one, e.g. Europe/Berlin")
 
+    # Governance.
+    audit: bool = Field(
+        default=False, description="keep an audit log of all reads and writes: who did what to which memory"
+    )
+
     # Limits.
     max_text_chars: int = Field(4_000_000, ge=1, description="most characters in one turn")
     max_attachment_bytes: int = Field(20_000_000, ge=1, description="most bytes in one attachment")

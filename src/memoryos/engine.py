@@ -13,6 +13,7 @@ from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.errors import StillRunning
 from memoryos.infrastructure.candidates.port import CandidateIndex
+from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.contract import Reader, Vault
 from memoryos.infrastructure.vault.records import JobKind
 from memoryos.kinds import Subject
@@ -25,6 +26,7 @@ from memoryos.operation.answer.respond import Bounds
 from memoryos.operation.answer.responder import Responder
 from memoryos.operation.answer.streams import Streams
 from memoryos.operation.attachments.parcels import Sweeper
+from memoryos.operation.calls.audit_trail import AuditedGate, AuditTrail
 from memoryos.operation.calls.hand import Hand
 from memoryos.operation.consolidation.extractor import RuleExtractor
 from memoryos.operation.consolidation.model_reader import ModelReader
@@ -79,8 +81,11 @@ class Engine:
         self.clock = checked_clock(clock)
         arguments.part("embedder", embedder)
         arguments.parts(settings=settings, chat=chat, reranker=reranker, gate=gate)
-        vault.gate = self._gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
         self.settings = settings or load_settings()
+        gate = OpenGate() if gate is None else gate  # one that is empty is a gate, too
+        self.trail = AuditTrail(vault.audit, self.clock) if self.settings.audit else None
+        vault.gate = self._gate = AuditedGate(gate, self.trail) if self.trail else gate
+        vault.audits = self.trail is not None
         self.hand = Hand("calls", self.settings.zone)
         self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
@@ -143,6 +148,12 @@ class Engine:
     def admit(self, action: Action, scope: Scope | None = None) -> None:
         """Ask the gate about work without a vault session of its own. Raises PermissionDenied."""
         self._gate.admit(current(), action, scope)
+
+    def audit(self) -> AuditPart:
+        """The audit log, after what waits for it was written."""
+        if self.trail:
+            self.trail.flush()
+        return self.vault.audit
 
     def caught_up(self, owner: Scope) -> Scope:
         """Move the owner's pages to their segments, and return the owner."""
@@ -227,6 +238,8 @@ class Engine:
             steps.callback(self.after_close.close)
             steps.callback(self.hand.stop)
             steps.callback(self.vault.close)
+            if self.trail:
+                steps.callback(self.trail.close)
             steps.callback(self.housekeeping.close)
             steps.callback(self.sources.close)
             steps.callback(self.mounted.close)

@@ -17,6 +17,7 @@ from memoryos.models.chat import ChatModel
 from memoryos.models.embedder import Embedder
 from memoryos.models.reranker import Reranker
 from memoryos.nouns.admin import Admin
+from memoryos.nouns.audit import Audit
 from memoryos.nouns.mounts import Mounts
 from memoryos.opening import engine_at
 from memoryos.operation.calls.door import door
@@ -108,6 +109,11 @@ class MemoryOS:
     def admin(self) -> Admin:
         """Operations on the whole store."""
         return Admin(self._engine, self._caller)
+
+    @property
+    def audit(self) -> Audit:
+        """The audit log: who did what to which memory."""
+        return Audit(self._engine, self._caller)
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until the background work of earlier calls is done: answers are stored and hot segments extracted.

@@ -11,6 +11,7 @@ from memoryos.caller import Gate
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.engine import Engine
+from memoryos.errors import InvalidInput
 from memoryos.infrastructure.candidates.configured import open_candidates
 from memoryos.infrastructure.vault.patience import one_call
 from memoryos.infrastructure.vault.place import open_vault
@@ -35,6 +36,9 @@ def engine_at(
     clock = checked_clock(clock)
     arguments.parts(settings=settings, embedder=embedder, chat=chat, reranker=reranker, gate=gate)
     settings = settings or load_settings()
+    if settings.audit and read_only:
+        problem = "a store that is opened with read_only cannot keep a log of its readers"
+        raise InvalidInput("audit", problem, "Open it without read_only, or without the setting `audit`")
     if arguments.flag("read_only", read_only):  # nothing is extracted, and no index beside the store is fed
         settings = settings.model_copy(update={"extractor": ExtractorKind.RULES, "candidates": None})
     with ExitStack() as undo:

@@ -74,7 +74,9 @@ class Mounts:
             return StoreAdapter(engine.searcher, mount.scope, engine.intake)
         other = engine_at(
             mount.place,
-            settings=engine.settings.model_copy(update={"mounts": ()}),
+            settings=engine.settings.model_copy(
+                update={"mounts": (), "audit": engine.settings.audit and mount.writable}
+            ),
             embedder=engine.embedder,
             chat=engine.chat,
             clock=engine.clock,

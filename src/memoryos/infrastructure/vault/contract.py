@@ -16,6 +16,7 @@ from typing import Protocol
 from memoryos.caller import Gate
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
+from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.index_files import IndexFiles
 from memoryos.infrastructure.vault.records import (
     Job,
@@ -131,6 +132,12 @@ class Vault(Reembeddable, Protocol):
     index_files: IndexFiles | None  #: where indexes are saved for the next process
     known_jobs: Collection[str] | None  #: the kinds of jobs that this process can do; None: all
     gate: Gate | None  #: checks the caller of each session; None if the vault is used by itself
+    audits: bool  #: whether each transaction adds what it did to the audit log
+
+    @property
+    def audit(self) -> AuditPart:
+        """The audit log of the store."""
+        ...
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """Open a snapshot of the scope's owner."""

@@ -11,12 +11,13 @@ from datetime import timedelta
 from sqlalchemy import Connection, Engine, select, tuple_
 from sqlalchemy.exc import DBAPIError
 
-from memoryos.caller import Action, Gate, current
+from memoryos.caller import Action, Gate, current, running_call
 from memoryos.clock import Clock
 from memoryos.errors import EmbedderMismatch, StorageError, StoreBusy, StoreCorrupt, StoreReadOnly
 from memoryos.infrastructure.cold.packs import Packs
 from memoryos.infrastructure.objects.blobs import Blobs
-from memoryos.infrastructure.vault import migrations, queries, tables
+from memoryos.infrastructure.vault import audit_part, migrations, queries, tables
+from memoryos.infrastructure.vault.audit_part import AuditPart
 from memoryos.infrastructure.vault.cold_part import is_pack
 from memoryos.infrastructure.vault.contract import JobSignal, Order
 from memoryos.infrastructure.vault.index_files import IndexFiles
@@ -49,6 +50,7 @@ class SqlVault(ABC):
     """
 
     driver_error: type[Exception]  #: what the driver raises where SQLAlchemy is not between
+    is_one_writer = False  # whether a transaction excludes the writers of all owners
 
     def __init__(
         self, name: str, engine: Engine, *, embedder: str | None, clock: Clock, is_only_read: bool = False
@@ -60,6 +62,7 @@ class SqlVault(ABC):
         self.index_files: IndexFiles | None = None
         self.on_lock: OnLock | None = None
         self.gate: Gate | None = None
+        self.audits = False
         self.known_jobs: Collection[str] | None = None
         self._engine = engine
         self._embedder = embedder
@@ -85,8 +88,14 @@ class SqlVault(ABC):
         with timed(self._writing(scope.owner), self.on_lock) as connection:
             self._check_embedder(connection)
             writer = SqlWriter(connection, scope, self._clock, self.packs, self.known_jobs)
+            if self.audits:
+                writer.changes = {}
             yield writer
+            if deeds := writer.deeds() if self.audits else ():
+                audit_part.append(connection, scope.owner, deeds)
             self._forget_words(writer, scope)
+        if self.audits and (call := running_call()):
+            call.written.add(scope.owner)
         self._forget_words(writer, scope)  # again: another process may have kept them before it could see the change
         if writer.has_erased:
             self.empty_log()
@@ -114,6 +123,11 @@ class SqlVault(ABC):
     def _admit(self, action: Action, scope: Scope) -> None:
         if self.gate is not None:
             self.gate.admit(current(), action, scope)
+
+    @property
+    def audit(self) -> AuditPart:
+        """The audit log."""
+        return AuditPart(self.snapshot, self._writing, self._rewriting, self.is_one_writer)
 
     def _forget_words(self, writer: SqlWriter, scope: Scope) -> None:
         """Remove the owner's saved index when a transaction deletes words."""

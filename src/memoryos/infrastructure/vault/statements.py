@@ -40,6 +40,12 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> No
         _run(connection, _insertion(connection.dialect.name, table), rows)
 
 
+def put_rows(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Insert whole rows, or replace those with the same keys."""
+    if rows:
+        _run(connection, _put(connection.dialect.name, table), rows)
+
+
 def insert_links(connection: Connection, tenant: str, links: Sequence[Link]) -> None:
     """Insert links; existing ones are ignored."""
     _run(connection, _link_insertion(connection.dialect.name), [_link_row(tenant, link) for link in links])
@@ -144,6 +150,14 @@ def _question(dialect: str, query: Select[Any]) -> _CompiledQuery:
 def _insertion(dialect: str, table: Table) -> str:
     numbered = {tables.events.c.sequence}
     return str(_compiled(dialect, insert(table), [column.name for column in table.columns if column not in numbered]))
+
+
+@cache
+def _put(dialect: str, table: Table) -> str:
+    insertion, key = _insertion_or(dialect, table), list(table.primary_key)
+    values = {column.name: insertion.excluded[column.name] for column in table.columns if column not in key}
+    replacing = insertion.on_conflict_do_update(index_elements=key, set_=values)
+    return str(_compiled(dialect, replacing, table.c.keys()))
 
 
 @cache

@@ -253,6 +253,34 @@ attached = Table(  # which cubes refer to which bytes, in any of their versions
     Index("attached_by_blob", "tenant", "sha256"),
 )
 
+audit = Table(  # who did what to which memory; an entry names the one before it by its hash
+    "audit",
+    metadata,
+    *_owner(),  # all empty: an operation on the whole store
+    Column("number", BigInteger, nullable=False),  # 1.. in the chain of the owner
+    Column("at", BigInteger, nullable=False),
+    Column("caller", _Text, nullable=False),
+    Column("context", _Text),  # roles, purpose and the like as JSON; NULL: none
+    Column("action", _Text, nullable=False),
+    Column("operation", _Text, nullable=False),  # the method that was called
+    Column("change", _Text),  # the operation of the events; NULL: nothing was changed
+    Column("cubes", _Text),  # a JSON list of [id, kind, version]; NULL: none, or not known
+    Column("decision", _Text, nullable=False),
+    Column("reason", _Text),  # the name of the error; NULL: none
+    Column("hash", _Text, nullable=False),
+    PrimaryKeyConstraint(*OWNER, "number"),
+    Index("audit_by_time", "tenant", "at"),
+)
+
+audit_heads = Table(  # the last entry of each chain, so that a missing end is noticed
+    "audit_heads",
+    metadata,
+    *_owner(),
+    Column("number", BigInteger, nullable=False),
+    Column("hash", _Text, nullable=False),
+    PrimaryKeyConstraint(*OWNER),
+)
+
 
 def owner_row(scope: Scope) -> dict[str, str]:
     """The owner columns of a scope."""

@@ -12,7 +12,7 @@ from functools import wraps
 from inspect import isfunction
 from typing import Any, Protocol, TypeVar
 
-from memoryos.caller import Caller, acting
+from memoryos.caller import Call, Caller, acting, running_call
 from memoryos.clock import zoned
 from memoryos.infrastructure.vault.patience import in_one_call
 from memoryos.operation.calls.hand import Hand
@@ -48,6 +48,7 @@ def _refuse_pickling(self: BehindDoor) -> Any:
 def _entered(method: Callable[..., T]) -> Callable[..., T]:
     check = keyword_check(method)
     is_end = method.__name__ == "close"
+    operation = f"{method.__module__.rpartition('.')[2]}.{method.__name__}"
 
     @wraps(method)
     def call(self: BehindDoor, *args: Any, **kwargs: Any) -> T:
@@ -55,7 +56,12 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
         self._hand.check_process()
         if not is_end:
             self._hand.check_open()
-        inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, lambda: method(self, *args, **kwargs)))  # noqa: E731
-        return self._hand.run(lambda: in_one_call(inside))
+        entered = None if running_call() else Call(operation)
+
+        def inside() -> T:
+            work = lambda: method(self, *args, **kwargs)  # noqa: E731
+            return zoned(self._hand.zone, lambda: acting(self._caller, work, entered))
+
+        return self._hand.run(lambda: in_one_call(inside if entered is None else lambda: entered.run(inside)))
 
     return call

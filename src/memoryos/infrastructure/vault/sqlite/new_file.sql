@@ -178,3 +178,34 @@ CREATE TABLE attached (
 CREATE INDEX blobs_by_owner ON blobs (tenant, user_id, agent_id, namespace, sha256)
 
 CREATE INDEX attached_by_blob ON attached (tenant, sha256)
+
+CREATE TABLE audit (
+	tenant TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	agent_id TEXT NOT NULL, 
+	namespace TEXT NOT NULL, 
+	number BIGINT NOT NULL, 
+	at BIGINT NOT NULL, 
+	caller TEXT NOT NULL, 
+	context TEXT, 
+	action TEXT NOT NULL, 
+	operation TEXT NOT NULL, 
+	change TEXT, 
+	cubes TEXT, 
+	decision TEXT NOT NULL, 
+	reason TEXT, 
+	hash TEXT NOT NULL, 
+	PRIMARY KEY (tenant, user_id, agent_id, namespace, number)
+)
+
+CREATE TABLE audit_heads (
+	tenant TEXT NOT NULL, 
+	user_id TEXT NOT NULL, 
+	agent_id TEXT NOT NULL, 
+	namespace TEXT NOT NULL, 
+	number BIGINT NOT NULL, 
+	hash TEXT NOT NULL, 
+	PRIMARY KEY (tenant, user_id, agent_id, namespace)
+)
+
+CREATE INDEX audit_by_time ON audit (tenant, at)

@@ -77,6 +77,7 @@ class SqliteVault(SqlVault):
     """A vault in the file at `path`."""
 
     driver_error = sqlite3.Error
+    is_one_writer = True
 
     def __init__(
         self,

@@ -1,0 +1,254 @@
+"""AuditPart: the audit log of a store, in SQL.
+
+Each owner has a chain of entries, and so has the store as a whole. An entry has the hash of the one before it in its
+own hash, so a changed, removed or moved entry shows. The last number and hash of each chain are kept apart, so a
+missing end shows, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, bindparam, select, tuple_
+
+from memoryos.caller import Action
+from memoryos.clock import micros
+from memoryos.errors import InvalidInput
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.audit_entry import AuditEntry, Decision, Deed, entry_of, hash_of, owner_of
+from memoryos.infrastructure.vault.rows import AT_A_TIME
+from memoryos.infrastructure.vault.statements import ask, insert_rows, put_rows
+from memoryos.infrastructure.vault.stored_cubes import legible
+from memoryos.infrastructure.vault.tables import OWNER, owner_row
+from memoryos.plain import Plain
+from memoryos.scope import Scope
+
+_audit, _heads = tables.audit, tables.audit_heads
+
+_STORE = dict.fromkeys(OWNER, "")  # the owner columns of operations on the whole store
+
+_ORDER = tuple(_audit.c[name] for name in ("at", *OWNER, "number"))
+
+_HEAD = select(_heads.c.number, _heads.c.hash).where(*(_heads.c[name] == bindparam(name) for name in OWNER))
+
+AuditKey = tuple[int, str, str, str, str, int]  #: the position of an entry among all of a store
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSelection:
+    """The conditions for entries of the log; None: any."""
+
+    tenant: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    caller: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    actions: tuple[Action, ...] = ()
+    operations: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    kind: str | None = None
+    cube_id: str | None = None
+
+    def admits(self, entry: AuditEntry) -> bool:
+        """Whether the entry meets the conditions about its memories."""
+        if self.kind is None and self.cube_id is None:
+            return True
+        return any(self.kind in (None, one.kind) and self.cube_id in (None, one.id) for one in entry.cubes)
+
+    def conditions(self) -> Iterator[ColumnElement[bool]]:
+        """The conditions that columns can check."""
+        same = {"tenant": self.tenant, "user_id": self.user, "agent_id": self.agent, "caller": self.caller}
+        yield from (_audit.c[name] == value for name, value in same.items() if value is not None)
+        among = {"action": self.actions, "operation": self.operations, "decision": self.decisions}
+        yield from (_audit.c[name].in_([str(one) for one in values]) for name, values in among.items() if values)
+        if self.since is not None:
+            yield _audit.c.at >= micros(self.since)
+        if self.until is not None:
+            yield _audit.c.at <= micros(self.until)
+        if self.kind is not None or self.cube_id is not None:
+            yield _audit.c.cubes.is_not(None)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainBreak(Plain):
+    """The first entry of a chain that is not as it was written."""
+
+    scope: Scope | None  #: whose chain it is; None: that of the whole store
+    number: int  #: the entry
+    problem: str  #: what is wrong with it
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead(Plain):
+    """The last entry of a chain."""
+
+    scope: Scope | None  #: whose chain it is; None: that of the whole store
+    number: int  #: the entry
+    hash: str  #: its hash
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport(Plain):
+    """What a check of the audit log found."""
+
+    entries: int  #: how many were read
+    heads: tuple[ChainHead, ...]  #: the last entry of each chain: keep them elsewhere to compare
+    broken: tuple[ChainBreak, ...]  #: the first broken entry of each broken chain
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every chain is as it was written."""
+        return not self.broken
+
+
+def append(connection: Connection, scope: Scope | None, deeds: Iterable[Deed]) -> None:
+    """Add entries to the chain of an owner, in a transaction that excludes other writers of the owner."""
+    owner = _STORE if scope is None else owner_row(scope)
+    number, previous = next(iter(ask(connection, _HEAD, owner)), (0, ""))
+    rows = []
+    for columns in (columns for deed in deeds for columns in deed.columns()):
+        number += 1
+        row = {**owner, "number": number, **columns}
+        previous = hash_of(row, previous)
+        rows.append({**row, "hash": previous})
+    insert_rows(connection, _audit, rows)
+    put_rows(connection, _heads, [{**owner, "number": number, "hash": previous}])
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPart:
+    """The audit log of one store."""
+
+    snapshot: Callable[[], AbstractContextManager[Connection]]  #: of the whole store
+    writing: Callable[[Scope], AbstractContextManager[Connection]]  #: a transaction on one owner
+    rewriting: Callable[[], AbstractContextManager[Connection]]  #: a transaction on the whole store
+    is_one_writer: bool  #: whether a transaction on one owner may write to the others, too
+
+    def batches(self, deeds: Sequence[Deed]) -> list[list[Deed]]:
+        """Split what is to be written into one part for each transaction."""
+        if self.is_one_writer:
+            return [list(deeds)] if deeds else []
+        return [mine for _, mine in _by_owner(deeds)]
+
+    def write(self, batch: Sequence[Deed]) -> None:
+        """Write one of the `batches`, in one transaction."""
+        owners = _by_owner(batch)
+        first = next((scope for scope, _ in owners if scope is not None), None)
+        with self.rewriting() if first is None else self.writing(first) as connection:
+            for scope, mine in owners:
+                append(connection, scope, mine)
+
+    def entries(
+        self, wanted: AuditSelection, *, after: AuditKey | None = None, limit: int | None = None, is_latest: bool
+    ) -> list[tuple[AuditKey, AuditEntry]]:
+        """Return entries with their positions, oldest first or latest first."""
+        found: list[tuple[AuditKey, AuditEntry]] = []
+        if limit == 0:
+            return found
+        for positioned in self.stream(wanted, after=after, is_latest=is_latest):
+            found.append(positioned)
+            if len(found) == limit:
+                break
+        return found
+
+    def stream(
+        self, wanted: AuditSelection, *, after: AuditKey | None = None, is_latest: bool = False
+    ) -> Iterator[tuple[AuditKey, AuditEntry]]:
+        """Yield entries with their positions."""
+        order = [column.desc() if is_latest else column for column in _ORDER]
+        query = select(_audit).where(*wanted.conditions()).order_by(*order)
+        if after is not None:
+            place = tuple_(*_ORDER)
+            query = query.where(place < after if is_latest else place > after)
+        with self.snapshot() as connection, legible("audit"):
+            for row in connection.execute(query, execution_options={"yield_per": AT_A_TIME}).mappings():
+                entry = entry_of(dict(row))
+                if wanted.admits(entry):
+                    yield tuple(row[column.name] for column in _ORDER), entry
+
+    def report(self) -> AuditReport:
+        """Follow each chain from its first entry."""
+        heads: list[ChainHead] = []
+        broken: list[ChainBreak] = []
+        count = 0
+        with self.snapshot() as connection:
+            kept = {_owner(row): row for row in connection.execute(select(_heads)).mappings()}
+            query = select(_audit).order_by(*_audit.primary_key.columns)
+            rows = connection.execute(query, execution_options={"yield_per": AT_A_TIME}).mappings()
+            for owner, chain in groupby(rows, _owner):
+                walked = _Chain(owner)
+                count += walked.follow(chain)
+                walked.compare(kept.pop(owner, None))
+                heads.append(ChainHead(walked.scope, walked.number, walked.hash))
+                broken += walked.breaks
+            broken += [ChainBreak(_scope(owner), 1, "all entries are missing") for owner in kept]
+        return AuditReport(count, tuple(heads), tuple(broken))
+
+
+class _Chain:
+    """A chain on the way from its first entry to its last."""
+
+    def __init__(self, owner: tuple[str, ...]) -> None:
+        self.scope = _scope(owner)
+        self.number, self.hash = 0, ""
+        self.breaks: list[ChainBreak] = []
+
+    def follow(self, rows: Iterable[Any]) -> int:
+        """Compare each entry with the one before it; return how many there are."""
+        count = 0
+        for row in rows:
+            count += 1
+            if row["number"] != self.number + 1:
+                self._break(self.number + 1, "it is missing")
+            elif row["hash"] != _hash_of(row, self.hash):
+                self._break(row["number"], "it was changed, or does not belong behind the one before it")
+            self.number, self.hash = row["number"], row["hash"]
+        return count
+
+    def compare(self, head: Any) -> None:
+        """Compare the last entry with the record of it."""
+        if head is None:
+            self._break(self.number, "the record of the last entry is missing")
+        elif (head["number"], head["hash"]) == (self.number, self.hash):
+            return
+        elif isinstance(self.number, int) and head["number"] > self.number:
+            self._break(self.number + 1, "it is missing")
+        else:
+            self._break(self.number, "it is not the last entry that was recorded")
+
+    def _break(self, number: int, problem: str) -> None:
+        if not self.breaks:
+            self.breaks.append(ChainBreak(self.scope, number, problem))
+
+
+def _hash_of(row: Any, previous: str) -> str | None:
+    """The hash that an entry should have; None if it cannot be computed, as of bytes in the place of text."""
+    try:
+        return hash_of(row, previous)
+    except TypeError:
+        return None
+
+
+def _owner(row: Any) -> tuple[str, ...]:
+    return tuple(row[name] for name in OWNER)
+
+
+def _scope(owner: tuple[str, ...]) -> Scope | None:
+    """The owner of a chain; None also for columns that no program writes."""
+    try:
+        return owner_of(dict(zip(OWNER, owner, strict=True)))
+    except InvalidInput:
+        return None
+
+
+def _by_owner(deeds: Iterable[Deed]) -> list[tuple[Scope | None, list[Deed]]]:
+    found: dict[Scope | None, list[Deed]] = {}
+    for deed in deeds:
+        found.setdefault(deed.scope and deed.scope.owner, []).append(deed)
+    return list(found.items())

@@ -1,0 +1,243 @@
+"""Audit: who did what to which memory, in which context, and with which decision."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, TypedDict, Unpack
+
+from memoryos import arguments
+from memoryos.caller import NAME_LIMIT, Action, Caller
+from memoryos.choice import Choice
+from memoryos.engine import Engine
+from memoryos.infrastructure.vault.audit_entry import AuditEntry, Decision
+from memoryos.infrastructure.vault.audit_part import AuditReport, AuditSelection
+from memoryos.infrastructure.vault.records import Operation
+from memoryos.kinds import Kind
+from memoryos.listing import Listing, cursor_after, key_in
+from memoryos.nouns.caller_access import CallerAccess, accesses
+from memoryos.operation.calls.door import door
+from memoryos.operation.calls.hand import Hand
+from memoryos.operation.portability.export_file import ExportTarget, write_lines
+from memoryos.scope import ID_LIMIT
+from memoryos.text import checked_text
+
+_KEY = [int, str, str, str, str, int]  # the types of the position of an entry
+
+# What changes who may do what: the state of a memory, and which memories others find.
+PERMISSION_OPERATIONS = (
+    "governance.freeze",
+    "governance.thaw",
+    "governance.expire",
+    "mounts.add",
+    "mounts.remove",
+    "proposals.publish",
+)
+
+_COLUMNS = (
+    *("at", "tenant", "user", "agent", "namespace", "number", "caller", "roles", "context", "action"),
+    *("operation", "change", "memories", "decision", "reason", "hash"),
+)
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet would compute
+
+
+class AuditFilters(TypedDict, total=False):
+    """The keyword arguments that filter the entries of the audit log; None, as the default, means any."""
+
+    user: str | None  #: entries about memories of this user
+    agent: str | None  #: entries about memories of this agent
+    tenant: str | None  #: entries about memories of this tenant
+    caller: str | None  #: entries of the caller with this identity
+    since: datetime | str | None  #: entries since then
+    until: datetime | str | None  #: entries until then; a day counts whole
+    action: Action | str | None  #: read, write or administer
+    operation: str | None  #: the method that was called, such as `memory.search`
+    decision: Decision | str | None  #: allowed, refused or failed
+    kind: Kind | str | None  #: entries that name a memory of this kind
+    memory_id: str | None  #: entries that name this memory
+
+
+class ExportFormat(Choice):
+    """The form of an exported audit log."""
+
+    JSONL = "jsonl"  # one JSON object a line
+    CSV = "csv"  # for spreadsheets
+
+
+@door
+class Audit:
+    """The audit log of one store. The setting `audit` switches it on; entries stay when it is switched off."""
+
+    def __init__(self, engine: Engine, caller: Caller) -> None:
+        self._engine = engine
+        self._caller = caller
+
+    def list(
+        self,
+        *,
+        limit: int | None = 1000,
+        cursor: str | None = None,
+        latest: bool = False,
+        **only: Unpack[AuditFilters],
+    ) -> Listing[AuditEntry]:
+        """List entries, oldest first, or latest first with `latest`.
+
+        `limit` bounds the length of the list, and the `cursor` of a list returns the next part. Reads of the last
+        moment are included. Raises InvalidInput.
+        """
+        is_latest = arguments.flag("latest", latest)
+        what = "audit-latest" if is_latest else "audit"
+        after, most = key_in(what, cursor, _KEY), arguments.optional("limit", limit, least=1)
+        asked = None if most is None else most + 1
+        wanted = self._selection(**only)
+        found = self._engine.audit().entries(wanted, after=after, limit=asked, is_latest=is_latest)
+        shown = [entry for _, entry in found[:most]]
+        return Listing(shown, cursor_after(what, *found[len(shown) - 1][0]) if len(found) > len(shown) else None)
+
+    def export(
+        self,
+        target: ExportTarget,
+        *,
+        format: ExportFormat | str = ExportFormat.JSONL,  # noqa: A002 - what users call it
+        **only: Unpack[AuditFilters],
+    ) -> int:
+        """Write entries to a new file or a stream, oldest first, and return their number.
+
+        JSON Lines has the entries as `list` returns them. In CSV, a text that a spreadsheet would take for a formula
+        begins with an apostrophe. Raises InvalidInput if the file exists.
+        """
+        form = arguments.one_of("format", format, ExportFormat)
+        wanted = self._selection(**only)
+        entries = (entry for _, entry in self._engine.audit().stream(wanted))
+        counted = _Counted(entries)
+        lines = _csv_lines(counted) if form is ExportFormat.CSV else (f"{entry.to_json()}\n" for entry in counted)
+        write_lines(arguments.target(target), lines)
+        return counted.number
+
+    def access(
+        self,
+        user: str,
+        *,
+        tenant: str = "default",
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Sequence[CallerAccess]:
+        """Report who used the memories of a user, of all agents and namespaces: one row for each caller.
+
+        The first row is the caller who used them last.
+        """
+        checked = checked_text("user", user, limit=ID_LIMIT)
+        wanted = self._selection(
+            user=checked, tenant=checked_text("tenant", tenant, limit=ID_LIMIT), since=since, until=until
+        )
+        return accesses(entry for _, entry in self._engine.audit().stream(wanted))
+
+    def permissions(self, **only: Unpack[AuditFilters]) -> Sequence[AuditEntry]:
+        """Report the changes of what may be done with memories, and by whom, oldest first.
+
+        These are: freeze, thaw, expire, mounts that were added or removed, and read-only facts that were published;
+        also those that were refused or failed.
+        """
+        wanted = self._selection(**only)
+        operations = tuple(one for one in PERMISSION_OPERATIONS if one in (wanted.operations or PERMISSION_OPERATIONS))
+        return [
+            entry
+            for _, entry in self._engine.audit().stream(wanted)
+            if entry.operation in operations and _is_permission(entry)
+        ]
+
+    def verify(self) -> AuditReport:
+        """Check that no entry was changed, removed or moved since it was written, and name the first that was.
+
+        Somebody who can write to the store and knows how the log is made can make all of it anew. Keep the `heads` of
+        a report elsewhere: the entry of a head must have the same hash later.
+        """
+        self._engine.admit(Action.ADMINISTER)
+        return self._engine.audit().report()
+
+    def _selection(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        tenant: str | None = None,
+        caller: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        action: Action | str | None = None,
+        operation: str | None = None,
+        decision: Decision | str | None = None,
+        kind: Kind | str | None = None,
+        memory_id: str | None = None,
+    ) -> AuditSelection:
+        self._engine.admit(Action.ADMINISTER)
+        start, end = arguments.period(since, until)
+        return AuditSelection(
+            _name("tenant", tenant),
+            _name("user", user),
+            _name("agent", agent),
+            _name("caller", caller),
+            start,
+            end,
+            () if action is None else (arguments.one_of("action", action, Action),),
+            () if operation is None else (checked_text("operation", operation, limit=NAME_LIMIT),),
+            () if decision is None else (arguments.one_of("decision", decision, Decision),),
+            None if kind is None else arguments.one_of("kind", kind, Kind).value,
+            None if memory_id is None else arguments.cube_id(memory_id, field="memory_id"),
+        )
+
+    @property
+    def _hand(self) -> Hand:
+        return self._engine.hand
+
+
+class _Counted:
+    """Entries that are counted while they are taken."""
+
+    def __init__(self, entries: Iterator[AuditEntry]) -> None:
+        self._entries = entries
+        self.number = 0
+
+    def __iter__(self) -> Iterator[AuditEntry]:
+        for entry in self._entries:
+            self.number += 1
+            yield entry
+
+
+def _is_permission(entry: AuditEntry) -> bool:
+    is_beside = entry.change not in (None, Operation.TRANSITION.value, Operation.ADD.value)
+    return entry.action is not Action.READ and not is_beside
+
+
+def _name(field: str, value: str | None) -> str | None:
+    return None if value is None else checked_text(field, value, limit=ID_LIMIT)
+
+
+def _csv_lines(entries: _Counted) -> Iterator[str]:
+    yield _csv_line(_COLUMNS)
+    for entry in entries:
+        yield _csv_line([_cell(one) for one in _cells(entry)])
+
+
+def _cells(entry: AuditEntry) -> Iterator[Any]:
+    scope = entry.scope
+    yield entry.at.isoformat()
+    yield from (scope.tenant, scope.user, scope.agent, scope.path) if scope else ("", "", "", "")
+    yield from (entry.number, entry.caller, " ".join(entry.roles))
+    yield " ".join(f"{name}={value}" for name, value in entry.context.items())
+    yield from (entry.action.value, entry.operation, entry.change)
+    yield " ".join(cube.id for cube in entry.cubes)
+    yield from (entry.decision.value, entry.reason, entry.hash)
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _csv_line(cells: Sequence[Any]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()

@@ -1,0 +1,228 @@
+"""Audit trail: reads, refusals and failures on their way into the audit log.
+
+A write is in the log with the transaction that makes it (`vault.audits`). What is noted here wrote nothing: it is kept
+in memory and written behind the calls, so no search waits for a write. It is in the log about WRITE_AFTER seconds
+later, even if the call goes on. A crash loses what was not written yet.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from threading import Event, Lock, Thread
+from typing import Any
+
+from memoryos.caller import SYSTEM, Action, Call, Caller, Gate, acting, running_call
+from memoryos.clock import Clock
+from memoryos.cube import MemCube
+from memoryos.errors import Refused, StorageError
+from memoryos.infrastructure.vault.audit_entry import BACKGROUND, AuditedCube, Decision, Deed
+from memoryos.infrastructure.vault.audit_part import AuditPart
+from memoryos.infrastructure.vault.patience import apart
+from memoryos.scope import Scope
+
+WRITE_AFTER = 0.5  # seconds that entries wait for others, to be written together
+MOST_WAITING = 10_000  # entries; who adds more writes them all, and gets the error if that fails
+_TRIES = 3  # of the thread, which then leaves it to the next entry
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An entry that waits; it may be replaced until it is taken."""
+
+    deed: Deed
+    is_taken: bool = False
+
+
+class AuditTrail:
+    """The entries of one store that wait to be written, and the thread that writes them."""
+
+    def __init__(self, log: AuditPart, clock: Clock) -> None:
+        self._log = log
+        self._clock = clock
+        self._lock = Lock()
+        self._waiting: list[_Waiting] = []
+        self._flushing = Lock()  # one at a time, so that the order stays
+        self._is_thread_running = False
+        self._is_closing = Event()
+
+    def deed(self, caller: Caller, action: Action, scope: Scope | None) -> Deed:
+        """An entry of the running call."""
+        call = running_call()
+        return Deed(scope and scope.owner, self._clock(), caller, action, call.operation if call else BACKGROUND)
+
+    def notes(self, call: Call) -> CallNotes:
+        """What was noted of this call so far."""
+        with self._lock:  # a search asks its mounts in threads
+            found: CallNotes | None = call.notes.get(self)
+            if found is None:
+                found = call.notes[self] = CallNotes(self, call)
+                call.at_end(found.end)
+            return found
+
+    def keep(self, deed: Deed) -> _Waiting:
+        """Keep an entry until it is written. Raises StorageError if too many wait and cannot be written."""
+        waiting = _Waiting(deed)
+        with self._lock:
+            self._waiting.append(waiting)
+            is_full = len(self._waiting) > MOST_WAITING
+            starts, self._is_thread_running = not self._is_thread_running, True
+        if is_full or (starts and not self._started()):
+            self.flush()
+        return waiting
+
+    def change(self, waiting: _Waiting, **told: Any) -> None:
+        """Complete an entry; if it is written already, keep another one."""
+        with self._lock:
+            is_late = waiting.is_taken
+            if not is_late:
+                waiting.deed = replace(waiting.deed, **told)
+        if is_late:
+            self.keep(replace(waiting.deed, **told))
+
+    def flush(self) -> None:
+        """Write all entries that wait. Raises StorageError; what was not written is kept."""
+        with self._flushing:
+            with self._lock:
+                taken, self._waiting = self._waiting, []
+                for one in taken:
+                    one.is_taken = True
+            batches = self._log.batches([one.deed for one in taken])
+            while batches:
+                try:
+                    self._log.write(batches[0])
+                except StorageError:
+                    left = [_Waiting(deed, is_taken=True) for batch in batches for deed in batch]
+                    with self._lock:
+                        self._waiting[:0] = left
+                    raise
+                del batches[0]
+
+    def close(self) -> None:
+        """Write all entries that wait, and end the thread. Raises like `flush`."""
+        self._is_closing.set()
+        self.flush()
+
+    def _started(self) -> bool:
+        """Start the thread; return False at the end of the program, when none can start.
+
+        It is not a daemon: at the end of the program the entries are written.
+        """
+        try:
+            Thread(target=self._write_later, name="memoryos-audit").start()
+        except RuntimeError:
+            self._is_thread_running = False
+            return False
+        return True
+
+    def _write_later(self) -> None:
+        failures = 0
+        while failures < _TRIES and self._has_more():
+            self._is_closing.wait(WRITE_AFTER)
+            try:
+                apart(lambda: acting(SYSTEM, self.flush))
+            except StorageError as error:
+                failures += 1
+                logger.error("audit log not written", extra={"action": "audit", "error": type(error).__name__})  # noqa: TRY400
+        if failures:
+            self._is_thread_running = False
+
+    def _has_more(self) -> bool:
+        """Whether entries wait; if none does, the thread ends, and the next entry starts another one."""
+        with self._lock:
+            self._is_thread_running = bool(self._waiting)
+            return self._is_thread_running
+
+
+class CallNotes:
+    """What one call did so far: whom it read, and whom it may write."""
+
+    def __init__(self, trail: AuditTrail, call: Call) -> None:
+        self._trail = trail
+        self._call = call
+        self._reads: dict[tuple[Caller, Action, Scope | None], _Waiting] = {}
+        self._writes: dict[tuple[Caller, Scope | None], Deed] = {}
+        self._is_refused = False
+
+    def admitted(self, deed: Deed) -> None:
+        """Note that the gate admitted this, once for each owner."""
+        if deed.action is Action.WRITE:
+            self._writes.setdefault((deed.caller, deed.scope), deed)
+        elif (key := (deed.caller, deed.action, deed.scope)) not in self._reads:
+            self._reads[key] = self._trail.keep(deed)
+
+    def refused(self, deed: Deed) -> None:
+        """Note that the gate refused this."""
+        self._is_refused = True
+        self._trail.keep(deed)
+
+    def end(self, result: Any, error: BaseException | None) -> None:
+        """Complete the entries when the call ends: with the memories that it returned, or with its error."""
+        if error is None:
+            self._add_cubes(result)
+        told = _outcome(error)
+        unwritten = [deed for (_, owner), deed in self._writes.items() if owner not in self._call.written]
+        for deed in unwritten:
+            self._trail.keep(replace(deed, **told))
+        if error is not None and not unwritten and not self._is_refused:
+            for waiting in self._reads.values():
+                self._trail.change(waiting, **told)
+
+    def _add_cubes(self, result: Any) -> None:
+        cubes: dict[Scope | None, dict[str, AuditedCube]] = {}
+        for owner, cube in _cubes_in(result):
+            cubes.setdefault(owner, {})[cube.id] = cube
+        for (_, action, owner), waiting in self._reads.items():
+            if action is Action.READ and owner in cubes:
+                self._trail.change(waiting, cubes=tuple(cubes[owner].values()))
+
+
+class AuditedGate:
+    """A gate that notes what another gate decides."""
+
+    def __init__(self, gate: Gate, trail: AuditTrail) -> None:
+        self._gate = gate
+        self._trail = trail
+
+    def admit(self, caller: Caller, action: Action, scope: Scope | None) -> None:
+        """Return or raise as the other gate does. What the work behind the calls reads is not noted."""
+        try:
+            self._gate.admit(caller, action, scope)
+        except Refused as error:
+            self._note_refusal(replace(self._trail.deed(caller, action, scope), **_outcome(error)))
+            raise
+        if caller is SYSTEM:
+            return
+        deed, call = self._trail.deed(caller, action, scope), running_call()
+        if call is not None:
+            self._trail.notes(call).admitted(deed)
+        elif action is not Action.WRITE:  # a stream goes on after its call
+            self._trail.keep(deed)
+
+    def _note_refusal(self, deed: Deed) -> None:
+        if (call := running_call()) is not None:
+            self._trail.notes(call).refused(deed)
+        else:
+            self._trail.keep(deed)
+
+
+def _outcome(error: BaseException | None) -> dict[str, Any]:
+    if error is None:
+        return {}
+    decision = Decision.REFUSED if isinstance(error, Refused) else Decision.FAILED
+    return {"decision": decision, "reason": type(error).__name__}
+
+
+def _cubes_in(value: Any) -> Iterator[tuple[Scope | None, AuditedCube]]:
+    """The memories in what a call returns, with their owners."""
+    if isinstance(value, MemCube):
+        yield value.scope.owner, AuditedCube(value.id, value.kind.value)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _cubes_in(one)
+    elif is_dataclass(value):
+        for name in fields(value):
+            yield from _cubes_in(getattr(value, name.name))
