@@ -83,11 +83,13 @@ AtEnd = Callable[[Any, BaseException | None], None]  #: gets the result of a cal
 class Call:
     """A call of a public method: the outermost one, when methods call each other."""
 
-    __slots__ = ("_at_end", "is_over", "notes", "operation", "written")
+    __slots__ = ("_at_end", "concerned", "is_over", "notes", "operation", "shown", "written")
 
     def __init__(self, operation: str) -> None:
         self.operation = operation  #: module and name of the method, such as `memory.search`
         self.is_over = False
+        self.concerned: set[tuple[Scope, str, str]] = set()  #: owner, id and kind of memories that the caller named
+        self.shown: list[Any] = []  #: results of searches that a model was shown
         self.written: set[Scope] = set()  #: owners whose memory a transaction of the call changed
         self.notes: dict[object, Any] = {}  #: what an observer keeps about the call, by observer
         self._at_end: list[AtEnd] = []
@@ -143,6 +145,12 @@ def running_call() -> Call | None:
     """The public method that runs, or None behind the calls and after their end."""
     call = _CALL.get()
     return None if call is None or call.is_over else call
+
+
+def concerns(owner: Scope, cube_id: str, kind: str) -> None:
+    """Note that the running call is about this memory, which exists."""
+    if call := running_call():
+        call.concerned.add((owner, cube_id, kind))
 
 
 def is_background() -> bool:

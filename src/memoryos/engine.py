@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from memoryos import arguments
-from memoryos.caller import Action, Gate, OpenGate, current
+from memoryos.caller import Action, Gate, OpenGate, current, running_call
 from memoryos.clock import Clock, checked_clock, system_clock
 from memoryos.config import ExtractorKind, Settings, load_settings
 from memoryos.errors import StillRunning
@@ -277,7 +277,10 @@ class Engine:
     def _filling(self, query: str, tokens: int, owner: Scope) -> Recall:
         text = arguments.question(query)
         self.responder.wait()  # what was answered a moment ago is part of the memory
-        return self.recaller.fill(owner, text, tokens)
+        recalled = self.recaller.fill(owner, text, tokens)
+        if call := running_call():
+            call.shown.append(recalled)
+        return recalled
 
     def _remember(self, query: str, answer: str, owner: Scope) -> None:
         now = self.clock()

@@ -28,6 +28,7 @@ EVERYTHING = [name for name in TENANTS if name != "next_vectors"]
 @pytest.fixture
 def secrets(vault, store, clock):
     """Rows of two tenants in every table that a tenant's work fills."""
+    vault.audits = True
     for scope in (ALICE, BOB):
         page, other = store("a secret", scope=scope), store("another", scope=scope)
         with vault.write(scope) as writer:

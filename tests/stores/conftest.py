@@ -100,7 +100,7 @@ def opened(place: str, **options) -> Memory:
 
 
 def fill(memory: Memory, pages: int = 24) -> None:
-    """Pages in every tier, facts, traits, versions, jobs, notes, usage, and something that was deleted."""
+    """Pages in every tier, facts, traits, versions, jobs, notes, usage, audit log, and something deleted."""
     at = datetime(2026, 3, 1, 12, tzinfo=UTC)
     turns = [Turn(role=Role.USER, text=SAID[number // 2 % 4].format(number), at=at) for number in range(pages)]
     memory.add_many(turns, tags=["home", "家"])
@@ -118,9 +118,11 @@ def fill(memory: Memory, pages: int = 24) -> None:
     first, second, *_ = memory.pages.list()
     memory.update(first.id, "I moved to Lisbon, model 7.")
     memory.delete(second.id)
+    memory._engine.vault.audits = True
     with memory._engine.vault.write(ANN) as writer:
         writer.spend(Spending(at.date(), "facts", "m", 1, 20, 300, 4))
         writer.write_note("a note", "备注")
+    memory._engine.vault.audits = False
     memory.wait()
 
 

@@ -266,10 +266,12 @@ def summed(file: Path, name: str) -> rows.Sum:
 
 
 def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(backup, tmp_path, store):
-    """What schemas 0006 to 0011 added is taken away, as if an older program had made the backup."""
+    """What schemas 0006 to 0012 added is taken away, as if an older program had made the backup."""
     change_by_hand(
         str(backup),
         "DROP TABLE next_vectors",
+        "DROP TABLE audit",
+        "DROP TABLE audit_heads",
         "DROP TABLE attached",
         "DROP TABLE blobs",
         "ALTER TABLE jobs DROP COLUMN payload",
@@ -283,13 +285,13 @@ def test_a_backup_of_an_older_schema_is_restored_and_its_file_left_as_it_is(back
     sums = ", ".join(f"'$.tables.{name}.sha256', '{summed(backup, name).sha256}'" for name in (*CHECKED, "jobs"))
     change_by_hand(
         str(backup),
-        "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors', '$.tables.attached'), "
-        f"'$.schema', '0005', {sums}) WHERE key = 'backup'",
+        "UPDATE meta SET value = json_set(json_remove(value, '$.tables.next_vectors', '$.tables.attached', "
+        f"'$.tables.audit', '$.tables.audit_heads'), '$.schema', '0005', {sums}) WHERE key = 'backup'",
     )
     before = backup.read_bytes()
     stores.restore(backup, tmp_path / "restored.db")
     assert backup.read_bytes() == before
-    expected = {**content(store), "next_vectors": []}
+    expected = {**content(store), "next_vectors": [], "audit": [], "audit_heads": []}
     for name in CHECKED:
         lost = len(ADDED_BY_0007) + 1 if name == "passages" else 1
         expected[name] = [(*row[:-lost], *[None] * lost) for row in expected[name]]

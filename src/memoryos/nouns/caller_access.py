@@ -28,13 +28,13 @@ class CallerAccess(Plain):
 
 def accesses(entries: Iterable[AuditEntry]) -> list[CallerAccess]:
     """Sum up entries by caller; the caller of the latest entry comes first."""
-    found: dict[str, _Use] = {}
+    found: dict[str, _CallerUse] = {}
     for entry in entries:
-        found.setdefault(entry.caller, _Use(entry.at)).add(entry)
+        found.setdefault(entry.caller, _CallerUse(entry.at)).add(entry)
     return sorted((use.told(caller) for caller, use in found.items()), key=lambda one: one.last, reverse=True)
 
 
-class _Use:
+class _CallerUse:
     """The entries of one caller, summed up so far."""
 
     def __init__(self, first: datetime) -> None:

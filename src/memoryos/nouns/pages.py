@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from memoryos import arguments
+from memoryos.caller import concerns
 from memoryos.cube import MemCube
 from memoryos.errors import InvalidInput, NotFound
 from memoryos.infrastructure.vault.selection import Selection
@@ -72,4 +73,5 @@ class Pages(Noun):
             page = reader.one(wanted)
         if page is None or page.kind is not Kind.PAGE:
             raise NotFound(f"there is no page {wanted!r} of this user and agent")
+        concerns(self._scope.owner, page.id, page.kind)
         return page

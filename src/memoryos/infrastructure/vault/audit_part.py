@@ -7,14 +7,14 @@ missing end shows, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Result, Select, bindparam, select, tuple_
 
 from memoryos.caller import Action
 from memoryos.clock import micros
@@ -148,26 +148,20 @@ class AuditPart:
         self, wanted: AuditSelection, *, after: AuditKey | None = None, limit: int | None = None, is_latest: bool
     ) -> list[tuple[AuditKey, AuditEntry]]:
         """Return entries with their positions, oldest first or latest first."""
-        found: list[tuple[AuditKey, AuditEntry]] = []
-        if limit == 0:
-            return found
-        for positioned in self.stream(wanted, after=after, is_latest=is_latest):
-            found.append(positioned)
-            if len(found) == limit:
-                break
-        return found
+        with closing(self.stream(wanted, after=after, is_latest=is_latest)) as found:
+            return list(islice(found, limit))
 
     def stream(
         self, wanted: AuditSelection, *, after: AuditKey | None = None, is_latest: bool = False
-    ) -> Iterator[tuple[AuditKey, AuditEntry]]:
+    ) -> Generator[tuple[AuditKey, AuditEntry], None, None]:
         """Yield entries with their positions."""
         order = [column.desc() if is_latest else column for column in _ORDER]
         query = select(_audit).where(*wanted.conditions()).order_by(*order)
         if after is not None:
             place = tuple_(*_ORDER)
             query = query.where(place < after if is_latest else place > after)
-        with self.snapshot() as connection, legible("audit"):
-            for row in connection.execute(query, execution_options={"yield_per": AT_A_TIME}).mappings():
+        with self.snapshot() as connection, legible("audit"), _all(connection, query) as rows:
+            for row in rows.mappings():
                 entry = entry_of(dict(row))
                 if wanted.admits(entry):
                     yield tuple(row[column.name] for column in _ORDER), entry
@@ -179,14 +173,13 @@ class AuditPart:
         count = 0
         with self.snapshot() as connection:
             kept = {_owner(row): row for row in connection.execute(select(_heads)).mappings()}
-            query = select(_audit).order_by(*_audit.primary_key.columns)
-            rows = connection.execute(query, execution_options={"yield_per": AT_A_TIME}).mappings()
-            for owner, chain in groupby(rows, _owner):
-                walked = _Chain(owner)
-                count += walked.follow(chain)
-                walked.compare(kept.pop(owner, None))
-                heads.append(ChainHead(walked.scope, walked.number, walked.hash))
-                broken += walked.breaks
+            with _all(connection, select(_audit).order_by(*_audit.primary_key.columns)) as rows:
+                for owner, chain in groupby(rows.mappings(), _owner):
+                    walked = _Chain(owner)
+                    count += walked.follow(chain)
+                    walked.compare(kept.pop(owner, None))
+                    heads.append(ChainHead(walked.scope, walked.number, walked.hash))
+                    broken += walked.breaks
             broken += [ChainBreak(_scope(owner), 1, "all entries are missing") for owner in kept]
         return AuditReport(count, tuple(heads), tuple(broken))
 
@@ -225,6 +218,11 @@ class _Chain:
     def _break(self, number: int, problem: str) -> None:
         if not self.breaks:
             self.breaks.append(ChainBreak(self.scope, number, problem))
+
+
+def _all(connection: Connection, query: Select[Any]) -> Result[Any]:
+    """The rows of a query with a large result."""
+    return connection.execute(query, execution_options={"yield_per": AT_A_TIME})
 
 
 def _hash_of(row: Any, previous: str) -> str | None:

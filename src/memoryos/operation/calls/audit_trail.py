@@ -1,15 +1,16 @@
 """Audit trail: reads, refusals and failures on their way into the audit log.
 
 A write is in the log with the transaction that makes it (`vault.audits`). What is noted here wrote nothing: it is kept
-in memory and written behind the calls, so no search waits for a write. It is in the log about WRITE_AFTER seconds
-later, even if the call goes on. A crash loses what was not written yet.
+in memory and written behind the calls, so no search waits for a write. That takes at most twice WRITE_AFTER and the
+time of the write, also if the call goes on. A crash loses what was not written yet.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -34,7 +35,14 @@ class _Waiting:
     """An entry that waits; it may be replaced until it is taken."""
 
     deed: Deed
+    is_open: bool = False  #: its call goes on, and will tell more
     is_taken: bool = False
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is complete, or has waited long enough for that."""
+        return not self.is_open or time.monotonic() - self.since >= WRITE_AFTER
 
 
 class AuditTrail:
@@ -63,9 +71,12 @@ class AuditTrail:
                 call.at_end(found.end)
             return found
 
-    def keep(self, deed: Deed) -> _Waiting:
-        """Keep an entry until it is written. Raises StorageError if too many wait and cannot be written."""
-        waiting = _Waiting(deed)
+    def keep(self, deed: Deed, *, is_open: bool = False) -> _Waiting:
+        """Keep an entry until it is written; an open one is completed by `complete`.
+
+        Raises StorageError if too many wait and cannot be written.
+        """
+        waiting = _Waiting(deed, is_open)
         with self._lock:
             self._waiting.append(waiting)
             is_full = len(self._waiting) > MOST_WAITING
@@ -74,28 +85,29 @@ class AuditTrail:
             self.flush()
         return waiting
 
-    def change(self, waiting: _Waiting, **told: Any) -> None:
-        """Complete an entry; if it is written already, keep another one."""
+    def complete(self, waiting: _Waiting, **told: Any) -> None:
+        """Complete an entry; if it is written already, and there is more to tell, keep another one."""
         with self._lock:
             is_late = waiting.is_taken
-            if not is_late:
+            waiting.is_open = False
+            if not is_late and told:
                 waiting.deed = replace(waiting.deed, **told)
-        if is_late:
+        if is_late and told:
             self.keep(replace(waiting.deed, **told))
 
     def flush(self) -> None:
-        """Write all entries that wait. Raises StorageError; what was not written is kept."""
+        """Write all entries that wait, but those of calls that go on, for a moment.
+
+        Raises StorageError; what was not written is kept.
+        """
         with self._flushing:
-            with self._lock:
-                taken, self._waiting = self._waiting, []
-                for one in taken:
-                    one.is_taken = True
+            taken = self._taken()
             batches = self._log.batches([one.deed for one in taken])
             while batches:
                 try:
                     self._log.write(batches[0])
                 except StorageError:
-                    left = [_Waiting(deed, is_taken=True) for batch in batches for deed in batch]
+                    left = [_Waiting(deed) for batch in batches for deed in batch]
                     with self._lock:
                         self._waiting[:0] = left
                     raise
@@ -105,6 +117,15 @@ class AuditTrail:
         """Write all entries that wait, and end the thread. Raises like `flush`."""
         self._is_closing.set()
         self.flush()
+
+    def _taken(self) -> list[_Waiting]:
+        """Take the entries that are ready."""
+        with self._lock:
+            for one in self._waiting:
+                one.is_taken = one.is_ready
+            taken = [one for one in self._waiting if one.is_taken]
+            self._waiting = [one for one in self._waiting if not one.is_taken]
+            return taken
 
     def _started(self) -> bool:
         """Start the thread; return False at the end of the program, when none can start.
@@ -152,7 +173,7 @@ class CallNotes:
         if deed.action is Action.WRITE:
             self._writes.setdefault((deed.caller, deed.scope), deed)
         elif (key := (deed.caller, deed.action, deed.scope)) not in self._reads:
-            self._reads[key] = self._trail.keep(deed)
+            self._reads[key] = self._trail.keep(deed, is_open=True)
 
     def refused(self, deed: Deed) -> None:
         """Note that the gate refused this."""
@@ -161,23 +182,23 @@ class CallNotes:
 
     def end(self, result: Any, error: BaseException | None) -> None:
         """Complete the entries when the call ends: with the memories that it returned, or with its error."""
-        if error is None:
-            self._add_cubes(result)
+        cubes = self._cubes(result)
         told = _outcome(error)
         unwritten = [deed for (_, owner), deed in self._writes.items() if owner not in self._call.written]
         for deed in unwritten:
-            self._trail.keep(replace(deed, **told))
-        if error is not None and not unwritten and not self._is_refused:
-            for waiting in self._reads.values():
-                self._trail.change(waiting, **told)
+            self._trail.keep(replace(deed, cubes=cubes.get(deed.scope, ()), **told))
+        if unwritten or self._is_refused:  # the reads before it went well
+            told = {}
+        for waiting in self._reads.values():
+            found = cubes.get(waiting.deed.scope, ()) if waiting.deed.action is Action.READ else ()
+            self._trail.complete(waiting, **({"cubes": found} if found else {}), **told)
 
-    def _add_cubes(self, result: Any) -> None:
-        cubes: dict[Scope | None, dict[str, AuditedCube]] = {}
-        for owner, cube in _cubes_in(result):
-            cubes.setdefault(owner, {})[cube.id] = cube
-        for (_, action, owner), waiting in self._reads.items():
-            if action is Action.READ and owner in cubes:
-                self._trail.change(waiting, cubes=tuple(cubes[owner].values()))
+    def _cubes(self, result: Any) -> dict[Scope | None, tuple[AuditedCube, ...]]:
+        """The memories that the call returned, showed to a model, or was asked for by id: by owner."""
+        found: dict[Scope | None, dict[str, AuditedCube]] = {}
+        for owner, cube_id, kind in (*self._call.concerned, *_cubes_in([*self._call.shown, result])):
+            found.setdefault(owner, {})[cube_id] = AuditedCube(cube_id, kind)
+        return {owner: tuple(cubes.values()) for owner, cubes in found.items()}
 
 
 class AuditedGate:
@@ -216,10 +237,10 @@ def _outcome(error: BaseException | None) -> dict[str, Any]:
     return {"decision": decision, "reason": type(error).__name__}
 
 
-def _cubes_in(value: Any) -> Iterator[tuple[Scope | None, AuditedCube]]:
-    """The memories in what a call returns, with their owners."""
+def _cubes_in(value: Any) -> Iterator[tuple[Scope, str, str]]:
+    """The owner, id and kind of the memories in what a call returns."""
     if isinstance(value, MemCube):
-        yield value.scope.owner, AuditedCube(value.id, value.kind.value)
+        yield value.scope.owner, value.id, value.kind.value
     elif isinstance(value, list | tuple):
         for one in value:
             yield from _cubes_in(one)

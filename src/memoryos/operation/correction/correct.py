@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memoryos.caller import concerns
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
 from memoryos.errors import CubeProtected, InvalidInput, NotFound
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
@@ -103,6 +104,7 @@ class Corrector:
         for home in self.homes:
             with self._vault.read(home) as reader:
                 if cube := reader.one(cube_id):
+                    concerns(home, cube_id, cube.kind)
                     return cube, home
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
@@ -111,6 +113,7 @@ class Corrector:
         for home in self.homes:
             with self._vault.read(home) as reader:
                 if kind := reader.kinds([cube_id]).get(cube_id):
+                    concerns(home, cube_id, kind)
                     return kind, home
         raise NotFound(f"there is no memory {cube_id!r} of this user and agent")
 
