@@ -6,13 +6,14 @@ import csv
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from io import StringIO
 
 import pytest
 
 from memoryos import Action, Attachment, Caller, Kind, Memory, MemoryOS, Mount, Scope, load_settings
+from memoryos.caller import acting
 from memoryos.engine import Engine
 from memoryos.errors import CubeProtected, InvalidInput, NotFound, PermissionDenied, StoreBusy
 from memoryos.infrastructure.vault import tables
@@ -286,11 +287,20 @@ def test_a_filter_that_is_none_is_refused(store, field, options):
     assert caught.value.field == field
 
 
-def five(store: MemoryOS) -> None:
-    """Five entries of Ann's, and some of Bob's."""
-    for number in range(5):
-        store.of(ANN, DOCTOR).add(f"I have {number} hives.")
-        store.of(BOB).add("I keep hens.")
+@pytest.fixture
+def five(store, vault, entry) -> Callable[[], None]:
+    """five(): five entries in the chain of Ann, and five in that of Bob; nothing follows them."""
+
+    def insert(scope: Scope) -> None:
+        with vault.write(scope) as writer:
+            writer.insert([entry(scope=scope)])
+
+    def write() -> None:
+        for _ in range(5):
+            acting(DOCTOR, lambda: insert(ANN))
+            acting(DOCTOR, lambda: insert(BOB))
+
+    return write
 
 
 def tamper(vault, *statements: str) -> None:
@@ -344,8 +354,8 @@ TAMPERING = {
 
 
 @pytest.mark.parametrize("what", TAMPERING)
-def test_tampering_shows_and_the_first_broken_entry_is_named(store, vault, what):
-    five(store)
+def test_tampering_shows_and_the_first_broken_entry_is_named(store, vault, five, what):
+    five()
     number, *statements = TAMPERING[what]
     assert store.audit.verify().is_sound
     tamper(vault, *statements)
@@ -353,8 +363,8 @@ def test_tampering_shows_and_the_first_broken_entry_is_named(store, vault, what)
     assert (broken.scope, broken.number) == (ANN, number)
 
 
-def test_a_sound_log_is_sound_and_has_its_heads(store):
-    five(store)
+def test_a_sound_log_is_sound_and_has_its_heads(store, five):
+    five()
     report = store.audit.verify()
     assert report.is_sound
     assert report.entries >= 10
@@ -364,11 +374,30 @@ def test_a_sound_log_is_sound_and_has_its_heads(store):
     assert heads[BOB] == last[BOB]
 
 
-def test_each_byte_of_an_entry_counts(store, vault):
+def test_each_byte_of_an_entry_counts(store, vault, five):
     """An entry with a value of another type is as broken as one with another value."""
-    five(store)
+    five()
     tamper(vault, f"UPDATE audit SET operation = operation || ' ' WHERE {THREE}")
     assert [broken.number for broken in store.audit.verify().broken] == [3]
+
+
+def test_a_log_that_is_made_anew_shows_beside_an_earlier_report(store, vault, five):
+    five()
+    known = store.audit.verify().heads
+    assert store.audit.verify(known=known).is_sound
+    tamper(vault, "DELETE FROM audit WHERE user_id = 'ann'", "DELETE FROM audit_heads WHERE user_id = 'ann'")
+    assert store.audit.verify().is_sound  # nothing tells that there was anything
+    (broken,) = store.audit.verify(known=known).broken
+    assert (broken.scope, broken.number) == (ANN, 1)
+    five()
+    (broken,) = store.audit.verify(known=known).broken
+    assert (broken.scope, broken.number) == (ANN, 5)
+    tamper(vault, "DELETE FROM audit WHERE user_id = 'ann' AND number > 2")
+    second = "SELECT hash FROM audit WHERE user_id = 'ann' AND number = 2"
+    tamper(vault, f"UPDATE audit_heads SET number = 2, hash = ({second}) WHERE user_id = 'ann'")
+    assert store.audit.verify().is_sound
+    (broken,) = store.audit.verify(known=known).broken
+    assert (broken.scope, broken.number) == (ANN, 3)
 
 
 @pytest.mark.file
@@ -376,14 +405,15 @@ def test_bytes_that_are_changed_in_the_file_show(tmp_path, clock):
     path = tmp_path / "a.db"
     settings = load_settings(audit=True, embedder="hashing")
     with MemoryOS.open(path, settings=settings, clock=clock) as store:
-        five(store)
-        page = store.of(ANN).pages.list()[2].id
+        for number in range(5):
+            page = store.of(ANN).add(f"I have {number} hives.")
+        (entry, *_) = entries(store, memory_id=page)
     written = path.read_bytes()
     changed = written.replace(f'["{page}","page",1]'.encode(), f'["{page[:-1]}x","page",1]'.encode())
     assert changed != written
     path.write_bytes(changed)
     with MemoryOS.open(path, settings=settings, clock=clock) as store:
-        assert [(one.scope, one.number) for one in store.audit.verify().broken] == [(ANN, 3)]
+        assert [(one.scope, one.number) for one in store.audit.verify().broken] == [(ANN, entry.number)]
 
 
 def test_a_log_is_exported_as_json_lines(store, doctor):

@@ -13,7 +13,7 @@ from memoryos.caller import NAME_LIMIT, Action, Caller
 from memoryos.choice import Choice
 from memoryos.engine import Engine
 from memoryos.infrastructure.vault.audit_entry import AuditEntry, Decision
-from memoryos.infrastructure.vault.audit_part import AuditReport, AuditSelection
+from memoryos.infrastructure.vault.audit_part import AuditReport, AuditSelection, ChainHead
 from memoryos.infrastructure.vault.records import Operation
 from memoryos.kinds import Kind
 from memoryos.listing import Listing, cursor_after, key_in
@@ -149,14 +149,15 @@ class Audit:
             if entry.operation in operations and _is_permission(entry)
         ]
 
-    def verify(self) -> AuditReport:
+    def verify(self, *, known: Sequence[ChainHead] = ()) -> AuditReport:
         """Check that no entry was changed, removed or moved since it was written, and name the first that was.
 
-        Somebody who can write to the store and knows how the log is made can make all of it anew. Keep the `heads` of
-        a report elsewhere: the entry of a head must have the same hash later.
+        Somebody who can write to the store and knows how the log is made can make all of it anew. So keep the `heads`
+        of a report elsewhere, and pass them as `known` later: their entries must still be there.
         """
+        heads = arguments.sequence("known", known, ChainHead)
         self._engine.admit(Action.ADMINISTER)
-        return self._engine.audit().report()
+        return self._engine.audit().report(heads)
 
     def _selection(
         self,

@@ -30,8 +30,6 @@ from memoryos.scope import Scope
 
 _audit, _heads = tables.audit, tables.audit_heads
 
-_STORE = dict.fromkeys(OWNER, "")  # the owner columns of operations on the whole store
-
 _ORDER = tuple(_audit.c[name] for name in ("at", *OWNER, "number"))
 
 _HEAD = select(_heads.c.number, _heads.c.hash).where(*(_heads.c[name] == bindparam(name) for name in OWNER))
@@ -109,7 +107,7 @@ class AuditReport(Plain):
 
 def append(connection: Connection, scope: Scope | None, deeds: Iterable[Deed]) -> None:
     """Add entries to the chain of an owner, in a transaction that excludes other writers of the owner."""
-    owner = _STORE if scope is None else owner_row(scope)
+    owner = dict(zip(OWNER, _columns(scope), strict=True))
     number, previous = next(iter(ask(connection, _HEAD, owner)), (0, ""))
     rows = []
     for columns in (columns for deed in deeds for columns in deed.columns()):
@@ -166,8 +164,11 @@ class AuditPart:
                 if wanted.admits(entry):
                     yield tuple(row[column.name] for column in _ORDER), entry
 
-    def report(self) -> AuditReport:
-        """Follow each chain from its first entry."""
+    def report(self, known: Iterable[ChainHead] = ()) -> AuditReport:
+        """Follow each chain from its first entry; the `known` heads of an earlier report must be on the way."""
+        passed: dict[tuple[str, ...], dict[int, str]] = {}
+        for head in known:
+            passed.setdefault(_columns(head.scope), {})[head.number] = head.hash
         heads: list[ChainHead] = []
         broken: list[ChainBreak] = []
         count = 0
@@ -175,20 +176,21 @@ class AuditPart:
             kept = {_owner(row): row for row in connection.execute(select(_heads)).mappings()}
             with _all(connection, select(_audit).order_by(*_audit.primary_key.columns)) as rows:
                 for owner, chain in groupby(rows.mappings(), _owner):
-                    walked = _Chain(owner)
+                    walked = _Chain(owner, passed.pop(owner, {}))
                     count += walked.follow(chain)
                     walked.compare(kept.pop(owner, None))
                     heads.append(ChainHead(walked.scope, walked.number, walked.hash))
                     broken += walked.breaks
-            broken += [ChainBreak(_scope(owner), 1, "all entries are missing") for owner in kept]
+            broken += [ChainBreak(_scope(owner), 1, "all entries are missing") for owner in {**kept, **passed}]
         return AuditReport(count, tuple(heads), tuple(broken))
 
 
 class _Chain:
     """A chain on the way from its first entry to its last."""
 
-    def __init__(self, owner: tuple[str, ...]) -> None:
+    def __init__(self, owner: tuple[str, ...], known: dict[int, str]) -> None:
         self.scope = _scope(owner)
+        self._known = known  # hashes by number
         self.number, self.hash = 0, ""
         self.breaks: list[ChainBreak] = []
 
@@ -201,12 +203,16 @@ class _Chain:
                 self._break(self.number + 1, "it is missing")
             elif row["hash"] != _hash_of(row, self.hash):
                 self._break(row["number"], "it was changed, or does not belong behind the one before it")
+            elif self._known.pop(row["number"], row["hash"]) != row["hash"]:
+                self._break(row["number"], "it is not the entry that the earlier report has")
             self.number, self.hash = row["number"], row["hash"]
         return count
 
     def compare(self, head: Any) -> None:
         """Compare the last entry with the record of it."""
-        if head is None:
+        if self._known:
+            self._break(self.number + 1, "it is missing, and the earlier report has it")
+        elif head is None:
             self._break(self.number, "the record of the last entry is missing")
         elif (head["number"], head["hash"]) == (self.number, self.hash):
             return
@@ -231,6 +237,11 @@ def _hash_of(row: Any, previous: str) -> str | None:
         return hash_of(row, previous)
     except TypeError:
         return None
+
+
+def _columns(scope: Scope | None) -> tuple[str, ...]:
+    """The owner columns; all are empty for the whole store."""
+    return ("",) * len(OWNER) if scope is None else tuple(owner_row(scope).values())
 
 
 def _owner(row: Any) -> tuple[str, ...]:

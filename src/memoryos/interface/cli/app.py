@@ -55,6 +55,7 @@ class _Commands(LazyGroup):
         "jobs": ("app", "jobs"),
         "proposals": ("app", "proposals"),
         "governance": ("app", "governance"),
+        "audit": ("app", "audit"),
         "export": ("people", "export"),
         "forget": ("people", "forget"),
         "import": ("app", "imports"),
@@ -92,6 +93,16 @@ class _Governance(LazyGroup):
         "thaw": ("governance_command", "thaw"),
         "expire": ("governance_command", "expire"),
         "transitions": ("governance_command", "transitions"),
+    }
+
+
+class _Audit(LazyGroup):
+    places: ClassVar[Places] = {
+        "list": ("audit_command", "list_entries"),
+        "export": ("audit_command", "export_entries"),
+        "access": ("audit_command", "access"),
+        "permissions": ("audit_command", "permissions"),
+        "verify": ("audit_command", "verify_entries"),
     }
 
 
@@ -136,6 +147,7 @@ profile = group(_Profile, "What is known about the user and the agent: show it, 
 jobs = group(_Jobs, "Background jobs: list them, retry dead ones, wait for them.")
 proposals = group(_Proposals, "Proposed changes of facts: list them, accept or reject them.")
 governance = group(_Governance, "The states of memories: freeze, thaw, let expire, and see who did.")
+audit = group(_Audit, "The audit log: who did what to which memory. MEMORYOS_AUDIT=true switches it on.")
 imports = group(_Imports, "Import conversations from other systems; repeating an import adds nothing twice.")
 benches = group(_Benches, "Measure recall and speed in a temporary store.")
 

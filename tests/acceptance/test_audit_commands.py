@@ -1,0 +1,89 @@
+"""`memoryos audit` as a process: what was done is told, exported and checked."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+import forked
+
+ON = {"MEMORYOS_AUDIT": "true", "MEMORYOS_EMBEDDER": "hashing"}
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments, code=0, **variables):
+        result = forked.memoryos(*arguments, cwd=tmp_path, **{**ON, **variables})
+        assert result.returncode == code, result.stderr
+        return result.stdout
+
+    return call
+
+
+@pytest.fixture
+def page(run) -> str:
+    """A page that was added, searched for, and frozen."""
+    page = json.loads(run("add", "I keep bees.", "--json"))["id"]
+    run("search", "bees")
+    run("governance", "freeze", page)
+    return page
+
+
+def test_entries_are_listed_the_latest_first(run, page):
+    told = json.loads(run("audit", "list", "--user", "default", "--caller", "default", "--json"))
+    called = [entry["operation"] for entry in told["entries"]]
+    assert called[-1] == "memory.add"
+    assert called[0] == "governance.freeze"
+    assert told["entries"][-1]["cubes"] == [{"id": page, "kind": "page", "version": 1}]
+    lines = run("audit", "list", "--operation", "memory.search", "--action", "read").splitlines()
+    assert len(lines) == 1
+    assert f"default: memory.search (read) allowed, default with default [page {page}]" in lines[0]
+
+
+def test_a_list_goes_on_at_its_cursor(run, page):
+    first = json.loads(run("audit", "list", "--oldest", "--limit", "1", "--caller", "default", "--json"))
+    second = run(
+        "audit", "list", "--oldest", "--limit", "1", "--caller", "default", "--cursor", first["cursor"], "--json"
+    )
+    assert [one["operation"] for one in first["entries"]] == ["memory.add"]
+    assert [one["operation"] for one in json.loads(second)["entries"]] == ["memory.search"]
+
+
+def test_the_log_is_exported(run, page, tmp_path):
+    told = json.loads(run("audit", "export", "log.jsonl", "--caller", "default", "--json"))
+    lines = (tmp_path / "log.jsonl").read_text("utf-8").splitlines()
+    assert told == {"file": "log.jsonl", "entries": len(lines)}
+    assert json.loads(lines[0])["operation"] == "memory.add"
+    table = run("audit", "export", "-", "--format", "csv", "--operation", "memory.add").splitlines()
+    assert table[0].startswith("at,tenant,user")
+    assert len(table) == 2
+
+
+def test_reports_tell_who_used_what_and_who_changed_permissions(run, page):
+    told = json.loads(run("audit", "access", "--user", "default", "--json"))
+    assert {one["caller"] for one in told["access"]} == {"default", "memoryos"}
+    assert "default: " in run("audit", "access", "--user", "default")
+    assert "no entry about nobody" in run("audit", "access", "--user", "nobody")
+    told = json.loads(run("audit", "permissions", "--json"))
+    assert {one["operation"] for one in told["entries"]} == {"governance.freeze"}
+
+
+def test_a_log_that_was_edited_is_named(run, page, tmp_path):
+    heads = run("audit", "verify", "--json")
+    assert json.loads(heads)["sound"]
+    (tmp_path / "heads.json").write_text(heads, "utf-8")
+    assert "as it was written" in run("audit", "verify", "--heads", "heads.json")
+    with closing(sqlite3.connect(tmp_path / "memoryos.db")) as connection, connection:
+        connection.execute("UPDATE audit SET caller = 'somebody' WHERE user_id = 'default' AND number = 2")
+    assert "Entry 2 of default with default: it was changed" in run("audit", "verify", code=1)
+    told = json.loads(run("audit", "verify", "--json", code=1))
+    assert [one["number"] for one in told["broken"]] == [2]
+
+
+def test_a_file_that_is_no_report_is_refused(run, page, tmp_path):
+    (tmp_path / "heads.json").write_text("[]", "utf-8")
+    told = json.loads(run("audit", "verify", "--heads", "heads.json", "--json", code=2))
+    assert told["error"]["message"].startswith("--heads: heads.json is not a report")
