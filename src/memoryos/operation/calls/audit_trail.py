@@ -130,10 +130,10 @@ class AuditTrail:
     def _started(self) -> bool:
         """Start the thread; return False at the end of the program, when none can start.
 
-        It is not a daemon: at the end of the program the entries are written.
+        It is not a daemon, unlike the thread that may start it: at the end of the program the entries are written.
         """
         try:
-            Thread(target=self._write_later, name="memoryos-audit").start()
+            Thread(target=self._write_later, name="memoryos-audit", daemon=False).start()
         except RuntimeError:
             self._is_thread_running = False
             return False

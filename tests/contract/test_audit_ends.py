@@ -1,0 +1,149 @@
+"""The audit log when programs die, end without closing, fork, and are interrupted."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import forked
+from memoryos import MemoryOS, load_settings
+from memoryos.errors import StorageError
+
+FOREVER = """
+import os, sys
+from memoryos import MemoryOS, load_settings
+
+store = MemoryOS.open(sys.argv[1], settings=load_settings(embedder="hashing", audit=True))
+print(os.getpid(), flush=True)
+ann = store.memory("ann")
+while True:
+    ann.search("hives")
+    print(ann.add("I have hives."), flush=True)
+"""
+
+WITHOUT_CLOSE = """
+import sys
+from memoryos import MemoryOS, load_settings
+
+store = MemoryOS.open(sys.argv[1], settings=load_settings(embedder="hashing", audit=True))
+store.memory("ann").search("hives")
+"""
+
+
+def opened(place: str) -> MemoryOS:
+    return MemoryOS.open(place, settings=load_settings(embedder="hashing", audit=True))
+
+
+def called(store: MemoryOS, operation: str) -> list[str]:
+    """The ids in the entries of an operation; an entry without any is an empty text."""
+    entries = store.audit.list(limit=None, user="ann", operation=operation)
+    return [cube.id for entry in entries for cube in entry.cubes] or [""] * len(entries)
+
+
+def changes(store: MemoryOS) -> set[tuple[str | None, str, int | None]]:
+    """What the log tells of changed memories."""
+    entries = store.audit.list(limit=None, user="ann", action="write")
+    return {(entry.change, cube.id, cube.version) for entry in entries for cube in entry.cubes}
+
+
+def events(store: MemoryOS) -> set[tuple[str, str, int]]:
+    """What the events tell."""
+    found = store.memory("ann").log.events(limit=100_000)
+    return {(event.operation.value, event.cube_id, event.version) for event in found}
+
+
+def check_changes(store: MemoryOS) -> None:
+    """Each event has its entry, and each entry its event; more may follow meanwhile."""
+    before, logged = events(store), changes(store)
+    assert before <= logged <= events(store)
+    assert before
+
+
+@pytest.mark.parametrize("adds", [1, 40])
+def test_no_write_of_a_killed_program_is_without_its_entry(place, adds):
+    command = [forked.executable(), "-c", FOREVER, place]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        process = int(program.stdout.readline())
+        told = [program.stdout.readline().strip() for _ in range(adds)]
+        os.kill(process, signal.SIGKILL)
+        told += program.communicate()[0].split()
+    with opened(place) as store:
+        store.wait()
+        assert set(told) <= set(called(store, "memory.add"))
+        check_changes(store)
+        assert store.audit.verify().is_sound
+
+
+def test_a_program_that_ends_without_closing_leaves_its_reads(place, tmp_path):
+    assert forked.python("-c", WITHOUT_CLOSE, place, cwd=tmp_path).returncode == 0
+    with opened(place) as store:
+        assert called(store, "memory.search") == [""]
+
+
+def test_a_fork_writes_nothing_twice(place):
+    def in_a_child() -> int:
+        if child := forked.fork():
+            return child
+        signal.alarm(60)
+        code = 1
+        try:
+            with pytest.raises(StorageError, match="open it again"):
+                store.audit.list()
+            code = 0
+        finally:
+            os._exit(code)
+
+    with opened(place) as store:
+        ann = store.memory("ann")
+        for _ in range(8):
+            searching = threading.Thread(target=lambda: [ann.search("hives") for _ in range(5)])
+            searching.start()
+            child = in_a_child()
+            searching.join()
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert len(called(store, "memory.search")) == 40
+        assert store.audit.verify().is_sound
+
+
+class Interrupt(BaseException):
+    """What the handler of the signal raises."""
+
+
+@contextmanager
+def alarms() -> Iterator[None]:
+    def rings(_number: int, _frame: object) -> None:
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, rings)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_interrupts_leave_a_sound_log(place):
+    chance = random.Random(5)
+    with opened(place) as store, alarms():
+        ann = store.memory("ann")
+        rung = 0
+        for number in range(60):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-5, 0.004))
+                ann.add(f"I have {number} hives.") if number % 2 else ann.search("hives")
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Interrupt:
+                rung += 1
+        assert rung
+        store.wait()
+        check_changes(store)
+        ann.search("hives")
+        assert "memory.search" in {entry.operation for entry in store.audit.list(latest=True, limit=5, action="read")}
+        assert store.audit.verify().is_sound
