@@ -125,6 +125,7 @@ class _Benches(LazyGroup):
         "scale": ("bench", "scale"),
         "recall": ("bench_recall", "recall"),
         "locks": ("bench_locks", "locks"),
+        "governance": ("bench_governance", "governance"),
         "abstention": ("bench_abstention", "abstention"),
         "purity": ("bench_purity", "purity"),
         "consolidation": ("bench_consolidation", "consolidation"),

@@ -1,0 +1,78 @@
+"""Governance cost: what the audit log adds to adds and searches.
+
+Each variant has a store of its own with the same pages. Adds and searches go from store to store in turn, so that all
+meet the machine as it is at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
+
+from memoryos.bench.made_up_dialogue import Dialogue
+from memoryos.bench.progress_callback import Progress, each, unwatched
+from memoryos.bench.timing import milliseconds, percentiles
+from memoryos.config import Settings
+from memoryos.memory import Memory
+from memoryos.memory_os import open as open_memory
+
+USER = "bench"
+COUNT = 300  # adds, and as many searches
+WARM_UP = 20
+SEED = 11
+
+PLAIN = "plain"  # the variant that others are compared with
+
+VARIANTS: Mapping[str, Mapping[str, Any]] = MappingProxyType({PLAIN: {"audit": False}, "audit": {"audit": True}})
+
+
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """The times of one variant, ms."""
+
+    add_ms: dict[str, float]  #: p50 and p95 of a durable add
+    search_ms: dict[str, float]  #: p50 and p95
+
+
+def measure_governance(
+    pages: int, settings: Settings, progress: Progress = unwatched, *, count: int | None = None
+) -> dict[str, Governed]:
+    """Measure adds and searches of every variant, in stores of so many pages; `count` of each (default: COUNT)."""
+    wanted = WARM_UP + (COUNT if count is None else count)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="memoryos-bench-")))
+        paths = {name: folder / f"{name}.db" for name in VARIANTS}
+        memories = {
+            name: stack.enter_context(
+                open_memory(paths[name], user=USER, settings=settings.model_copy(update=dict(changed)))
+            )
+            for name, changed in VARIANTS.items()
+        }
+        for memory in each(list(memories.values()), "stores", progress):
+            memory.add_many(Dialogue(SEED).session(pages))
+            memory.wait()
+        later = Dialogue(SEED + 1)
+        searches = _timed(memories, Memory.search, [(one,) for one in later.questions(wanted)])
+        adds = _timed(memories, Memory.add, later.exchanges(wanted))
+        return {
+            name: Governed(percentiles(adds[name], 50, 95), percentiles(searches[name], 50, 95)) for name in memories
+        }
+
+
+def _timed(
+    memories: Mapping[str, Memory], operation: Callable[..., object], said: Sequence[tuple[str, ...]]
+) -> dict[str, list[float]]:
+    """The times of the operation in each memory, ms, one after the other; the first ones warm it up."""
+    times: dict[str, list[float]] = {name: [] for name in memories}
+    for number, words in enumerate(said):
+        for name, memory in memories.items():
+            took = milliseconds(partial(operation, memory, *words))
+            if number >= WARM_UP:
+                times[name].append(took)
+    return times
