@@ -150,6 +150,8 @@ DAMAGES = {
     ),
     "an event of nothing": ("UPDATE events SET cube_id = 'never' WHERE sequence = 2", {Fault.EVENT}),
     "an event of no kind": ("UPDATE events SET operation = 'sing' WHERE sequence = 2", {Fault.EVENT}),
+    "an entry of the audit log": ("UPDATE audit SET caller = 'somebody' WHERE number = 1", {Fault.AUDIT}),
+    "no entry of the audit log": ("DELETE FROM audit", {Fault.AUDIT}),
     "a job of no kind": ("UPDATE jobs SET state = 'lost' WHERE id IN (SELECT min(id) FROM jobs)", {Fault.JOB}),
     "a job of another owner": ("UPDATE jobs SET user_id = 'eve' WHERE id IN (SELECT min(id) FROM jobs)", {Fault.JOB}),
 }

@@ -166,23 +166,28 @@ class AuditPart:
 
     def report(self, known: Iterable[ChainHead] = ()) -> AuditReport:
         """Follow each chain from its first entry; the `known` heads of an earlier report must be on the way."""
-        passed: dict[tuple[str, ...], dict[int, str]] = {}
-        for head in known:
-            passed.setdefault(_columns(head.scope), {})[head.number] = head.hash
-        heads: list[ChainHead] = []
-        broken: list[ChainBreak] = []
-        count = 0
         with self.snapshot() as connection:
-            kept = {_owner(row): row for row in connection.execute(select(_heads)).mappings()}
-            with _all(connection, select(_audit).order_by(*_audit.primary_key.columns)) as rows:
-                for owner, chain in groupby(rows.mappings(), _owner):
-                    walked = _Chain(owner, passed.pop(owner, {}))
-                    count += walked.follow(chain)
-                    walked.compare(kept.pop(owner, None))
-                    heads.append(ChainHead(walked.scope, walked.number, walked.hash))
-                    broken += walked.breaks
-            broken += [ChainBreak(_scope(owner), 1, "all entries are missing") for owner in {**kept, **passed}]
-        return AuditReport(count, tuple(heads), tuple(broken))
+            return followed(connection, known)
+
+
+def followed(connection: Connection, known: Iterable[ChainHead] = ()) -> AuditReport:
+    """Follow each chain of a store from its first entry, as `AuditPart.report`."""
+    passed: dict[tuple[str, ...], dict[int, str]] = {}
+    for head in known:
+        passed.setdefault(_columns(head.scope), {})[head.number] = head.hash
+    kept = {_owner(row): row for row in connection.execute(select(_heads)).mappings()}
+    heads: list[ChainHead] = []
+    broken: list[ChainBreak] = []
+    count = 0
+    with _all(connection, select(_audit).order_by(*_audit.primary_key.columns)) as rows:
+        for owner, chain in groupby(rows.mappings(), _owner):
+            walked = _Chain(owner, passed.pop(owner, {}))
+            count += walked.follow(chain)
+            walked.compare(kept.pop(owner, None))
+            heads.append(ChainHead(walked.scope, walked.number, walked.hash))
+            broken += walked.breaks
+    broken += [ChainBreak(_scope(owner), 1, "all entries are missing") for owner in {**kept, **passed}]
+    return AuditReport(count, tuple(heads), tuple(broken))
 
 
 class _Chain:

@@ -28,6 +28,7 @@ class Fault(StrEnum):
     STRAY = "stray"  # a row belongs to no cube, or is of an unknown kind
     POSITION = "position"  # two cubes of an owner have the same one
     EVENT = "event"  # it is of an unknown kind, or of a cube that never was
+    AUDIT = "audit"  # an entry of the audit log was changed, removed or moved
     JOB = "job"  # it is in no known state, or not of its cube's owner
 
 

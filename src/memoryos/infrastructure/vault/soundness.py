@@ -18,7 +18,7 @@ from memoryos.clock import micros
 from memoryos.cube import MemCube, Page, Segment, Turn, from_json
 from memoryos.errors import InvalidInput, ObjectsUnreachable, StoreCorrupt
 from memoryos.infrastructure.cold.packs import Packs
-from memoryos.infrastructure.vault import backup, checksum, rows, tables
+from memoryos.infrastructure.vault import audit_part, backup, checksum, rows, tables
 from memoryos.infrastructure.vault.blob_copying import blob_damages
 from memoryos.infrastructure.vault.damage import Damage, Fault, Report
 from memoryos.infrastructure.vault.records import REVISIONS, Extent, LinkKind
@@ -47,6 +47,7 @@ def verify(vault: SqlVault, dim: int | None = None, progress: Progress | None = 
             damages += _in_cubes(connection, vault.packs, dim or _usual_dim(connection), progress)
             damages += strays(connection)
             damages += blob_damages(connection, vault.blobs)
+            damages += _in_log(connection)
     return Report(checked, tuple(damages))
 
 
@@ -79,6 +80,11 @@ def _changes(connection: Connection) -> list[Damage]:
     manifest = backup.manifest_of(connection)
     changed = backup.differing(connection, manifest) if manifest else []
     return [Damage(Fault.BACKUP, f"{name} is not what was backed up") for name in changed]
+
+
+def _in_log(connection: Connection) -> list[Damage]:
+    broken = audit_part.followed(connection).broken
+    return [Damage(Fault.AUDIT, f"entry {one.number}: {one.problem}", owner=one.scope) for one in broken]
 
 
 def _in_cubes(connection: Connection, packs: Packs, dim: int, progress: Progress | None) -> Iterator[Damage]:
