@@ -87,6 +87,7 @@ class Engine:
         vault.gate = self._gate = AuditedGate(gate, self.trail) if self.trail else gate
         vault.audits = self.trail is not None
         self.hand = Hand("calls", self.settings.zone)
+        self.hand.is_observed = vault.audits
         self.after_close = ExitStack()
         self.vault, self.embedder, self.chat = vault, embedder, chat
         self._connections = [chat] if isinstance(chat, OpenAIChat) else []

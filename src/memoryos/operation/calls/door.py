@@ -8,7 +8,7 @@ on behalf of its caller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import isfunction
 from typing import Any, Protocol, TypeVar
 
@@ -56,12 +56,9 @@ def _entered(method: Callable[..., T]) -> Callable[..., T]:
         self._hand.check_process()
         if not is_end:
             self._hand.check_open()
-        entered = None if running_call() else Call(operation)
-
-        def inside() -> T:
-            work = lambda: method(self, *args, **kwargs)  # noqa: E731
-            return zoned(self._hand.zone, lambda: acting(self._caller, work, entered))
-
-        return self._hand.run(lambda: in_one_call(inside if entered is None else lambda: entered.run(inside)))
+        entered = Call(operation) if self._hand.is_observed and not running_call() else None
+        work = lambda: method(self, *args, **kwargs)  # noqa: E731
+        inside = lambda: zoned(self._hand.zone, lambda: acting(self._caller, work, entered))  # noqa: E731
+        return self._hand.run(lambda: in_one_call(partial(entered.run, inside) if entered else inside))
 
     return call

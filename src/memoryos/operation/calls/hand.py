@@ -37,6 +37,7 @@ class Hand:
         """`zone` is the time zone of times without one."""
         self._name = name
         self.zone = zone
+        self.is_observed = False  # whether somebody notes what each call does
         self._process = os.getpid()
         self._is_closing = False
         self._start()
