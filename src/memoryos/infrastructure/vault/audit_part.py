@@ -7,20 +7,30 @@ missing end shows, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby, islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Result, Select, bindparam, select, tuple_
 
-from memoryos.caller import Action
+from memoryos.caller import SYSTEM, Action, acting_caller, running_call
 from memoryos.clock import micros
 from memoryos.errors import InvalidInput
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.audit_entry import AuditEntry, Decision, Deed, entry_of, hash_of, owner_of
+from memoryos.infrastructure.vault.audit_entry import (
+    BACKGROUND,
+    AuditedCube,
+    AuditEntry,
+    Decision,
+    Deed,
+    entry_of,
+    hash_of,
+    owner_of,
+)
+from memoryos.infrastructure.vault.records import Operation
 from memoryos.infrastructure.vault.rows import AT_A_TIME
 from memoryos.infrastructure.vault.statements import ask, insert_rows, put_rows
 from memoryos.infrastructure.vault.stored_cubes import legible
@@ -105,8 +115,22 @@ class AuditReport(Plain):
         return not self.broken
 
 
-def append(connection: Connection, scope: Scope | None, deeds: Iterable[Deed]) -> None:
+def deeds_of(owner: Scope, at: datetime, changes: Mapping[Operation, Sequence[AuditedCube]]) -> list[Deed]:
+    """The entries of a transaction on an owner, given what it did to cubes: one for each operation on them.
+
+    A transaction of a caller that changed no cube is one entry; one of the work behind the calls is none.
+    """
+    caller, call = acting_caller(), running_call()
+    deed = Deed(owner, at, caller, Action.WRITE, call.operation if call else BACKGROUND)
+    if not changes:
+        return [] if caller is SYSTEM else [deed]
+    return [replace(deed, change=change.value, cubes=tuple(cubes)) for change, cubes in changes.items()]
+
+
+def append(connection: Connection, scope: Scope | None, deeds: Sequence[Deed]) -> None:
     """Add entries to the chain of an owner, in a transaction that excludes other writers of the owner."""
+    if not deeds:
+        return
     owner = dict(zip(OWNER, _columns(scope), strict=True))
     number, previous = next(iter(ask(connection, _HEAD, owner)), (0, ""))
     rows = []

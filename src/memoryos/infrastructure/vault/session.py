@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Table, delete
 
-from memoryos.caller import SYSTEM, Action, acting_caller, running_call
+from memoryos.caller import acting_caller
 from memoryos.clock import micros
 from memoryos.cube import MemCube
 from memoryos.errors import StorageError
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault import guard, queries, tables
-from memoryos.infrastructure.vault.audit_entry import BACKGROUND, AuditedCube, Deed
+from memoryos.infrastructure.vault.audit_entry import AuditedCube
 from memoryos.infrastructure.vault.cold_part import packs_of
 from memoryos.infrastructure.vault.documents import (
     passage_rows,
@@ -102,18 +101,6 @@ class SqlWriter(SqlReader):
     has_removed_words = False  # of a page
     has_erased = False  # a cube, of whatever kind
     changes: dict[Operation, list[AuditedCube]] | None = None  # by operation; None: nobody asks for them
-
-    def deeds(self) -> list[Deed]:
-        """What this transaction did so far, for the audit log: one entry for each operation on cubes.
-
-        A transaction of a caller that changed no cube is one entry; one of the work behind the calls is none.
-        """
-        caller, call = acting_caller(), running_call()
-        operation = call.operation if call else BACKGROUND
-        deed = Deed(self._scope, self._clock(), caller, Action.WRITE, operation)
-        if not self.changes:
-            return [] if caller is SYSTEM else [deed]
-        return [replace(deed, change=change.value, cubes=tuple(cubes)) for change, cubes in self.changes.items()]
 
     def insert(self, entries: Sequence[Entry]) -> None:
         if not entries:

@@ -91,7 +91,8 @@ class SqlVault(ABC):
             if self.audits:
                 writer.changes = {}
             yield writer
-            if deeds := writer.deeds() if self.audits else ():
+            if writer.changes is not None:
+                deeds = audit_part.deeds_of(scope.owner, self._clock(), writer.changes)
                 audit_part.append(connection, scope.owner, deeds)
             self._forget_words(writer, scope)
         if self.audits and (call := running_call()):

@@ -122,7 +122,7 @@ class AuditTrail:
         """Take the entries that are ready."""
         with self._lock:
             for one in self._waiting:
-                one.is_taken = one.is_ready
+                one.is_taken = one.is_ready or self._is_closing.is_set()
             taken = [one for one in self._waiting if one.is_taken]
             self._waiting = [one for one in self._waiting if not one.is_taken]
             return taken
@@ -145,10 +145,11 @@ class AuditTrail:
             self._is_closing.wait(WRITE_AFTER)
             try:
                 apart(lambda: acting(SYSTEM, self.flush))
+                failures = 0
             except StorageError as error:
                 failures += 1
                 logger.error("audit log not written", extra={"action": "audit", "error": type(error).__name__})  # noqa: TRY400
-        if failures:
+        if failures == _TRIES:
             self._is_thread_running = False
 
     def _has_more(self) -> bool:
