@@ -98,20 +98,19 @@ class AuditTrail:
     def flush(self) -> None:
         """Write all entries that wait, but those of calls that go on, for a moment.
 
-        Raises StorageError; what was not written is kept.
+        Raises StorageError; what was not written is kept, also after an interrupt.
         """
         with self._flushing:
             taken = self._taken()
             batches = self._log.batches([one.deed for one in taken])
-            while batches:
-                try:
+            try:
+                while batches:
                     self._log.write(batches[0])
-                except StorageError:
-                    left = [_Waiting(deed) for batch in batches for deed in batch]
-                    with self._lock:
-                        self._waiting[:0] = left
-                    raise
-                del batches[0]
+                    del batches[0]
+            finally:
+                left = [_Waiting(deed) for batch in batches for deed in batch]
+                with self._lock:
+                    self._waiting[:0] = left
 
     def close(self) -> None:
         """Write all entries that wait, and end the thread. Raises like `flush`."""
