@@ -32,7 +32,7 @@ from memoryos.operation.scheduler.step import CUBES_AT_ONCE
 from memoryos.scope import Scope
 
 from .work import Writing, calls_in, locks_of
-from .world import ANN, START, LineExtractor, World
+from .world import ANN, START, LineExtractor, World, added
 
 SAME = 1.5  # times as much work, at most, for twice as large a scope: it does not depend on the size
 LINEAR = 2.8  # a little more than twice as much
@@ -70,8 +70,7 @@ def learned(world: World, count: int) -> list[int]:
 def learned_of_segment(world: World, count: int) -> list[int]:
     """What the pages of one large segment say, 64 at a time."""
     memory = world.open(f"read-{count}.db", short_term_capacity=1, heat_threshold=10**6)
-    for number in range(count):
-        Memory.add(memory, f"🍵 tea {number}")
+    added(memory, (f"🍵 tea {number}" for number in range(count)))
     memory.add("🚲 bye")
     world.queue()
     with locks_of(world.vault) as taken:
@@ -91,7 +90,7 @@ def deleted(world: World, count: int) -> list[int]:
 def deleted_of_segment(world: World, count: int) -> list[int]:
     """One page of a segment that has many, in one chain."""
     memory = world.open(f"segment-{count}.db", short_term_capacity=1)
-    pages = [Memory.add(memory, f"🍵 tea {number}") for number in range(count)]
+    pages = added(memory, (f"🍵 tea {number}" for number in range(count)))
     memory.add("🚲 bye")
     with locks_of(world.vault) as taken:
         memory.delete(pages[0])
@@ -100,8 +99,7 @@ def deleted_of_segment(world: World, count: int) -> list[int]:
 
 def deleted_segment(world: World, count: int) -> list[int]:
     memory = world.open(f"whole-{count}.db", short_term_capacity=1)
-    for number in range(count):
-        Memory.add(memory, f"🍵 tea {number}")
+    added(memory, (f"🍵 tea {number}" for number in range(count)))
     memory.add("🚲 bye")
     (segment,) = memory.segments.list()
     with locks_of(world.vault) as taken:
@@ -119,8 +117,7 @@ def updated(world: World, count: int) -> list[int]:
 
 def moved(world: World, count: int) -> list[int]:
     memory = world.open(f"move-{count}.db", short_term_capacity=1)
-    for number in range(count):
-        Memory.add(memory, f"🍵 tea {number}")
+    added(memory, (f"🍵 tea {number}" for number in range(count)))
     with locks_of(world.vault) as taken:
         memory.wait()
     return taken
@@ -128,8 +125,7 @@ def moved(world: World, count: int) -> list[int]:
 
 def rebuilt(world: World, count: int) -> list[int]:
     memory = world.open(f"rebuild-{count}.db", short_term_capacity=1)
-    for number in range(count):
-        Memory.add(memory, f"🍵 tea {number}")
+    added(memory, (f"🍵 tea {number}" for number in range(count)))
     memory.wait()
     with locks_of(world.vault) as taken:
         memory.upkeep.rebuild()
@@ -151,7 +147,7 @@ def unlearned(world: World, count: int) -> list[int]:
 def mixed(world: World, count: int) -> Memory:
     """Two topics in one segment, which are to be told apart."""
     memory = world.open(f"repair-{count}.db", short_term_capacity=1, self_repair=False, heat_threshold=1000)
-    pages = [Memory.add(memory, f"{'🍵🚲'[number % 2]} {number}") for number in range(count)]
+    pages = added(memory, (f"{'🍵🚲'[number % 2]} {number}" for number in range(count)))
     memory.add("📐 end")
     tea, bikes = (world.links(LinkKind.MEMBER_OF, page)[0].target for page in pages[:2])
     moves = tuple(Rehoming(page, bikes, tea, Reason.MOVE) for page in pages[1::2])
@@ -261,7 +257,7 @@ def test_an_update_that_says_very_much_is_read_by_a_job(world: World):
 def test_chains_forget_a_page_to_their_ends(world: World):
     memory = world.open(short_term_capacity=1)
     first = Memory.add(memory, "🍵 The kettle whistles.")
-    pages = [Memory.add(memory, f"🍵 x{number}") for number in range(100)]
+    pages = added(memory, (f"🍵 x{number}" for number in range(100)))
     memory.wait()
     assert "kettle" in memory.get(pages[-1]).payload.chain_summary
     memory.delete(first)
@@ -275,8 +271,7 @@ def test_deleting_a_segment_reads_no_page_again_for_each_few_that_go(world: Worl
     lessons = Again.lessons
     monkeypatch.setattr(Again, "lessons", lambda again, pages: read.append(len(pages)) or lessons(again, pages))
     memory = world.open(short_term_capacity=1, heat_threshold=1000)
-    for number in range(8 * PAGES_AT_ONCE):
-        Memory.add(memory, f"🍵 tea {number}\n" + line.format(number))
+    added(memory, (f"🍵 tea {number}\n" + line.format(number) for number in range(8 * PAGES_AT_ONCE)))
     memory.add("🚲 bye")
     world.extract()
     (segment,) = [view for view in memory.segments.list() if len(view.page_ids) > PAGES_AT_ONCE]
@@ -289,8 +284,7 @@ def test_deleting_a_segment_reads_no_page_again_for_each_few_that_go(world: Worl
 
 def test_a_large_segment_goes_with_its_pages(world: World):
     memory = world.open(short_term_capacity=1)
-    for number in range(60):
-        Memory.add(memory, f"🍵 tea {number}")
+    added(memory, (f"🍵 tea {number}" for number in range(60)))
     other = Memory.add(memory, "🚲 bye")
     (segment,) = memory.segments.list()
     memory.delete(segment.cube.id)
@@ -328,8 +322,7 @@ def stored_in(connection: Connection) -> tuple[int, int]:
 def resting_on_all(world: World, count: int) -> Memory:
     """A trait that rests on so many pages and has as many earlier versions, each with all these pages."""
     memory = world.open(f"rests-{count}.db", short_term_capacity=1, heat_threshold=10**6)
-    for number in range(count):
-        Memory.add(memory, f"🍵 tea {number}\ntrait: calm")
+    added(memory, (f"🍵 tea {number}\ntrait: calm" for number in range(count)))
     memory.add("🚲 bye")
     world.extract()
     (trait,) = world.cubes(Kind.TRAIT)

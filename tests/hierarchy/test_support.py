@@ -21,12 +21,18 @@ from memoryos.operation.scheduler.step import LEARNED
 from memoryos.scope import Scope
 
 from .work import Writing, locks_of
-from .world import ANN, LineExtractor, World
+from .world import ANN, LineExtractor, World, added
 
 DISHES = 24
 SAME = 1.5  # times as much work, at most, for twice as many facts
 OTHER_WORDS = "compass ruler circle angle square corner radius sphere"  # enough of them for a segment of its own
-MENU = "\n".join(f"fact: Tom likes dish {number}." for number in range(DISHES))
+
+
+def menu(dishes: int) -> str:
+    return "\n".join(f"fact: Tom likes dish {number}." for number in range(dishes))
+
+
+MENU = menu(DISHES)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +46,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def said(world: World, count: int, text: str = MENU) -> tuple[Memory, list[str]]:
     """A segment whose pages all say the same."""
     memory = world.open(f"said-{count}-{len(text)}.db", short_term_capacity=1, heat_threshold=10**6)
-    pages = [Memory.add(memory, f"🍵 tea {number}\n{text}") for number in range(count)]
+    pages = added(memory, (f"🍵 tea {number}\n{text}" for number in range(count)))
     memory.add("🚲 bye")
     world.extract()
     return memory, pages
@@ -98,7 +104,7 @@ def rebuilt(memory: Memory) -> None:
 @pytest.mark.parametrize(("work", "left"), [(without_the_segment, 0), (without_a_fact, DISHES - 1), (rebuilt, 0)])
 def test_links_go_a_few_at_a_time(world: World, work: Callable[[Memory], None], left: int):
     """A page has three of its own, and 64 pages are taken out of their segments at once."""
-    memory, pages = said(world, 100)
+    memory, pages = said(world, 70)
     with links_lost(world.vault) as lost:
         work(memory)
     assert len(learned(world)) == left
@@ -108,8 +114,7 @@ def test_links_go_a_few_at_a_time(world: World, work: Callable[[Memory], None], 
 
 def test_what_one_page_says_with_others_is_written_a_few_at_a_time(world: World):
     def deleted(count: int) -> list[int]:
-        text = "\n".join(f"fact: Tom likes dish {number}." for number in range(count))
-        memory, (page, other) = said(world, 2, text)
+        memory, (page, other) = said(world, 2, menu(count))
         memory.wait()  # jobs take locks, too
         with locks_of(world.vault) as taken:
             memory.delete(page)
@@ -157,7 +162,7 @@ def test_a_deletion_that_stops_between_the_parts_can_be_called_again(world: Worl
 
 @pytest.mark.parametrize("parts", range(1, 12, 2))
 def test_what_stopped_between_the_parts_goes_with_the_pages_one_by_one(world: World, monkeypatch, parts: int):
-    memory, pages = said(world, 20)
+    memory, pages = said(world, 17, menu(6))
     with monkeypatch.context() as patch:
         stopping(world, patch, parts)
         with pytest.raises(Stopped):
@@ -171,7 +176,7 @@ def test_what_stopped_between_the_parts_goes_with_the_pages_one_by_one(world: Wo
 @pytest.mark.parametrize("after", [1, 2, 4, 7])
 def test_a_page_that_is_deleted_or_learned_while_the_parts_are_written_does_no_harm(world: World, monkeypatch, after):
     """Another process deletes a page of the segment, and adds one that says the same, between two parts."""
-    memory, pages = said(world, 60)
+    memory, pages = said(world, 24)
     left, write, added = [after], world.vault.write, []
     corrector = Corrector(world.promoter(LineExtractor()), ANN)
 

@@ -125,6 +125,11 @@ class Prompt(Memory):
         return Prompt(self._engine, super().of(scope).scope, self._caller)
 
 
+def added(memory: Memory, texts: Iterable[str]) -> list[str]:
+    """Store pages of one turn each in one transaction, and leave them where they are; returns their ids."""
+    return Memory.add_many(memory, [Turn(role=Role.USER, text=text) for text in texts])
+
+
 class World:
     """Opens memories on files in one folder, and closes them."""
 
