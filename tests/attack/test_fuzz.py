@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import memoryos
+from contract.back_ends import copy_store, opening_on
 from memoryos import (
     Action,
     AsyncMemory,
@@ -122,9 +123,11 @@ def opened(folder: Path) -> Memory:
     return memoryos.open(folder / "memory.db", user="ann", embedder=Hashing(), chat=Script())
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with closing(opened(tmp_path)) as memory:
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Path:
+    """A store with something to attack."""
+    folder = tmp_path_factory.mktemp("fuzz")
+    with opening_on(back_end), closing(opened(folder)) as memory:
         towns = (f"I live in Town{number}, and I like jazz." for number in range(12))
         turns = [
             Turn(role=role, text=text) for said in towns for role, text in (("user", said), ("assistant", "I see."))
@@ -133,6 +136,13 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         memory.facts.add("I have a cat.")
         memory.profile.set("name", "Ann")
         memory.consolidate()
+    return folder / "memory.db"
+
+
+@pytest.fixture
+def memory(template: Path, tmp_path: Path) -> Iterator[Memory]:
+    copy_store(template, tmp_path / template.name)
+    with closing(opened(tmp_path)) as memory:
         yield memory
 
 

@@ -169,6 +169,12 @@ def stop() -> None:
 
 
 def _new_store() -> str:
+    return str(copy_of(_empty_store()).database)
+
+
+@cache
+def _empty_store() -> str:
+    """What every empty store is a copy of: to make its tables takes longer than the copy."""
     url = new_database()
     PostgresVault("a new store", url, embedder=Hashing.name, clock=system_clock, busy_timeout_seconds=30).close()
     return str(url.database)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from contract.back_ends import opening_on
+from contract.back_ends import files_on
 from memoryos import AsyncMemoryOS, Memory, MemoryOS, Role, Subject, Tier, Turn, load_settings
 from memoryos.errors import InvalidInput
 from memoryos.listing import Listing, cursor_after
@@ -22,9 +22,10 @@ SETTINGS = {"embedder": "hashing", "short_term_capacity": 3, "knowledge_capacity
 
 @pytest.fixture
 def store(tmp_path: Path, back_end: str) -> Iterator[MemoryOS]:
-    with opening_on(back_end):
-        opened = MemoryOS.open(tmp_path / "lists.db", settings=load_settings(**SETTINGS))
-    with opened:
+    with (
+        files_on(back_end, tmp_path),
+        MemoryOS.open(tmp_path / "lists.db", settings=load_settings(**SETTINGS)) as opened,
+    ):
         yield opened
 
 

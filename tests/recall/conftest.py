@@ -115,6 +115,7 @@ def open_memory(tmp_path) -> Iterator[Open]:
 
     yield one
     for memory in opened:
+        memory._engine.housekeeping.abandon()  # what nobody asked for needs no place and no reading
         memory.close()
 
 
