@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 import memoryos
+from contract.back_ends import files_on
 from memoryos import Kind, Memory, Strategy, load_settings, stores
 from memoryos.cube import Turn
 from memoryos.errors import InvalidInput
@@ -70,11 +72,25 @@ def opened(folder: Path, **values: Any) -> Memory:
     return memoryos.open(folder / "memory.db", user="ann", settings=load_settings(**values), **more)
 
 
+@contextmanager
+def filled(folder: Path) -> Iterator[Memory]:
+    with opened(folder) as memory:
+        for name, about in SAID.items():
+            memory.add(f"Tea is what I say here: {name}.", **about)
+        yield memory
+
+
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
-    with opened(tmp_path) as found:
-        for name, about in SAID.items():
-            found.add(f"Tea is what I say here: {name}.", **about)
+    with filled(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory, back_end: str) -> Iterator[Memory]:
+    """The same, for tests that only read."""
+    folder = tmp_path_factory.mktemp("labels")
+    with files_on(back_end, folder), filled(folder) as found:
         yield found
 
 
@@ -93,18 +109,18 @@ def listed(memory: Memory, filters: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize(("filters", "expected"), CASES)
 def test_a_search_a_context_and_a_list_find_the_same(
-    memory: Memory, filters: dict[str, Any], expected: set[str]
+    unchanged: Memory, filters: dict[str, Any], expected: set[str]
 ) -> None:
     for strategy in Strategy:
-        found = memory.search("tea", strategy=strategy, filters=filters, pages=20)
+        found = unchanged.search("tea", strategy=strategy, filters=filters, pages=20)
         assert {named(hit.cube.payload.turns[0].text) for hit in found.hits} == expected, strategy
         assert {named(page.cube.payload.turns[0].text) for page in found.recent} <= expected
-    text = memory.context("tea", filters=filters).text
+    text = unchanged.context("tea", filters=filters).text
     assert {name for name in SAID if f"here: {name}." in text} == expected
-    assert listed(memory, filters) == expected
+    assert listed(unchanged, filters) == expected
     wanted = Filter.of(filters)
     assert {
-        named(page.payload.turns[0].text) for page in memory.pages.list() if wanted.admits(labels_of(page))
+        named(page.payload.turns[0].text) for page in unchanged.pages.list() if wanted.admits(labels_of(page))
     } == expected
 
 
