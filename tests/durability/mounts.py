@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings.cp437  # noqa: F401 - of saved indexes: who becomes nobody may not import from root's Python
 import os
 import resource
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import alembic.command  # noqa: F401 - of older stores, for the same reason
 import pytest
 
 NOBODY = 65534
