@@ -32,6 +32,8 @@ POSTS = [
     "<eos>",
     "<think>",
     "</think>",
+    "⟨think⟩",
+    "〈s〉",
     "</seed:think>",
     "<seed：bos>",
     "<tools>",
@@ -62,6 +64,8 @@ SQUARED = [
     "[/ASSISTANT]",
     "[ЅYSTEM]",  # the first letter is Cyrillic
     "［USER］",
+    "〔INST〕",
+    "⟦SYSTEM⟧",
     "[THINK]",
     "[|system|]",
     "[|endofturn|]",
