@@ -34,6 +34,7 @@ from memoryos.operation.consolidation.persona import PersonaSchema
 from memoryos.operation.consolidation.promotion import Promoter, persona_scope
 from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.deletion_job import DeletionJob
+from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.forget import Forgetter, Forgotten
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
@@ -137,6 +138,7 @@ class Engine:
             internal(JobKind.REPAIR, self.repairer),
             internal(JobKind.SWEEP, Sweeper(self.vault)),
             internal(JobKind.ERASE, DeletionJob(self.promoter, self.sources)),
+            internal(JobKind.EXPIRE, ExpiryJob(self.promoter, self.sources)),
         )
         self.vault.known_jobs = self.job_types.handlers.keys()
         runner = JobRunner(self.vault, self.job_types.handlers, self.clock)
@@ -195,7 +197,10 @@ class Engine:
         home = self.home(owner, lesson.payload.subject)
         with self.vault.write(home) as writer:
             self.promoter.learn(writer, home, [lesson])
-            return told_in(writer, lesson)
+            told = told_in(writer, lesson)
+        if lesson.about.expires_at is not None:
+            self.housekeeping.queued(home)
+        return told
 
     def register_job(self, kind: JobType) -> None:
         """Run jobs of that kind from now on. Raises InvalidInput if the name is taken."""

@@ -182,6 +182,30 @@ def test_what_was_forgotten_in_part_is_forgotten_by_the_next_call(template, tmp_
     assert len(found) > len(set(left)), "some died between two transactions of one memory"
 
 
+def in_three_hours() -> datetime:
+    """A clock by which the pages of a sweep have expired, and the leases of a killed process have ended."""
+    return system_clock() + timedelta(hours=3)
+
+
+def test_a_sweep_that_was_cut_off_is_finished_and_nothing_comes_back(template, tmp_path):
+    found, left = victims("sweep", template, tmp_path), []
+    for victim in found:
+        left.append(memories_in(copy(victim.path, tmp_path)))
+        with victim.reopen(tmp_path, clock=in_three_hours) as memory:
+            assert memory.search("green tea", strategy="bm25").hits == ()
+            memory.jobs.run()
+            assert unfinished(memory) == []
+            assert not [text for text in facts(memory) if "green tea" in text or "Tom" in text]
+            assert len(memory.pages.list()) == PAGES
+            assert_consistent(memory)
+            assert_linked(memory)
+        with closing(sqlite3.connect(tmp_path / "copy.db")) as connection:
+            (kept,) = connection.execute("SELECT count(*) FROM cubes WHERE expires_at IS NOT NULL").fetchone()
+        assert kept == 0
+    assert left == sorted(left, reverse=True)
+    assert len(set(left)) >= 3
+
+
 def grouping(memory: Memory) -> list[tuple[str, ...]]:
     return sorted(tuple(sorted(view.page_ids)) for view in memory.segments.list(archive=True))
 

@@ -53,6 +53,7 @@ STRIDES = {
     "rebuild": 8,
     "delete_segment": 4,
     "forget": 4,
+    "sweep": 3,
     "reembed": 3,
     "backup": 11,
     "restore": 11,
@@ -242,6 +243,18 @@ def warm(path: Path, step: int, done: Done) -> None:
         done(page)
 
 
+def sweep(path: Path, step: int, done: Done) -> None:
+    """Remove pages whose lifespan has ended, with the facts that rest on them."""
+    with opened(path) as memory:
+        said = "I love green tea with honey. My brother is called Tom."
+        page, *_ = [memory.add(f"{said} {unique_word(number)}", ttl=3600) for number in range(NEW, NEW + 3)]
+        memory.consolidate()
+    with opened(path, lambda: now() + timedelta(hours=2)) as memory:
+        kill_at(step)
+        memory.jobs.run()
+        done(page)
+
+
 def erase(path: Path, step: int, done: Done) -> None:
     """Delete a page that is in the object store, and remove the pack that it was in."""
     with opened(path, settings=cold_settings(path)) as memory:
@@ -361,6 +374,7 @@ if __name__ == "__main__":
             delete,
             delete_segment,
             forget,
+            sweep,
             rebuild,
             reembed,
             backup,

@@ -12,7 +12,14 @@ from memoryos.kinds import State, Tier
 
 from .world import ANN, World
 
-SMALL = {"short_term_capacity": 2, "mid_term_capacity": 2, "knowledge_capacity": 3, "heat_threshold": 10**6}
+# Nobody does the jobs, so what has expired is hidden and not removed yet.
+SMALL = {
+    "short_term_capacity": 2,
+    "mid_term_capacity": 2,
+    "knowledge_capacity": 3,
+    "heat_threshold": 10**6,
+    "jobs": "worker",
+}
 
 
 def put(memory: Memory, cube: MemCube, state: State) -> None:

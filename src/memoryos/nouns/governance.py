@@ -39,15 +39,19 @@ class MemGovernance(Noun):
         self._engine.admit(Action.ADMINISTER, self._scope)
         checked, cause = arguments.cube_id(memory_id), _reason(reason)
         thawed = thaw(self._engine.vault, self._home(checked), checked, cause)
-        self._engine.housekeeping.queued(self._scope)
+        for home in {self._scope.owner, thawed.scope.owner}:
+            self._engine.housekeeping.queued(home)
         return thawed
 
     def expire(self, memory_id: str, *, reason: str = "expire") -> MemCube:
         """Let a memory expire now: no search, list or context shows it again. Returns it.
 
-        Its words stay in the store until it is deleted. Raises NotFound, TransitionRefused.
+        A background job then removes it from the store, with what rests on it alone, as `delete` would. Raises
+        NotFound, TransitionRefused.
         """
-        return self._set(memory_id, State.EXPIRED, reason)
+        expired = self._set(memory_id, State.EXPIRED, reason)
+        self._engine.housekeeping.queued(expired.scope)
+        return expired
 
     def transitions(self, memory_id: str) -> Sequence[Transition]:
         """List the changes of a memory's state, oldest first: when, from what to what, by whom and why.

@@ -28,6 +28,7 @@ from memoryos.infrastructure.vault.session_parts import (
     ColdWriter,
     CubeReader,
     CubeWriter,
+    ExpiryReader,
     LedgerReader,
     LedgerWriter,
     LinkReader,
@@ -41,7 +42,9 @@ from memoryos.infrastructure.vault.stored_blob import BlobNotes
 from memoryos.scope import Scope
 
 
-class Reader(CubeReader, LinkReader, PassageReader, LogReader, QueueReader, ColdReader, LedgerReader, Protocol):
+class Reader(
+    CubeReader, ExpiryReader, LinkReader, PassageReader, LogReader, QueueReader, ColdReader, LedgerReader, Protocol
+):
     """A consistent snapshot of one owner's cubes."""
 
     @property

@@ -62,6 +62,11 @@ _ABOUT = (  # the unfinished jobs of a kind, on the cubes that are the `ids`
     .where(_jobs.c.cube_id.in_(bindparam("ids", expanding=True)))
     .order_by(_jobs.c.created_at, _jobs.c.id)
 )
+_ALIKE = (  # the unfinished jobs of a kind
+    select(*(_jobs.c[name] for name in _Row._fields))
+    .where(*_mine, _is_unfinished, _jobs.c.kind == bindparam("kind"))
+    .order_by(_jobs.c.created_at, _jobs.c.id)
+)
 _CUBES_AT_ONCE = 5_000  # named in one statement
 
 
@@ -177,10 +182,10 @@ class Queue:
     def _about(self, kind: str, cube_ids: Sequence[str | None]) -> Iterator[_Row]:
         """The unfinished jobs of the kind on these cubes, and possibly others."""
         named = [one for one in cube_ids if one is not None]
-        if len(named) < len(cube_ids):
-            yield from self._unfinished()
-            return
         values = {**self._owner, "kind": str(kind)}
+        if len(named) < len(cube_ids):
+            yield from map(_Row._make, ask(self._connection, _ALIKE, values))
+            return
         for start in range(0, len(named), _CUBES_AT_ONCE):
             yield from map(_Row._make, ask(self._connection, _ABOUT, values, named[start : start + _CUBES_AT_ONCE]))
 

@@ -87,6 +87,12 @@ class SqlReader(StoredCubes):
     def remains(self) -> dict[str, int]:
         return self._everything.remains()
 
+    def expired(self) -> list[str]:
+        return self._expiry.expired()
+
+    def next_expiry(self) -> datetime | None:
+        return self._expiry.next_expiry()
+
     def note(self, key: str) -> str | None:
         return self._ledger.note(key)
 
@@ -112,6 +118,7 @@ class SqlWriter(SqlReader):
         self.blobs.refer((entry.cube for entry in entries), self._clock())
         self._index(entries)
         self._log((entry.cube for entry in entries), Operation.ADD)
+        self._ask_to_sweep(self._expiry.first_end(entry.cube for entry in entries))
 
     def update(
         self, entries: Sequence[Entry], operation: Operation, *, detail: str | None = None, cause: str | None = None
@@ -135,6 +142,7 @@ class SqlWriter(SqlReader):
         self._log((entry.cube for entry in entries), operation, detail)
         for one in changed_states:
             self._log([one.cube], Operation.TRANSITION, one.detail)
+        self._ask_to_sweep(self._expiry.first_end((entry.cube for entry in entries), changed_states))
 
     def delete(self, ids: Sequence[str]) -> None:
         guard.check_deletion(self.states(ids))
@@ -269,6 +277,11 @@ class SqlWriter(SqlReader):
 
     def spent_by_all(self, day: date) -> tuple[int, int]:
         return self._ledger.spent_by_all(day)
+
+    def _ask_to_sweep(self, due: datetime | None) -> None:
+        """Have what expires removed then."""
+        if due is not None:
+            self.enqueue(JobKind.EXPIRE, not_before=due)
 
     def _index(self, entries: Sequence[Entry]) -> None:
         vectors = [vector_row(entry) for entry in entries if entry.vector is not None]

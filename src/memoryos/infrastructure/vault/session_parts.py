@@ -108,6 +108,18 @@ class CubeReader(Protocol):
         ...
 
 
+class ExpiryReader(Protocol):
+    """The memories of an owner that have expired, or will."""
+
+    def expired(self) -> list[str]:
+        """Return the memories that have expired and are not frozen, by the time at which they did."""
+        ...
+
+    def next_expiry(self) -> datetime | None:
+        """Return when the next lifespan ends after now, or None."""
+        ...
+
+
 class LinkReader(Protocol):
     """The links between an owner's cubes."""
 

@@ -27,6 +27,7 @@ from memoryos.infrastructure.vault.documents import (
     read_cube,
     read_passages,
 )
+from memoryos.infrastructure.vault.expiry_part import ExpiryPart
 from memoryos.infrastructure.vault.ledger import Ledger
 from memoryos.infrastructure.vault.owner_part import OwnerPart
 from memoryos.infrastructure.vault.queue import Queue
@@ -75,6 +76,7 @@ class StoredCubes:
         self._ledger = Ledger(connection, self._owner)
         self._queue = Queue(connection, self._owner, clock, known_jobs)
         self._everything = OwnerPart(connection, self._owner)
+        self._expiry = ExpiryPart(connection, self._owner, clock)
         self._packs = packs
         self._cold = ColdPart(connection, self._owner, packs)
         self.blobs = BlobPart(connection, self._owner)

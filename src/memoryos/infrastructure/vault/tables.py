@@ -89,6 +89,9 @@ cubes = Table(
     PrimaryKeyConstraint("tenant", "id"),
     Index("cubes_by_owner", *OWNER, "kind", "tier", "position"),
     Index("cubes_by_position", *OWNER, "position", unique=True),
+    # What ends, of the few that do; where a PostgreSQL is made, the same conditions hold there.
+    Index("cubes_by_end", *OWNER, "expires_at", sqlite_where=text("expires_at IS NOT NULL")),
+    Index("cubes_expired", *OWNER, sqlite_where=text("state = 'expired'")),
 )
 
 versions = Table(  # what a cube was before each revision

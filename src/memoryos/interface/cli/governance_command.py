@@ -53,7 +53,7 @@ def expire(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Let a memory expire now: nothing shows it again. `delete` removes it from the store, too."""
+    """Let a memory expire now: nothing shows it again, and a job removes it from the store."""
     with open_memory(db, user=user, agent=agent, tenant=tenant, must_exist=True) as memory:
         _tell(memory.governance.expire(memory_id, reason=reason), json=json)
 

@@ -20,7 +20,7 @@ from memoryos.caller import SYSTEM, acting
 from memoryos.clock import Clock
 from memoryos.errors import BudgetSpent, LeaseLost, MemoryOSError, ModelUnavailable, ObjectsUnreachable, StorageError
 from memoryos.infrastructure.vault.contract import Vault
-from memoryos.infrastructure.vault.records import Job
+from memoryos.infrastructure.vault.records import Job, JobKind
 from memoryos.operation.scheduler.rota import Rota
 from memoryos.scope import Scope
 
@@ -207,7 +207,7 @@ def retry_at(job: Job, error: Exception, now: datetime) -> datetime | None:
     """When a failed job is retried; None after the last try."""
     if isinstance(error, BudgetSpent):
         return error.until
-    if isinstance(error, ObjectsUnreachable):
+    if isinstance(error, ObjectsUnreachable) or job.kind is JobKind.EXPIRE:
         return now + _delay(job.attempts)  # an erasure is never given up
     most = MOST_TRIES_OUT if isinstance(error, ModelUnavailable) else MOST_TRIES
     if job.attempts >= most:

@@ -209,3 +209,7 @@ CREATE TABLE audit_heads (
 )
 
 CREATE INDEX audit_by_time ON audit (tenant, at)
+
+CREATE INDEX cubes_by_end ON cubes (tenant, user_id, agent_id, namespace, expires_at) WHERE expires_at IS NOT NULL
+
+CREATE INDEX cubes_expired ON cubes (tenant, user_id, agent_id, namespace) WHERE state = 'expired'

@@ -1,0 +1,63 @@
+"""Expiry job: removes the memories of a scope whose lifespan has ended, with all that rests on them alone.
+
+One job waits for each scope, until the next memory expires there. The transaction that writes a memory with an end adds
+it, so a crash loses neither. Each memory goes by the way of a deletion. What is frozen, or what something frozen
+depends on, stays hidden until it is thawed; the thaw adds the job again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryos.errors import CubeProtected, NotFound
+from memoryos.infrastructure.vault.records import Job, JobKind
+from memoryos.operation.consolidation.promotion import Promoter
+from memoryos.operation.correction.correct import Corrector
+from memoryos.operation.recall.sources import Sources
+from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.scope import Scope
+
+
+@dataclass(frozen=True)
+class ExpiryJob:
+    """Runs jobs of the kind `EXPIRE`."""
+
+    promoter: Promoter
+    sources: Sources
+    at_once: int = 1
+    takes_early: bool = False
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
+        """Remove what has expired, and wait for what expires next. Raises ObjectsUnreachable, as long as that lasts."""
+        vault, kept = self.promoter.vault, set[str]()
+        with vault.read(scope) as reader:
+            expired = reader.expired()
+        for cube_id in expired:
+            if not goes_on():
+                return jobs
+            if not self._removed(scope, cube_id):
+                kept.add(cube_id)
+        self.sources.follow_erasure(scope.owner)
+        with vault.write(scope) as writer:
+            for job in jobs:
+                writer.finish(job)
+            is_left = any(cube_id not in kept for cube_id in writer.expired())
+            due = self.promoter.clock() if is_left else writer.next_expiry()
+            if due is not None:
+                writer.enqueue(JobKind.EXPIRE, not_before=due)
+        return ()
+
+    def _removed(self, scope: Scope, cube_id: str) -> bool:
+        """Remove a memory if it is still there and still expired; whether it does not stay."""
+        with self.promoter.vault.read(scope) as reader:
+            cube = reader.get([cube_id]).get(cube_id)  # None: it is damaged, and its columns told
+        if cube and not cube.has_expired(self.promoter.clock()):
+            return True
+        try:
+            Corrector(self.promoter, scope).delete(cube_id)
+        except NotFound:  # it went with another one
+            return True
+        except CubeProtected:
+            return False
+        return True
