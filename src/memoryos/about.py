@@ -51,8 +51,9 @@ class About:
     def describe(self, cube: MemCube) -> MemCube:
         """Return the memory with these details."""
         told = {name: value for name, value in self._told.items() if value}
-        end = self.expires_at or cube.governance.lifespan.expires_at
-        lifespan = replace(cube.governance.lifespan, expires_at=end)
+        lifespan = cube.governance.lifespan
+        if self.expires_at:
+            lifespan = replace(lifespan, expires_at=self.expires_at, rule=None)
         return replace(
             cube,
             descriptive=replace(cube.descriptive, **told),
@@ -70,11 +71,11 @@ class About:
 
     def extend(self, cube: MemCube, *, is_stated: bool) -> MemCube:
         """Return a known memory with a new expiry: the later one, or the new one if the user stated it."""
-        known, new = cube.governance.lifespan.expires_at, self.expires_at
+        known, new = cube.governance.lifespan.own_end, self.expires_at
         end = new if is_stated and new else (max(known, new) if known and new else None)
         if end == known:
             return cube
-        lifespan = replace(cube.governance.lifespan, expires_at=end)
+        lifespan = replace(cube.governance.lifespan, expires_at=end, rule=None)
         return replace(cube, governance=replace(cube.governance, lifespan=lifespan))
 
     @property

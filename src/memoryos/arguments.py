@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from io import TextIOBase
 from pathlib import Path
@@ -22,6 +22,7 @@ from memoryos.operation.portability.export_file import ExportTarget
 from memoryos.operation.recall.filters import SEARCHABLE, UNASKED
 from memoryos.operation.recall.fusion import DEFAULT_WEIGHTS, Weights
 from memoryos.operation.recall.hit import Strategy
+from memoryos.retention import GOVERNED
 from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text, shown
 
@@ -302,6 +303,22 @@ def tiers(value: Iterable[Tier | str], archive: bool | None, *, default: bool) -
 def kinds(value: Iterable[Kind | str]) -> frozenset[Kind]:
     """The kinds to search: those named, or the default kinds."""
     return _choices("kinds", value, SEARCHABLE) or UNASKED
+
+
+def governed_kinds(value: Iterable[Kind | str]) -> tuple[Kind, ...]:
+    """The kinds that a retention rule names."""
+    named = _choices("kinds", value, GOVERNED)
+    return tuple(kind for kind in GOVERNED if kind in named)
+
+
+def lifetime(field: str, value: timedelta | float) -> float:
+    """Check how long memories are kept, and return it in seconds."""
+    seconds = duration(
+        field, value.total_seconds() if isinstance(value, timedelta) else value, most=LONGEST_DAYS * 86_400
+    )
+    if not seconds:
+        raise InvalidInput(field, "is 0", "Pass a positive time")
+    return seconds
 
 
 def mounts(value: Iterable[str] | None) -> tuple[str, ...] | None:

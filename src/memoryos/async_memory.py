@@ -131,12 +131,18 @@ class AsyncLog(Awaited[Log]):
 
 
 class AsyncMemGovernance(Awaited[MemGovernance]):
-    """The states of one owner's memories (MemLifecycle), and who changed them."""
+    """The states of one owner's memories (MemLifecycle), how long they are kept, and legal holds."""
 
     freeze = _awaited(MemGovernance.freeze)
     thaw = _awaited(MemGovernance.thaw)
     expire = _awaited(MemGovernance.expire)
     transitions = _awaited(MemGovernance.transitions)
+    retain = _awaited(MemGovernance.retain)
+    retention = _awaited(MemGovernance.retention)
+    unretain = _awaited(MemGovernance.unretain)
+    hold = _awaited(MemGovernance.hold)
+    holds = _awaited(MemGovernance.holds)
+    release = _awaited(MemGovernance.release)
 
 
 class AsyncUpkeep(Awaited[Upkeep]):

@@ -32,7 +32,7 @@ from memoryos.kinds import (
     Subject,
     Tier,
 )
-from memoryos.lifecycle import PROPOSALS, CubeMark, untangled
+from memoryos.lifecycle import PROPOSALS, CubeMark, EndByRule, untangled
 from memoryos.plain import EVERY_FIELD, Plain, plain
 from memoryos.refusal import Refusal
 from memoryos.scope import Scope
@@ -284,6 +284,12 @@ class Lifespan:
 
     expires_at: AwareDatetime | None = None  #: after this it is never found; None: no end
     decay: Decay = Decay.NONE  #: reserved
+    rule: EndByRule | None = None  #: the retention rule that sets `expires_at`; None: the caller did
+
+    @property
+    def own_end(self) -> datetime | None:
+        """The end that the caller gave the cube."""
+        return self.expires_at if self.rule is None else self.rule.own_end
 
 
 @_explained

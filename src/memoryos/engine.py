@@ -36,6 +36,7 @@ from memoryos.operation.correction.correct import Corrector
 from memoryos.operation.correction.deletion_job import DeletionJob
 from memoryos.operation.correction.expiry_job import ExpiryJob
 from memoryos.operation.correction.forget import Forgetter, Forgotten
+from memoryos.operation.correction.retention_job import RetentionJob
 from memoryos.operation.index.follower import Follower
 from memoryos.operation.index.keeper import Keeper
 from memoryos.operation.index.residency import Residency
@@ -138,6 +139,7 @@ class Engine:
             internal(JobKind.REPAIR, self.repairer),
             internal(JobKind.SWEEP, Sweeper(self.vault)),
             internal(JobKind.ERASE, DeletionJob(self.promoter, self.sources)),
+            internal(JobKind.RETAIN, RetentionJob(self.vault)),
             internal(JobKind.EXPIRE, ExpiryJob(self.promoter, self.sources)),
         )
         self.vault.known_jobs = self.job_types.handlers.keys()

@@ -6,6 +6,7 @@
     ├── Refused                 this may not be done
     │   ├── PermissionDenied    the caller may not do it
     │   ├── CubeProtected       the memory is frozen or read-only
+    │   │   └── OnHold          a legal hold protects the memory
     │   └── TransitionRefused   a memory in that state cannot get the other one
     ├── ModelError              a model failed; nothing was stored
     │   ├── ModelNotConfigured  no model was given, or no key
@@ -73,6 +74,10 @@ class PermissionDenied(Refused, PermissionError):
 
 class CubeProtected(Refused):
     """The memory is frozen or read-only; nothing was changed."""
+
+
+class OnHold(CubeProtected):
+    """A legal hold protects the memory; nothing was changed."""
 
 
 class TransitionRefused(Refused):

@@ -85,6 +85,14 @@ class Transition(Plain):
     cause: str  #: the reason that the caller gave, or the operation that caused it
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndByRule:
+    """A retention rule that ends a memory earlier than its caller wanted."""
+
+    name: str  #: of the rule
+    own_end: datetime | None = None  #: the end that the caller gave the memory; None: none
+
+
 _PLACED = frozenset((State.GENERATED, State.ACTIVATED, State.ARCHIVED))  # set by moves in schema 1
 
 

@@ -133,8 +133,9 @@ def test_the_job_survives_a_restart_and_a_second_process_does_it_once(world: Wor
 def test_what_was_swept_does_not_come_back(world: World) -> None:
     memory = world.open(**SMALL)
     page = memory.add("🎲\nfact: Ann has a zanzibarquux", ttl=HOUR, idempotency_key="the call")
-    fill(memory, 6)
+    fill(memory, 3)
     world.extract()
+    assert world.cubes(Kind.FACT)
     world.clock.advance(hours=1)
     memory.jobs.run()
     memory.upkeep.repair()

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from uuid_utils.compat import uuid7
 
 from memoryos import arguments
 from memoryos.caller import Action
 from memoryos.cube import MemCube
-from memoryos.kinds import State
+from memoryos.errors import InvalidInput, NotFound
+from memoryos.hold import HeldThing, Hold
+from memoryos.infrastructure.vault.records import JobKind
+from memoryos.kinds import Kind, State
 from memoryos.lifecycle import Transition
 from memoryos.nouns.noun import Noun
 from memoryos.operation.calls.door import door
 from memoryos.operation.correction.states import set_state, thaw
-from memoryos.scope import Scope
+from memoryos.retention import RetentionRule
+from memoryos.scope import ID_LIMIT, Scope
 from memoryos.text import checked_text
 
 REASON_CHARS = 256
@@ -20,7 +27,7 @@ REASON_CHARS = 256
 
 @door
 class MemGovernance(Noun):
-    """The states of one owner's memories (MemLifecycle), and who changed them."""
+    """The states of one owner's memories (MemLifecycle), how long they are kept, and legal holds."""
 
     def freeze(self, memory_id: str, *, reason: str = "freeze") -> MemCube:
         """Freeze a memory: nothing changes, deletes, evicts or expires it until it is thawed. Returns it.
@@ -61,6 +68,99 @@ class MemGovernance(Noun):
         checked = arguments.cube_id(memory_id)
         with self._engine.vault.read(self._home(checked)) as reader:
             return reader.transitions(checked)
+
+    def retain(
+        self,
+        name: str,
+        *,
+        ttl: timedelta | float | None = None,
+        until: datetime | str | None = None,
+        kinds: Sequence[Kind | str] = (),
+        tags: Sequence[str] = (),
+    ) -> RetentionRule:
+        """Keep memories of this owner only so long, and return the rule. The gate must admit ADMINISTER.
+
+        They expire `ttl` (seconds or a timedelta) after they were stored, or at `until`. The rule is about `kinds`
+        (page, fact, trait, profile; default: all of them) that have all of the `tags`. It applies to what is stored
+        from now on, and a background job applies it to what is stored already. An earlier end counts, whether another
+        rule or the caller set it. A rule of the same name is replaced. Raises InvalidInput, PermissionDenied.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        checked = checked_text("name", name, limit=ID_LIMIT)
+        seconds = None if ttl is None else arguments.lifetime("ttl", ttl)
+        end = arguments.moment("until", until)
+        rule = RetentionRule(checked, arguments.governed_kinds(kinds), arguments.tags(tags), seconds, end)
+        with self._engine.vault.write(self._scope.owner) as writer:
+            writer.write_rule(rule)
+            writer.enqueue(JobKind.RETAIN)
+        self._engine.housekeeping.queued(self._scope)
+        return rule
+
+    def retention(self) -> Sequence[RetentionRule]:
+        """List the retention rules of this owner, by name."""
+        with self._engine.vault.read(self._scope.owner) as reader:
+            return reader.rules()
+
+    def unretain(self, name: str) -> None:
+        """Remove a retention rule; what it has not ended yet keeps its own end. The gate must admit ADMINISTER.
+
+        Raises NotFound, PermissionDenied.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        checked = checked_text("name", name, limit=ID_LIMIT)
+        with self._engine.vault.write(self._scope.owner) as writer:
+            if not writer.drop_rule(checked):
+                raise NotFound(f"there is no retention rule {checked!r} of this user and agent")
+            writer.enqueue(JobKind.RETAIN)
+        self._engine.housekeeping.queued(self._scope)
+
+    def hold(self, *, reason: str, memory: str | None = None, session: str | None = None) -> Hold:
+        """Place a legal hold on a memory, on a session, or (without both) on this owner, and return it.
+
+        Until it is released, nothing on hold is deleted, updated, expired, swept or forgotten: that raises OnHold,
+        which names the hold. So does the deletion of a page that a memory on hold rests on. What was derived from a
+        page on hold is not on hold itself. Later memories of the session or owner are on hold, too. The gate must admit
+        ADMINISTER. Raises InvalidInput, NotFound, PermissionDenied.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        why = _reason(reason)
+        if memory is not None and session is not None:
+            raise InvalidInput("memory", "is passed together with `session`", "Pass one of them")
+        home, on, subject = self._scope.owner, HeldThing.OWNER, None
+        if memory is not None:
+            on, subject = HeldThing.MEMORY, arguments.cube_id(memory, field="memory")
+            home = self._home(subject)
+        elif session is not None:
+            on, subject = HeldThing.SESSION, checked_text("session", session, limit=ID_LIMIT)
+        hold = Hold(str(uuid7()), on, subject, why, self._caller.identity, self._engine.clock())
+        with self._engine.vault.write(home) as writer:
+            if on is HeldThing.MEMORY and not writer.kinds([subject or ""]):
+                raise NotFound(f"there is no memory {subject!r} of this user and agent")
+            writer.place_hold(hold)
+        return hold
+
+    def holds(self) -> Sequence[Hold]:
+        """List the legal holds of this owner, in the order in which they were placed."""
+        found = []
+        for home in self._engine.corrector(self._scope).homes:
+            with self._engine.vault.read(home) as reader:
+                found += reader.holds()
+        return found
+
+    def release(self, hold_id: str) -> None:
+        """Release a legal hold; what has expired meanwhile is removed then. The gate must admit ADMINISTER.
+
+        Raises NotFound, PermissionDenied.
+        """
+        self._engine.admit(Action.ADMINISTER, self._scope)
+        wanted = arguments.cube_id(hold_id, field="hold_id")
+        for home in self._engine.corrector(self._scope).homes:
+            with self._engine.vault.write(home) as writer:
+                is_released = writer.release_hold(wanted)
+            if is_released:
+                self._engine.housekeeping.queued(home)
+                return
+        raise NotFound(f"there is no legal hold {wanted!r} of this user and agent")
 
     def _set(self, memory_id: str, state: State, reason: str) -> MemCube:
         checked, cause = arguments.cube_id(memory_id), _reason(reason)

@@ -37,6 +37,7 @@ from memoryos.infrastructure.vault.session_parts import (
     PassageReader,
     QueueReader,
     QueueWriter,
+    RetentionWriter,
 )
 from memoryos.infrastructure.vault.stored_blob import BlobNotes
 from memoryos.scope import Scope
@@ -53,7 +54,7 @@ class Reader(
         ...
 
 
-class Writer(Reader, CubeWriter, LinkWriter, QueueWriter, ColdWriter, LedgerWriter, Protocol):
+class Writer(Reader, CubeWriter, LinkWriter, RetentionWriter, QueueWriter, ColdWriter, LedgerWriter, Protocol):
     """A transaction on one owner's cubes. Each change is logged as one event."""
 
 

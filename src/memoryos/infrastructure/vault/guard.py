@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from memoryos.caller import SYSTEM, Caller
 from memoryos.cube import MemCube, Page
 from memoryos.errors import CubeProtected, TransitionRefused
+from memoryos.hold import HOLD_ACTS, HoldAct
 from memoryos.infrastructure.vault.records import Entry, Operation
 from memoryos.kinds import State, Tier
 from memoryos.lifecycle import TRANSITIONS, Actor
@@ -74,8 +75,18 @@ def check_deletion(stored: Mapping[str, State]) -> None:
             raise CubeProtected(f"the memory {cube_id} is frozen, and nothing was deleted: {_FIX}")
 
 
+def check_hold_act(act: HoldAct, by: Caller) -> None:
+    """Refuse what this caller may not do with a hold. Raises TransitionRefused."""
+    if _actor(by) not in HOLD_ACTS[act]:
+        raise TransitionRefused(f"background work may not {act.value} a legal hold; nothing was changed")
+
+
+def _actor(by: Caller) -> Actor:
+    return Actor.PROGRAM if by is SYSTEM else Actor.CALLER
+
+
 def _check(one: StateChange) -> None:
-    actor = Actor.PROGRAM if one.by is SYSTEM else Actor.CALLER
+    actor = _actor(one.by)
     if actor not in TRANSITIONS.get((one.before, one.cube.state), frozenset()):
         raise TransitionRefused(
             f"the memory {one.cube.id} is {one.before.value} and cannot become {one.cube.state.value}"

@@ -72,6 +72,7 @@ class JobKind(StrEnum):
     REPAIR = "repair"  # pages of a segment that belong elsewhere
     SWEEP = "sweep"  # bytes of attachments that nothing refers to any more
     ERASE = "erase"  # a memory whose deletion has to wait for the object store
+    RETAIN = "retain"  # the memories of a scope get the ends that its changed retention rules say
     EXPIRE = "expire"  # the memories of a scope whose lifespan has ended
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Select, Table, bindparam, literal_column, select
 
 from memoryos.infrastructure.vault import tables
-from memoryos.infrastructure.vault.statements import ask, delete_rows
-from memoryos.infrastructure.vault.stored_cubes import chunks
+from memoryos.infrastructure.vault.statements import ask, chunks, delete_rows
 from memoryos.infrastructure.vault.text_size import TextSize
 
 _cubes, _links, _versions = tables.cubes, tables.links, tables.versions

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, Protocol
 
 from memoryos.cube import MemCube
+from memoryos.hold import Hold
 from memoryos.infrastructure.cold.pack import Pack
 from memoryos.infrastructure.vault.records import (
     Archived,
@@ -32,6 +33,7 @@ from memoryos.infrastructure.vault.records import (
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.kinds import Kind, State, Subject, Tier
 from memoryos.lifecycle import CubeMark, Transition
+from memoryos.retention import RetentionRule
 
 
 class CubeReader(Protocol):
@@ -117,6 +119,18 @@ class ExpiryReader(Protocol):
 
     def next_expiry(self) -> datetime | None:
         """Return when the next lifespan ends after now, or None."""
+        ...
+
+    def rules(self) -> list[RetentionRule]:
+        """Return the retention rules, by name."""
+        ...
+
+    def holds(self) -> list[Hold]:
+        """Return the legal holds, in the order in which they were placed."""
+        ...
+
+    def held(self, ids: Iterable[str]) -> dict[str, Hold]:
+        """Return those of these cubes that are on hold, each with the first hold."""
         ...
 
 
@@ -284,6 +298,26 @@ class LinkWriter(Protocol):
 
     def unlink(self, links: Sequence[Link]) -> None:
         """Remove links; missing ones are ignored."""
+        ...
+
+
+class RetentionWriter(Protocol):
+    """Changes to the retention rules and legal holds of an owner."""
+
+    def write_rule(self, rule: RetentionRule) -> None:
+        """Store a rule, in the place of one with its name. It applies to each cube that is written from now on."""
+        ...
+
+    def drop_rule(self, name: str) -> bool:
+        """Remove a rule; return whether there was one."""
+        ...
+
+    def place_hold(self, hold: Hold) -> None:
+        """Store a legal hold. Raises TransitionRefused for background work."""
+        ...
+
+    def release_hold(self, hold_id: str) -> bool:
+        """Remove a hold; return whether there was one. Expired cubes are swept then. Raises like `place_hold`."""
         ...
 
 

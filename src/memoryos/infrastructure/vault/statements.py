@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Select, Table, bindparam, delete, func, insert, literal_column, select, update
+from sqlalchemy import (
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.dialects import registry, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import Compiled
@@ -28,6 +40,7 @@ Row = Mapping[str, Any]
 _IDS = "__[POSTCOMPILE_ids]"  # where SQLAlchemy would put as many parameters as there are ids
 
 _ROWS_AT_ONCE = 2_000
+IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 _KEY = "key_"  # before the names of parameters that say which row: the others say what it becomes
 
@@ -78,12 +91,12 @@ def update_job(connection: Connection, key: Row, values: Row) -> int:
     return _run(connection, statement, [{**values, **{_KEY + name: key[name] for name in key}}])
 
 
-def next_position(connection: Connection, owner: Row) -> int:
-    """The position after the owner's last cube."""
+def next_position(connection: Connection, owner: Row) -> tuple[int, bool]:
+    """The position after the owner's last cube, and whether the owner has retention rules: one question for both."""
     cursor = _cursor(connection)
     cursor.execute(_highest_position(connection.dialect.name), {_KEY + name: owner[name] for name in OWNER})
-    highest: int | None = cursor.fetchone()[0]
-    return (highest or 0) + 1
+    highest, is_ruled = cursor.fetchone()
+    return (highest or 0) + 1, bool(is_ruled)
 
 
 def ask(connection: Connection, query: Select[Any], values: Row, ids: Sequence[str] = ()) -> Iterator[Any]:
@@ -109,6 +122,13 @@ def ask_one(connection: Connection, query: Select[Any], values: Row) -> Any:
     cursor = _cursor(connection)
     cursor.execute(question.text, {**question.constants, **values})
     return cursor.fetchone()[0]
+
+
+def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Split distinct ids into lists for one statement each."""
+    distinct = list(dict.fromkeys(ids))
+    for start in range(0, len(distinct), IDS_PER_STATEMENT):
+        yield distinct[start : start + IDS_PER_STATEMENT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +227,10 @@ def _job_update(dialect: str, key: tuple[str, ...], changing: tuple[str, ...]) -
 def _highest_position(dialect: str) -> str:
     cubes = tables.cubes
     mine = [cubes.c[name] == bindparam(_KEY + name) for name in OWNER]
-    return str(_compiled(dialect, select(func.max(cubes.c.position)).where(*mine)))
+    rules = exists().where(*(tables.notes.c[name] == bindparam(_KEY + name) for name in OWNER))
+    key, (first, behind) = tables.notes.c.key, tables.RULE_KEYS
+    is_ruled = rules.where(key >= literal_column(f"'{first}'"), key < literal_column(f"'{behind}'"))
+    return str(_compiled(dialect, select(func.max(cubes.c.position), is_ruled).where(*mine)))
 
 
 def _compiled(dialect: str, statement: ClauseElement, names: Sequence[str] | None = None) -> Compiled:

@@ -42,11 +42,13 @@ from memoryos.infrastructure.vault.records import (
     StoredPassage,
     Vector,
 )
+from memoryos.infrastructure.vault.retention_part import RetentionPart
 from memoryos.infrastructure.vault.selection import Positioned, Selection
 from memoryos.infrastructure.vault.selection_part import SelectionPart
 from memoryos.infrastructure.vault.statements import (
     ask,
     ask_one,
+    chunks,
     stream,
 )
 from memoryos.infrastructure.vault.tables import OWNER, owner_row
@@ -55,7 +57,6 @@ from memoryos.lifecycle import CubeMark, Transition
 from memoryos.scope import Scope
 
 _OPERATIONS, _KINDS = {one.value: one for one in Operation}, {one.value: one for one in Kind}
-IDS_PER_STATEMENT = 5_000  # SQLite allows 32,766 parameters in a statement
 
 
 class StoredCubes:
@@ -77,6 +78,7 @@ class StoredCubes:
         self._queue = Queue(connection, self._owner, clock, known_jobs)
         self._everything = OwnerPart(connection, self._owner)
         self._expiry = ExpiryPart(connection, self._owner, clock)
+        self._retention = RetentionPart(connection, self._owner, self._ledger)
         self._packs = packs
         self._cold = ColdPart(connection, self._owner, packs)
         self.blobs = BlobPart(connection, self._owner)
@@ -242,13 +244,6 @@ def legible(table: str) -> Iterator[None]:
         yield
     except (LookupError, ValueError, TypeError, OverflowError):
         raise StoreCorrupt(f"a row of {table} is damaged: run `memoryos verify`, or restore from a backup") from None
-
-
-def chunks(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Split distinct ids into lists for one statement each."""
-    distinct = list(dict.fromkeys(ids))
-    for start in range(0, len(distinct), IDS_PER_STATEMENT):
-        yield distinct[start : start + IDS_PER_STATEMENT]
 
 
 def _transition(at: int, detail: str) -> Transition:

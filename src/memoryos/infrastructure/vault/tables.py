@@ -59,6 +59,8 @@ def _to_cube(*columns: str) -> list[ForeignKeyConstraint]:
     ]
 
 
+RULE_KEYS = ("retain:", "retain;")  # of notes with retention rules: the first key, and one behind the last
+
 OWNER = ("tenant", "user_id", "agent_id", "namespace")
 
 meta = Table(  # what the store itself is: one row per fact, e.g. which embedder made the vectors

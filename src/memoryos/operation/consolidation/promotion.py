@@ -371,7 +371,7 @@ def _checked(check: Callable[[Writer], None], part: Callable[[Writer], None], wr
 
 def _ending(lesson: Lesson, pages: Iterable[MemCube]) -> Lesson:
     """The lesson with the end of the pages that it rests on; it has none when one of them has none."""
-    ends = [page.governance.lifespan.expires_at for page in pages if page.id in lesson.pages]
+    ends = [page.governance.lifespan.own_end for page in pages if page.id in lesson.pages]
     known = [end for end in ends if end]
     return replace(lesson, about=About(expires_at=max(known))) if known and len(known) == len(ends) else lesson
 

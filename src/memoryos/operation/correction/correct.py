@@ -16,7 +16,8 @@ from datetime import datetime
 
 from memoryos.caller import concerns
 from memoryos.cube import Fact, MemCube, Page, ProfileField, Trait
-from memoryos.errors import CubeProtected, InvalidInput, NotFound
+from memoryos.errors import CubeProtected, InvalidInput, NotFound, OnHold
+from memoryos.hold import HeldThing
 from memoryos.infrastructure.vault.contract import Reader, Vault, Writer
 from memoryos.infrastructure.vault.records import Entry, JobKind, Link, LinkKind, Operation
 from memoryos.kinds import Kind, Origin, Role, State
@@ -120,7 +121,8 @@ class Corrector:
     def refuse_frozen(self, pages: Sequence[str], others: Iterable[str] = ()) -> None:
         """Raise CubeProtected if the end or a change of these pages would reach a frozen memory, or one of `others`.
 
-        It would reach their segments, what is derived from them, and the facts that are in order with that.
+        It would reach their segments, what is derived from them, and the facts that are in order with that. Raises
+        OnHold if one of them, or of `others`, is on hold, or something is by itself that depends on them.
         """
         with self._vault.read(self._owner) as reader:
             segments = [link.target for link in reader.targets(pages, LinkKind.MEMBER_OF)]
@@ -129,6 +131,7 @@ class Corrector:
             with self._vault.read(home) as reader:
                 derived = derived_from(reader, pages)
                 states = reader.states({*given, *segments, *derived, *reader.successions(derived)})
+                _refuse_held(reader, given, {*segments, *derived})
             for frozen in (one for one, state in states.items() if state is State.FROZEN):
                 reason = "" if frozen in given else ", which depends on it,"
                 raise CubeProtected(f"the memory {frozen}{reason} is frozen, and nothing was changed: thaw it first")
@@ -396,6 +399,13 @@ class _Revision:
         if sum(len(turn.text) for turn in page_of(page).turns) <= SHORT_CHARS:
             return False
         return len(self.corrector.again(self.home).lessons([page])) > CUBES_AT_ONCE
+
+
+def _refuse_held(reader: Reader, given: Collection[str], dependent: Collection[str]) -> None:
+    """Raise OnHold if a memory that is given is on hold, or one that depends on it is by itself."""
+    for cube_id, hold in reader.held({*given, *dependent}).items():
+        if cube_id in given or hold.on is HeldThing.MEMORY:
+            raise OnHold(f"the memory {cube_id} is on hold, and nothing was changed: release {hold.told} first")
 
 
 def _describe(changes: Changes, entry: Entry, now: datetime) -> None:

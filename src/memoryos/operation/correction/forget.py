@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from memoryos.errors import CubeProtected, NotFound
+from memoryos.errors import CubeProtected, NotFound, OnHold
 from memoryos.infrastructure.vault.contract import Vault
 from memoryos.infrastructure.vault.records import CubePlace, Operation
 from memoryos.kinds import Kind, State
@@ -91,8 +91,10 @@ class Forgetter:
         return Forgotten(dict(gone), left=dict(left))
 
     def refuse_frozen(self, owner: Scope) -> None:
-        """Raise CubeProtected if a memory of the owner is frozen."""
+        """Raise CubeProtected if a memory of the owner is frozen, or OnHold if anything is on hold."""
         with self.vault.read(owner) as reader:
+            for hold in reader.holds():
+                raise OnHold(f"{hold.told} is in force, and nothing was removed: release it first")
             frozen = [cube.id for kind in Kind for cube in reader.cubes(kind, states=[State.FROZEN])]
         if frozen:
             more = f" and {len(frozen) - 1:,} more" if len(frozen) > 1 else ""

@@ -1,0 +1,60 @@
+"""Hold: a legal hold keeps memories from being deleted, expired, swept and forgotten until it is released."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+
+from memoryos.choice import Choice
+from memoryos.lifecycle import Actor
+from memoryos.plain import Plain
+
+
+class HoldAct(StrEnum):
+    """What may be done with a hold."""
+
+    PLACE = "place"
+    RELEASE = "release"
+
+
+HOLD_ACTS: Mapping[HoldAct, frozenset[Actor]] = MappingProxyType(
+    {
+        HoldAct.PLACE: frozenset((Actor.CALLER,)),
+        HoldAct.RELEASE: frozenset((Actor.CALLER,)),  # the program never ends a hold
+    }
+)  # who may do it
+
+
+class HeldThing(Choice):
+    """What a hold is on."""
+
+    MEMORY = "memory"  # one memory
+    SESSION = "session"  # all memories of a session, present and future
+    OWNER = "owner"  # all memories of a user and agent in a namespace, present and future
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Plain):
+    """A legal hold: what it is on, and who placed it, when and why."""
+
+    id: str  #: id, for `governance.release`
+    on: HeldThing  #: memory, session or owner
+    subject: str | None  #: id of the memory, or name of the session; None: the owner
+    reason: str  #: why, in the words of who placed it
+    by: str  #: identity of who placed it
+    at: datetime  #: when it was placed
+
+    @property
+    def told(self) -> str:
+        """The hold in words, for errors."""
+        return f"the legal hold {self.id} ({self.on.value}, {self.reason})"
+
+
+def read_hold(text: str) -> Hold:
+    """The inverse of `Hold.to_json`."""
+    told = json.loads(text)
+    return Hold(**{**told, "on": HeldThing(told["on"]), "at": datetime.fromisoformat(told["at"])})

@@ -1,0 +1,126 @@
+"""RetentionPart: the part of a session that keeps an owner's retention rules and legal holds, each in a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select
+
+from memoryos.caller import acting_caller
+from memoryos.errors import OnHold
+from memoryos.hold import HeldThing, Hold, HoldAct, read_hold
+from memoryos.infrastructure.vault import tables
+from memoryos.infrastructure.vault.guard import check_hold_act
+from memoryos.infrastructure.vault.ledger import Ledger
+from memoryos.infrastructure.vault.statements import ask, chunks
+from memoryos.infrastructure.vault.tables import OWNER, RULE_KEYS
+from memoryos.kinds import Kind
+from memoryos.retention import RetentionRule, read_rule
+
+HOLD_KEYS = ("hold:", "hold;")  # the first key, and one behind the last
+
+_cubes, _notes = tables.cubes, tables.notes
+_NOTED = (
+    select(_notes.c.value)
+    .where(*(_notes.c[name] == bindparam(name) for name in OWNER))
+    .where(_notes.c.key >= bindparam("first"), _notes.c.key < bindparam("behind"))
+    .order_by(_notes.c.key)
+)
+_PLACED = (
+    select(_cubes.c.id, _cubes.c.kind, _cubes.c.session_id)
+    .where(*(_cubes.c[name] == bindparam(name) for name in OWNER))
+    .where(_cubes.c.id.in_(bindparam("ids", expanding=True)))
+)
+
+
+class RetentionPart:
+    """The rules and holds of one owner, within one transaction."""
+
+    def __init__(self, connection: Connection, owner: dict[str, str], ledger: Ledger) -> None:
+        self._connection = connection
+        self._owner = owner
+        self._ledger = ledger
+
+    def rules(self) -> list[RetentionRule]:
+        """The rules, by name."""
+        return list(map(read_rule, self._noted(RULE_KEYS)))
+
+    def write_rule(self, rule: RetentionRule) -> None:
+        """Store a rule, in the place of one with its name."""
+        self._ledger.write_note(RULE_KEYS[0] + rule.name, rule.written())
+
+    def drop_rule(self, name: str) -> bool:
+        """Remove a rule; whether there was one."""
+        return self._dropped(RULE_KEYS[0] + name)
+
+    def holds(self) -> list[Hold]:
+        """The holds, in the order in which they were placed."""
+        return list(map(read_hold, self._noted(HOLD_KEYS)))
+
+    def place(self, hold: Hold) -> None:
+        """Store a hold."""
+        check_hold_act(HoldAct.PLACE, acting_caller())
+        self._ledger.write_note(HOLD_KEYS[0] + hold.id, hold.to_json())
+
+    def release(self, hold_id: str) -> bool:
+        """Remove a hold; whether there was one."""
+        check_hold_act(HoldAct.RELEASE, acting_caller())
+        return self._dropped(HOLD_KEYS[0] + hold_id)
+
+    def held(self, ids: Iterable[str]) -> dict[str, Hold]:
+        """Those of these memories that are on hold, each with the first hold."""
+        return {cube_id: hold for cube_id, _, hold in self._held(list(ids))}
+
+    def check_deletion(self, ids: Sequence[str]) -> None:
+        """Refuse to delete pages on hold, and what is on hold by itself. Raises OnHold.
+
+        What was derived from pages on hold may be derived again, so the program may replace it.
+        """
+        for cube_id, kind, hold in self._held(ids):
+            if kind is Kind.PAGE or hold.on is HeldThing.MEMORY:
+                raise refusal(cube_id, hold)
+
+    def check_ends(self, ids: Sequence[str]) -> None:
+        """Refuse to let memories on hold expire. Raises OnHold."""
+        for cube_id, hold in self.held(ids).items():
+            raise refusal(cube_id, hold)
+
+    def check_all(self) -> None:
+        """Refuse what would remove everything of the owner, if anything is on hold. Raises OnHold."""
+        for hold in self.holds():
+            raise OnHold(f"{hold.told} is in force, and nothing was removed: release it first")
+
+    def _held(self, ids: Sequence[str]) -> list[tuple[str, Kind, Hold]]:
+        holds = self.holds() if ids else []
+        if not holds:
+            return []
+        everywhere = next((hold for hold in holds if hold.on is HeldThing.OWNER), None)
+        named = {(hold.on, hold.subject): hold for hold in reversed(holds)}
+        found = []
+        for chunk in chunks(ids):
+            for cube_id, kind, session in ask(self._connection, _PLACED, self._owner, chunk):
+                hold = named.get((HeldThing.MEMORY, cube_id)) or _of_session(named, session) or everywhere
+                if hold:
+                    found.append((cube_id, Kind(kind), hold))
+        return found
+
+    def _dropped(self, key: str) -> bool:
+        if self._ledger.note(key) is None:
+            return False
+        self._ledger.write_note(key, None)
+        return True
+
+    def _noted(self, keys: tuple[str, str]) -> list[str]:
+        first, behind = keys
+        values = {**self._owner, "first": first, "behind": behind}
+        return [value for (value,) in ask(self._connection, _NOTED, values)]
+
+
+def refusal(cube_id: str, hold: Hold) -> OnHold:
+    """The error for a memory on hold."""
+    return OnHold(f"the memory {cube_id} is on hold, and nothing was changed: release {hold.told} first")
+
+
+def _of_session(named: Mapping[Any, Hold], session: str | None) -> Hold | None:
+    return None if session is None else named.get((HeldThing.SESSION, session))

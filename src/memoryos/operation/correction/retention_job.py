@@ -1,0 +1,73 @@
+"""Retention job: gives the memories that are stored already the ends that changed retention rules say.
+
+New memories get theirs when they are written. The job takes some memories at a time, and one that has to give way goes
+on where it was, unless the rules changed meanwhile.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryos.infrastructure.vault.contract import Vault, Writer
+from memoryos.infrastructure.vault.records import Entry, Job, JobKind, Operation
+from memoryos.operation.scheduler.job_runner import GoesOn
+from memoryos.retention import RetentionRule, governed
+from memoryos.scope import Scope
+
+AT_A_TIME = 64  # memories looked at, and changed in one transaction
+_NOTE = "retained"  # the rules, and the position up to which they are applied
+
+
+@dataclass(frozen=True)
+class RetentionJob:
+    """Runs jobs of the kind `RETAIN`."""
+
+    vault: Vault
+    at_once: int = 1
+    takes_early: bool = False
+
+    def run(self, scope: Scope, jobs: Sequence[Job], goes_on: GoesOn, /) -> Sequence[Job]:
+        """Apply the rules to what is stored."""
+        with self.vault.read(scope) as reader:
+            rules, after = reader.rules(), _begun(reader.note(_NOTE), reader.rules())
+        while (last := self._apply(scope, rules, after)) is not None:
+            after = last
+            if not goes_on():
+                with self.vault.write(scope) as writer:
+                    writer.write_note(_NOTE, json.dumps({"rules": _written(rules), "after": after}))
+                return jobs
+        with self.vault.write(scope) as writer:
+            _finish(writer, jobs, rules)
+        return ()
+
+    def _apply(self, scope: Scope, rules: Sequence[RetentionRule], after: int) -> int | None:
+        """Apply the rules to the next memories; the position of the last one, or None at the end."""
+        with self.vault.read(scope) as reader:
+            some = reader.placed(after=after, limit=AT_A_TIME)
+            cubes = reader.get(one.id for one in some).values()
+            changing = [cube.id for cube in cubes if governed(cube, rules) is not cube]
+        if changing:
+            with self.vault.write(scope) as writer:
+                entries = [Entry(cube) for cube in writer.get(changing).values()]
+                writer.update(entries, Operation.REFRESH)  # which applies the rules
+        return some[-1].position if some else None
+
+
+def _finish(writer: Writer, jobs: Sequence[Job], rules: Sequence[RetentionRule]) -> None:
+    writer.write_note(_NOTE, None)
+    for job in jobs:
+        writer.finish(job)
+    if writer.rules() != rules:
+        writer.enqueue(JobKind.RETAIN)
+
+
+def _begun(note: str | None, rules: Sequence[RetentionRule]) -> int:
+    """The position up to which these rules are applied."""
+    told = json.loads(note) if note else {}
+    return int(told["after"]) if told.get("rules") == _written(rules) else 0
+
+
+def _written(rules: Sequence[RetentionRule]) -> list[str]:
+    return [rule.written() for rule in rules]

@@ -1,0 +1,86 @@
+"""Retention: rules that say how long the memories of an owner are kept.
+
+A rule gives an end to each memory that it fits, now and later. Where several rules fit, and where the caller gave an
+end, the earliest counts. The end is written into the memory, so that searches need no rules.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from memoryos.cube import MemCube
+from memoryos.errors import InvalidInput
+from memoryos.kinds import Kind
+from memoryos.lifecycle import EndByRule
+from memoryos.plain import Plain
+
+GOVERNED = (Kind.PAGE, Kind.FACT, Kind.TRAIT, Kind.PROFILE)  # a segment goes with the last of its pages
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRule(Plain):
+    """How long some memories are kept: for a time after they were stored, or until a day."""
+
+    name: str  #: by which it is replaced and removed
+    kinds: tuple[Kind, ...] = ()  #: only these kinds; empty: page, fact, trait and profile
+    tags: tuple[str, ...] = ()  #: only what has all of these tags
+    ttl_seconds: float | None = None  #: from when a memory was stored until it expires, in seconds
+    until: datetime | None = None  #: when it expires; an alternative to `ttl_seconds`
+
+    def __post_init__(self) -> None:
+        if (self.ttl_seconds is None) == (self.until is None):
+            raise InvalidInput("ttl", "and `until` are both missing or both passed", "Pass one of them")
+
+    def fits(self, cube: MemCube) -> bool:
+        """Whether the rule is about this memory."""
+        return cube.kind in (self.kinds or GOVERNED) and set(self.tags) <= set(cube.descriptive.tags)
+
+    def end_of(self, cube: MemCube) -> datetime:
+        """When the memory expires by this rule."""
+        if self.until is not None:
+            return self.until
+        return _later(cube.descriptive.recorded_at, self.ttl_seconds or 0.0)
+
+    def written(self) -> str:
+        """The rule as it is stored."""
+        return self.to_json()
+
+
+def read_rule(text: str) -> RetentionRule:
+    """The inverse of `RetentionRule.written`."""
+    told = json.loads(text)
+    kinds, until = tuple(map(Kind, told["kinds"])), told["until"]
+    end = None if until is None else datetime.fromisoformat(until)
+    return RetentionRule(told["name"], kinds, tuple(told["tags"]), told["ttl_seconds"], end)
+
+
+def governed(cube: MemCube, rules: Sequence[RetentionRule]) -> MemCube:
+    """The memory with the end that these rules give it. What is frozen stays as it is."""
+    if cube.is_frozen:
+        return cube
+    own = cube.governance.lifespan.own_end
+    first = _first(cube, rules)
+    if first is None or (own is not None and own <= first.end_of(cube)):
+        lifespan = replace(cube.governance.lifespan, expires_at=own, rule=None)
+    else:
+        rule = EndByRule(name=first.name, own_end=own)
+        lifespan = replace(cube.governance.lifespan, expires_at=first.end_of(cube), rule=rule)
+    if lifespan == cube.governance.lifespan:
+        return cube
+    return replace(cube, governance=replace(cube.governance, lifespan=lifespan))
+
+
+def _first(cube: MemCube, rules: Iterable[RetentionRule]) -> RetentionRule | None:
+    """The rule that ends the memory first; of several at the same time, the first by name."""
+    fitting = (rule for rule in rules if rule.fits(cube))
+    return min(fitting, key=lambda rule: (rule.end_of(cube), rule.name), default=None)
+
+
+def _later(start: datetime, seconds: float) -> datetime:
+    try:
+        return start + timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=start.tzinfo)

@@ -1,0 +1,162 @@
+"""Legal holds: nothing on hold is deleted, changed, expired, swept or forgotten until the hold is released."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memoryos import Kind, Memory, MemoryOS, Scope
+from memoryos.caller import SYSTEM, acting
+from memoryos.errors import InvalidInput, NotFound, OnHold, TransitionRefused
+from memoryos.hold import HeldThing
+
+from .world import ANN, START, World
+
+SMALL = {"short_term_capacity": 2, "mid_term_capacity": 2, "knowledge_capacity": 3, "heat_threshold": 10**6}
+HOUR = timedelta(hours=1)
+
+
+def everything(world: World, scope: Scope = ANN) -> list[object]:
+    return [(cube.id, cube.text) for kind in Kind for cube in world.cubes(kind, scope=scope)]
+
+
+def fill(memory: Memory, pages: int) -> None:
+    for number in range(pages):
+        memory.add("🍵🚲🌙🍞🚂"[number % 5])
+
+
+def held_world(world: World, on: HeldThing) -> tuple[Memory, str, str]:
+    """A memory with a page that a fact rests on, both stored; the page, or more, is on hold."""
+    memory = world.open(**SMALL)
+    case = memory.of(Scope(user="ann", session="case"))
+    page = case.add("🎲\nfact: Ann has a zanzibarquux", ttl=HOUR)
+    fill(memory, 3)
+    world.extract()
+    assert world.cubes(Kind.FACT)
+    chosen = {HeldThing.MEMORY: {"memory": page}, HeldThing.SESSION: {"session": "case"}, HeldThing.OWNER: {}}[on]
+    hold = memory.governance.hold(reason="the case of Smith", **chosen)
+    assert (hold.on, hold.reason, hold.by, hold.at) == (on, "the case of Smith", "ann", START)
+    assert memory.governance.holds() == [hold]
+    return memory, page, hold.id
+
+
+@pytest.mark.parametrize("on", list(HeldThing))
+def test_nothing_removes_what_is_on_hold(world: World, on: HeldThing) -> None:
+    memory, page, hold = held_world(world, on)
+    segment = next(view.cube.id for view in memory.segments.list(archive=True) if page in view.page_ids)
+    before, facts = everything(world), {cube.id for cube in world.cubes(Kind.FACT)}
+    store = MemoryOS(memory._engine)
+    for attempt in (
+        lambda: memory.delete(page),
+        lambda: memory.delete(segment),
+        lambda: memory.update(page, "It was never there."),
+        lambda: memory.governance.expire(page),
+        lambda: memory.of(Scope(user="ann", session="case")).forget(),
+        lambda: memory.forget(),
+        lambda: store.admin.forget("ann"),
+        lambda: memory.upkeep.rebuild(),
+    ):
+        with pytest.raises(OnHold, match=rf"{hold} \({on.value}, the case of Smith\)"):
+            attempt()
+        assert everything(world) == before
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    kept = before if on is HeldThing.OWNER else [one for one in before if one[0] not in facts]
+    assert everything(world) == kept, "a fact ends though its page is on hold, unless all of the owner is"
+    assert page not in {hit.id for hit in memory.search("zanzibarquux", kinds=["page"]).hits}
+
+
+@pytest.mark.parametrize("on", list(HeldThing))
+def test_what_expired_meanwhile_goes_when_the_hold_is_released(world: World, on: HeldThing) -> None:
+    memory, page, hold = held_world(world, on)
+    world.clock.advance(hours=2)
+    memory.jobs.run()
+    memory.governance.release(hold)
+    memory.jobs.run()
+    assert page not in dict(everything(world))
+    assert world.cubes(Kind.FACT) == []
+    assert memory.governance.holds() == []
+    assert memory.forget().is_complete
+
+
+def test_a_fact_on_hold_keeps_the_page_that_it_rests_on(world: World) -> None:
+    memory = world.open(**SMALL)
+    page = memory.add("🎲\nfact: Ann has a zanzibarquux")
+    fill(memory, 3)
+    world.extract()
+    assert world.cubes(Kind.FACT)
+    (fact,) = world.cubes(Kind.FACT)
+    memory.governance.hold(reason="evidence", memory=fact.id)
+    for cube_id in (fact.id, page):
+        with pytest.raises(OnHold, match=fact.id):
+            memory.delete(cube_id)
+    assert fact.id in dict(everything(world))
+
+
+def test_a_session_on_hold_leaves_others_alone_and_holds_what_comes(world: World) -> None:
+    memory = world.open(**SMALL)
+    memory.governance.hold(reason="a case", session="case")
+    held = memory.of(Scope(user="ann", session="case")).add("🎲")
+    free = memory.of(Scope(user="ann", session="tea")).add("🎲")
+    memory.delete(free)
+    with pytest.raises(OnHold):
+        memory.delete(held)
+
+
+def test_the_work_goes_on_under_a_hold(world: World) -> None:
+    memory = world.open(**SMALL)
+    memory.governance.hold(reason="a case")
+    pages = {memory.add(f"{'🍵🚲🌙🍞🚂'[number % 5]}\nfact: Ann has thing {number}") for number in range(12)}
+    world.extract()
+    memory.upkeep.repair()
+    memory.jobs.run()
+    assert pages <= dict(everything(world)).keys()
+    assert not [job for job in memory.jobs.list() if job.error]
+
+
+def test_another_owner_is_not_on_hold(world: World) -> None:
+    memory = world.open(**SMALL)
+    memory.governance.hold(reason="a case")
+    bob = memory.of(Scope(user="bob"))
+    bob.delete(bob.add("🎲"))
+    assert bob.forget().is_complete
+
+
+def test_two_holds_both_count(world: World) -> None:
+    memory = world.open(**SMALL)
+    page = memory.add("🎲")
+    first = memory.governance.hold(reason="one", memory=page)
+    second = memory.governance.hold(reason="two")
+    memory.governance.release(first.id)
+    with pytest.raises(OnHold, match=second.id):
+        memory.delete(page)
+    memory.governance.release(second.id)
+    memory.delete(page)
+
+
+def test_holds_survive_and_only_callers_place_and_release_them(world: World) -> None:
+    memory = world.open(**SMALL)
+    hold = memory.governance.hold(reason="a case")
+    assert world.open(**SMALL).governance.holds() == [hold]
+
+    def release() -> None:
+        with world.vault.write(ANN) as writer:
+            writer.release_hold(hold.id)
+
+    with pytest.raises(TransitionRefused, match="background work may not release"):
+        acting(SYSTEM, release)
+    assert memory.governance.holds() == [hold]
+
+
+def test_what_is_not_there_cannot_be_held_or_released(world: World) -> None:
+    memory = world.open(**SMALL)
+    with pytest.raises(NotFound, match="no memory 'nothing'"):
+        memory.governance.hold(reason="a case", memory="nothing")
+    with pytest.raises(NotFound, match="no legal hold 'nothing'"):
+        memory.governance.release("nothing")
+    with pytest.raises(InvalidInput, match="memory: is passed together with `session`"):
+        memory.governance.hold(reason="a case", memory="a", session="b")
+    with pytest.raises(InvalidInput, match="reason"):
+        memory.governance.hold(reason=" ")
+    assert memory.governance.holds() == []
